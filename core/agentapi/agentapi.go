@@ -1,0 +1,148 @@
+// Package agentapi is what the manager and the agent on a host say to each
+// other: JSON over TLS, always begun by the agent.
+//
+//	POST /v1/enroll             EnrollRequest → EnrollResponse (pinned TLS, token)
+//	POST /v1/runners/heartbeat  Heartbeat → HeartbeatResponse  (client certificate)
+//	POST /v1/runners/renew      RenewRequest → Certificate     (client certificate)
+//	POST /v1/runners/leave      LeaveRequest → {}              (client certificate)
+//	GET  /v1/runner/download?target=OS-ARCH → the agent binary (pinned TLS)
+//
+// It holds wire types and nothing else. Durations are whole seconds or, where
+// named so, milliseconds; times are RFC 3339 in UTC. Errors are Problem.
+package agentapi
+
+import "time"
+
+// The paths of the agent's endpoints.
+const (
+	EnrollPath    = "/v1/enroll"
+	HeartbeatPath = "/v1/runners/heartbeat"
+	RenewPath     = "/v1/runners/renew"
+	LeavePath     = "/v1/runners/leave"
+	DownloadPath  = "/v1/runner/download"
+)
+
+// MaxBodyBytes bounds every request and every JSON answer.
+const MaxBodyBytes = 256 << 10
+
+// EnrollRequest spends a token. The same token with the same key gives the same
+// certificate again until the token expires.
+type EnrollRequest struct {
+	Token string `json:"token"`
+	// CSR is a PEM certificate request for a key made on the host.
+	CSR          string    `json:"csr"`
+	Clock        time.Time `json:"clock"`
+	AgentVersion string    `json:"agent_version"`
+	OS           string    `json:"os"`
+	Arch         string    `json:"arch"`
+}
+
+// EnrollResponse makes the agent a runner. It isn't trusted with work yet.
+type EnrollResponse struct {
+	RunnerID string `json:"runner_id"`
+	Certificate
+	// ProbeCapabilities names what the host must show in its first heartbeat.
+	ProbeCapabilities []string `json:"probe_capabilities"`
+}
+
+// Certificate is a client certificate with its chain.
+type Certificate struct {
+	PEM string `json:"certificate"`
+	// RenewAfterSeconds is told as a duration since the host's clock may be wrong.
+	RenewAfterSeconds int64 `json:"renew_after_seconds"`
+	// MaxOfflineSeconds is how long after expiry the same key may still renew.
+	MaxOfflineSeconds int64 `json:"max_offline_seconds"`
+}
+
+// Heartbeat is the agent's state. Only the current truth counts: a lost beat
+// loses nothing.
+type Heartbeat struct {
+	Clock        time.Time        `json:"clock"`
+	AgentVersion string           `json:"agent_version"`
+	Phase        string           `json:"phase"` // idle, running, stopped
+	GroupEmpty   bool             `json:"group_empty"`
+	JobsRun      int              `json:"jobs_run"`
+	LastExit     string           `json:"last_exit,omitempty"`
+	Probes       map[string]Probe `json:"probes,omitempty"`
+	Isolation    string           `json:"isolation"` // user, none
+	Load1        float64          `json:"load1"`
+	DiskFree     int64            `json:"disk_free_bytes"`
+	Unhealthy    string           `json:"unhealthy,omitempty"`
+}
+
+// Probe is one capability as the host showed it.
+type Probe struct {
+	OK       bool   `json:"ok"`
+	Evidence string `json:"evidence"`
+}
+
+// HeartbeatResponse is what the manager wants of the runner now.
+type HeartbeatResponse struct {
+	Directive Directive `json:"directive"`
+	// NextMillis is when the next beat is due. The agent beats earlier when its
+	// phase changes.
+	NextMillis        int64    `json:"next_millis"`
+	ProbeCapabilities []string `json:"probe_capabilities,omitempty"`
+}
+
+// Directive is the wanted state; it is repeated in every answer.
+type Directive struct {
+	// Want is wait (not admitted: run nothing), run, or stop (finish the job
+	// that runs, begin no other, report the phase stopped, go on beating).
+	Want    string            `json:"want"`
+	Command []string          `json:"command,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	MaxJobs int               `json:"max_jobs,omitempty"`
+	// MaxAgeSeconds counts from the agent's start; 0: no limit.
+	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`
+}
+
+// Values of Directive.Want.
+const (
+	WantWait = "wait"
+	WantRun  = "run"
+	WantStop = "stop"
+)
+
+// RenewRequest asks for a new certificate for the same key.
+type RenewRequest struct {
+	CSR   string    `json:"csr"`
+	Clock time.Time `json:"clock"`
+}
+
+// LeaveRequest is the agent's last word: it has no job and ends by itself.
+type LeaveRequest struct {
+	Reason string `json:"reason"` // max_jobs, max_age, signal
+}
+
+// Problem is an error answer (RFC 9457).
+type Problem struct {
+	Type   string `json:"type,omitempty"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	// Code is stable: what the agent decides on.
+	Code string `json:"code"`
+}
+
+// Codes of Problem. An agent that gets a final one stops trying and exits.
+const (
+	CodeTokenUnknown  = "token_unknown"   // final
+	CodeTokenExpired  = "token_expired"   // final
+	CodeTokenOtherKey = "token_other_key" // final
+	CodeInstanceEnded = "instance_ended"  // final
+	CodeClockSkew     = "clock_skew"      // tried again: clocks get set
+	CodeRevoked       = "revoked"         // final
+	CodeUnknownRunner = "unknown_runner"  // final
+	CodeBadRequest    = "bad_request"     // final
+	CodeTryLater      = "try_later"       // tried again
+)
+
+// Final says whether an agent should give up on the code.
+func Final(code string) bool {
+	switch code {
+	case CodeTokenUnknown, CodeTokenExpired, CodeTokenOtherKey, CodeInstanceEnded, CodeRevoked, CodeUnknownRunner, CodeBadRequest:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,222 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Definition is one applied fleet file: everything that a person declares, with
+// every reference resolved and every default filled in. Slices are sorted by
+// address so that equal files give equal bytes.
+type Definition struct {
+	Installation    string              `json:"installation"`
+	RequiredVersion string              `json:"required_version,omitempty"`
+	Manager         ManagerSettings     `json:"manager"`
+	Plugins         []PluginRequirement `json:"plugins"`
+	Providers       []Provider          `json:"providers"`
+	Fleets          []RunnerFleet       `json:"fleets"`
+	// Removed lists the fleets that a removed block takes away: they are drained
+	// and then forgotten.
+	Removed []FleetAddress `json:"removed,omitempty"`
+}
+
+// ManagerSettings says where agents reach the manager.
+type ManagerSettings struct {
+	// Listen is host:port. Empty: 127.0.0.1 and a port that is chosen at the
+	// first start and stored.
+	Listen string `json:"listen,omitempty"`
+	// Advertise is the https URL that bootstraps carry. Empty: made from Listen.
+	Advertise string `json:"advertise,omitempty"`
+	// Agents is the folder of agent binaries. Empty: the manager's own folder.
+	Agents string `json:"agents,omitempty"`
+}
+
+// PluginRequirement is one entry of required_plugins.
+type PluginRequirement struct {
+	Name          string   `json:"name"`
+	Source        string   `json:"source,omitempty"`
+	Version       string   `json:"version,omitempty"`
+	Env           []string `json:"env,omitempty"`
+	AllowUnsigned bool     `json:"allow_unsigned,omitempty"`
+}
+
+// Provider is one provider block. Config is the plugin's own body as canonical
+// JSON, checked against the plugin's schema.
+type Provider struct {
+	Address ProviderAddress `json:"address"`
+	Config  json.RawMessage `json:"config"`
+}
+
+// Image is an immutable image reference [58]. The zero value means that the
+// provider has no images.
+type Image struct {
+	Name string `json:"name,omitempty"`
+	// Digest is the declared content digest.
+	Digest string `json:"digest,omitempty"`
+	// Bootstrap is the kind of first-boot document ("cloud-init", …).
+	Bootstrap string `json:"bootstrap,omitempty"`
+	// Ref is the reference that the fleet's provider understands.
+	Ref string `json:"ref,omitempty"`
+}
+
+// ID is the image's identity when it boots the given agent version [59]. The
+// name is a mutable alias [221] and not part of it.
+func (i Image) ID(agentVersion string) RunnerImageID {
+	return RunnerImageID(Digest([]string{i.Digest, i.Ref, i.Bootstrap, agentVersion}))
+}
+
+// Platform is what an image runs on, in the names of a fleet file: os is
+// "linux", "darwin" or "windows", arch is "x86_64" or "arm64".
+type Platform struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+}
+
+// Target is the platform in Go's names, as agent binaries are named: "linux-amd64".
+func (p Platform) Target() string {
+	arch := p.Arch
+	if arch == "x86_64" {
+		arch = "amd64"
+	}
+	return p.OS + "-" + arch
+}
+
+// PlatformOf turns Go's names into a Platform.
+func PlatformOf(goos, goarch string) Platform {
+	if goarch == "amd64" {
+		goarch = "x86_64"
+	}
+	return Platform{OS: goos, Arch: goarch}
+}
+
+// ResourceCapacity is what one instance offers: thousandths of a cpu, bytes, and
+// the number of jobs that may run side by side.
+type ResourceCapacity struct {
+	CPUMilli    int64            `json:"cpu_milli,omitempty"`
+	MemoryBytes int64            `json:"memory_bytes,omitempty"`
+	DiskBytes   int64            `json:"disk_bytes,omitempty"`
+	Slots       int64            `json:"slots,omitempty"`
+	Named       map[string]int64 `json:"named,omitempty"`
+}
+
+// CapacityClass describes equivalent schedulable capacity [8].
+type CapacityClass struct {
+	Name         string           `json:"name"`
+	Platform     Platform         `json:"platform"`
+	Capabilities []string         `json:"capabilities,omitempty"`
+	Resources    ResourceCapacity `json:"resources"`
+	// Trust is the runner trust class. It comes from here and never from an agent.
+	Trust string `json:"trust"`
+}
+
+// ID is the class's identity [7]; the name is not part of it.
+func (c CapacityClass) ID() CapacityClassID {
+	c.Name = ""
+	return CapacityClassID(Digest(c))
+}
+
+// RunnerFleet is one fleet block [10] with its references resolved.
+type RunnerFleet struct {
+	Address  FleetAddress    `json:"address"`
+	Class    CapacityClass   `json:"class"`
+	Image    Image           `json:"image"`
+	Provider ProviderAddress `json:"provider"`
+	// Instance is the plugin's instance body as canonical JSON.
+	Instance json.RawMessage `json:"instance"`
+	// Immutable is the part of Instance that the plugin's schema marks
+	// immutable, as canonical JSON: a change of it replaces instances.
+	Immutable json.RawMessage `json:"immutable,omitempty"`
+	Scaling   ScalingPolicy   `json:"scaling"`
+	Runner    RunnerPolicy    `json:"runner"`
+	Timeouts  Timeouts        `json:"timeouts"`
+	Admission AdmissionPolicy `json:"admission"`
+}
+
+// InstanceDigest identifies what replaces an instance when it changes: the
+// immutable part of the body. The image has its own identity.
+func (f RunnerFleet) InstanceDigest() string { return DigestBytes(f.Immutable) }
+
+// ScalingPolicy bounds a fleet's size [13].
+type ScalingPolicy struct {
+	Min         int  `json:"min"`
+	Max         int  `json:"max"`
+	Warm        int  `json:"warm"`
+	ScaleToZero bool `json:"scale_to_zero,omitempty"`
+}
+
+// RunnerPolicy says what runs on an admitted host and for how long [140]. No
+// limit means persistent.
+type RunnerPolicy struct {
+	// Command is one job where there is no scheduler; it is run again and again
+	// until a limit is reached or the runner is drained.
+	Command []string          `json:"command,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	MaxJobs int               `json:"max_jobs,omitempty"`
+	MaxAge  time.Duration     `json:"max_age,omitempty"`
+}
+
+// Timeouts are the deadlines out of each state of an instance. Zero values are
+// not valid: config fills in DefaultTimeouts.
+type Timeouts struct {
+	Provision  time.Duration `json:"provision"`
+	Boot       time.Duration `json:"boot"`
+	Enroll     time.Duration `json:"enroll"`
+	Heartbeat  time.Duration `json:"heartbeat"`
+	Drain      time.Duration `json:"drain"`
+	Terminate  time.Duration `json:"terminate"`
+	Quarantine time.Duration `json:"quarantine"`
+	LostGrace  time.Duration `json:"lost_grace"`
+	MaxOffline time.Duration `json:"max_offline"`
+}
+
+// DefaultTimeouts are used where a fleet file is silent.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{
+		Provision:  10 * time.Minute,
+		Boot:       5 * time.Minute,
+		Enroll:     3 * time.Minute,
+		Heartbeat:  2 * time.Minute,
+		Drain:      2 * time.Hour,
+		Terminate:  15 * time.Minute,
+		Quarantine: 24 * time.Hour,
+		LostGrace:  15 * time.Minute,
+		MaxOffline: 7 * 24 * time.Hour,
+	}
+}
+
+// AdmissionPolicy says what a host must show before it is Verified.
+type AdmissionPolicy struct {
+	// JobIsolation is "required" or "none": whether the agent must be able to
+	// run jobs as another OS user that can't reach the agent's files.
+	JobIsolation string `json:"job_isolation"`
+	// MatchAddress makes the agent's source address part of the provider
+	// cross-check instead of evidence alone.
+	MatchAddress bool `json:"match_address,omitempty"`
+}
+
+// Values of AdmissionPolicy.JobIsolation.
+const (
+	JobIsolationRequired = "required"
+	JobIsolationNone     = "none"
+)
+
+// FleetOperationalState is what an operator allows the loop to do [133].
+type FleetOperationalState string
+
+// The operational states.
+const (
+	FleetActive      FleetOperationalState = "active"
+	FleetScaleUpOnly FleetOperationalState = "scale_up_only"
+	FleetFrozen      FleetOperationalState = "frozen"
+	FleetDraining    FleetOperationalState = "draining"
+)
+
+// ManagedFleet is a fleet as the store knows it: its declaration bound to a
+// stable id.
+type ManagedFleet struct {
+	ID RunnerFleetID `json:"id"`
+	RunnerFleet
+	Operational FleetOperationalState `json:"operational"`
+	// Serial is the definition serial that last changed the fleet.
+	Serial int64 `json:"serial"`
+}

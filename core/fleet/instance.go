@@ -1,0 +1,117 @@
+package fleet
+
+import "time"
+
+// CapacityInstanceState is a state of the provisioned host lifecycle [51]. The
+// allowed moves are lifecycle's.
+type CapacityInstanceState string
+
+// The states of section 51.
+const (
+	Requested     CapacityInstanceState = "requested"
+	Provisioning  CapacityInstanceState = "provisioning"
+	Bootstrapping CapacityInstanceState = "bootstrapping"
+	Enrolling     CapacityInstanceState = "enrolling"
+	Healthy       CapacityInstanceState = "healthy"
+	Draining      CapacityInstanceState = "draining"
+	Quarantined   CapacityInstanceState = "quarantined"
+	Failed        CapacityInstanceState = "failed"
+	Terminating   CapacityInstanceState = "terminating"
+	Terminated    CapacityInstanceState = "terminated"
+)
+
+// CapacityInstanceStates lists all states in the order of their lifecycle.
+func CapacityInstanceStates() []CapacityInstanceState {
+	return []CapacityInstanceState{Requested, Provisioning, Bootstrapping, Enrolling, Healthy, Draining,
+		Quarantined, Failed, Terminating, Terminated}
+}
+
+// DrainStep is how far a drain has come.
+type DrainStep string
+
+// Cordoned is reversible; Stopping is not, since the agent has been told.
+const (
+	NotDraining DrainStep = ""
+	Cordoned    DrainStep = "cordoned"
+	Stopping    DrainStep = "stopping"
+)
+
+// CapacityInstance is one unit of capacity [52]: what the loop knows of it.
+// Only reconcile writes it.
+type CapacityInstance struct {
+	ID       CapacityInstanceID `json:"id"`
+	Fleet    RunnerFleetID      `json:"fleet"`
+	Provider ProviderAddress    `json:"provider"`
+	// ProviderInstance is empty until the provider named the resource.
+	ProviderInstance ProviderInstanceRef `json:"provider_instance,omitempty"`
+	// Runner is empty until an agent enrolled.
+	Runner RunnerID `json:"runner,omitempty"`
+	// Key is the operation that provisions the instance.
+	Key   OperationID           `json:"key"`
+	State CapacityInstanceState `json:"state"`
+	// Since is when State was entered; deadlines count from it.
+	Since time.Time `json:"since"`
+	// Cause and Reason tell why State was entered: a lifecycle cause, and a
+	// sentence for a person.
+	Cause   string    `json:"cause"`
+	Reason  string    `json:"reason"`
+	Drain   DrainStep `json:"drain,omitempty"`
+	Created time.Time `json:"created"`
+	// Class, Image and InstanceDigest are what it was made from, for drift.
+	Class          CapacityClassID `json:"class"`
+	Image          RunnerImageID   `json:"image"`
+	InstanceDigest string          `json:"instance_digest"`
+	// Seen is the last state that an inspection showed; empty before any did.
+	Seen ResourceState `json:"seen,omitempty"`
+	// EverRunning is set once an inspection showed the resource running.
+	EverRunning bool `json:"ever_running,omitempty"`
+	// SeenAt is when the inspection that set Seen began.
+	SeenAt time.Time `json:"seen_at,omitzero"`
+	// Zone and MachineType are what the provider says it is.
+	Zone        string `json:"zone,omitempty"`
+	MachineType string `json:"machine_type,omitempty"`
+	// Admission is the last verdict on the enrolled agent.
+	Admission Admission `json:"admission"`
+	// Conflict says why nothing is done about the instance: for example, two
+	// resources carry its key. Empty: no conflict.
+	Conflict string `json:"conflict,omitempty"`
+}
+
+// Live says that the instance isn't proven gone.
+func (i CapacityInstance) Live() bool { return i.State != Terminated }
+
+// RunnerAdmissionState is the verdict on an enrolled runner [71].
+type RunnerAdmissionState string
+
+// The admission states.
+const (
+	AdmissionPending     RunnerAdmissionState = "pending"
+	AdmissionVerified    RunnerAdmissionState = "verified"
+	AdmissionRejected    RunnerAdmissionState = "rejected"
+	AdmissionQuarantined RunnerAdmissionState = "quarantined"
+)
+
+// Admission is a verdict with the evidence of each check [70].
+type Admission struct {
+	State  RunnerAdmissionState `json:"state,omitempty"`
+	Checks []AdmissionCheck     `json:"checks,omitempty"`
+}
+
+// AdmissionCheck is one check of an admission with what it saw.
+type AdmissionCheck struct {
+	Name     string      `json:"name"`
+	Result   CheckResult `json:"result"`
+	Evidence string      `json:"evidence"`
+}
+
+// CheckResult says what one check leads to.
+type CheckResult string
+
+// Passed lets admission go on, Waiting leaves it pending, Refused rejects the
+// runner for good, Suspicious quarantines the instance.
+const (
+	Passed     CheckResult = "passed"
+	Waiting    CheckResult = "waiting"
+	Refused    CheckResult = "refused"
+	Suspicious CheckResult = "suspicious"
+)

@@ -1,0 +1,120 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// OperationKind is the external effect that an operation stands for.
+type OperationKind string
+
+// The kinds of operation.
+const (
+	ProvisionOperation OperationKind = "provision"
+	TerminateOperation OperationKind = "terminate"
+)
+
+// OperationState is how far an external effect has come [46]:
+//
+//	Pending → InProgress → Succeeded | NotCreated | Refused | Unknown
+//	Unknown → (inspect) → Succeeded | NotCreated | Pending (same key)
+type OperationState string
+
+// The operation states. Specification 46 has one Failed; it is split here into
+// what is certain: NotCreated (nothing exists) and Refused (it still exists).
+const (
+	OperationPending    OperationState = "pending"
+	OperationInProgress OperationState = "in_progress"
+	OperationSucceeded  OperationState = "succeeded"
+	OperationNotCreated OperationState = "not_created"
+	OperationRefused    OperationState = "refused"
+	OperationUnknown    OperationState = "unknown"
+)
+
+// Open says that the operation's outcome isn't final.
+func (s OperationState) Open() bool {
+	return s == OperationPending || s == OperationInProgress || s == OperationUnknown
+}
+
+// Operation is one external effect and everything needed to send it again as
+// the same bytes [45-48, 151]. Only reconcile writes it.
+type Operation struct {
+	ID       OperationID        `json:"id"`
+	Kind     OperationKind      `json:"kind"`
+	Instance CapacityInstanceID `json:"instance"`
+	Fleet    RunnerFleetID      `json:"fleet"`
+	Provider ProviderAddress    `json:"provider"`
+	State    OperationState     `json:"state"`
+	// Request is the canonical request: a ProvisionIntent or a TerminateIntent.
+	Request json.RawMessage `json:"request"`
+	Created time.Time       `json:"created"`
+	// Attempts counts how often the request was handed to the provider.
+	Attempts int `json:"attempts"`
+	// NotBefore delays the next attempt (back-off, retry-after).
+	NotBefore time.Time `json:"not_before,omitzero"`
+	// CallOver is when the last call was surely over: answered by the plugin, or
+	// its process gone. Settle time counts from it; zero: it may still run.
+	CallOver time.Time `json:"call_over,omitzero"`
+	// Class and Message are the last error.
+	Class   ErrorClass `json:"class,omitempty"`
+	Message string     `json:"message,omitempty"`
+	// Nonce and TokenHash belong to the enrollment token of a provision
+	// operation. The token itself is never stored: it is derived from the
+	// installation's enrollment key, the operation's id and the nonce.
+	Nonce     []byte `json:"nonce,omitempty"`
+	TokenHash string `json:"token_hash,omitempty"`
+	// TokenExpires is when the token stops being good.
+	TokenExpires time.Time `json:"token_expires,omitzero"`
+}
+
+// ProvisionIntent is the stored request of a provision operation, resolved so
+// that a restart or a new configuration can't change what goes out.
+type ProvisionIntent struct {
+	Fleet          FleetAddress      `json:"fleet"`
+	Name           string            `json:"name"`
+	Instance       json.RawMessage   `json:"instance"`
+	InstanceDigest string            `json:"instance_digest"`
+	Image          string            `json:"image,omitempty"`
+	Platform       Platform          `json:"platform"`
+	Tags           map[string]string `json:"tags"`
+	Asset          string            `json:"asset,omitempty"`
+	Offers         []Offer           `json:"offers,omitempty"`
+	Bootstrap      BootstrapIntent   `json:"bootstrap"`
+}
+
+// BootstrapIntent is the first-boot document without its token.
+type BootstrapIntent struct {
+	Kind          string `json:"kind"`
+	ManagerURL    string `json:"manager_url"`
+	CAFingerprint string `json:"ca_fingerprint"`
+	// ServerName is what the manager's certificate is for, whatever the URL.
+	ServerName  string `json:"server_name"`
+	AgentURL    string `json:"agent_url,omitempty"`
+	AgentSHA256 string `json:"agent_sha256,omitempty"`
+}
+
+// TerminateIntent is the stored request of a terminate operation.
+type TerminateIntent struct {
+	// Key is the provision operation that made the resource.
+	Key OperationID `json:"key"`
+	// Force skips the graceful stop of the host. The runner is proven idle or
+	// the cause is one of specification 35.
+	Force bool `json:"force,omitempty"`
+}
+
+// ErrorClass is what the caller does about a provider's error. It is set where
+// the provider is called and nowhere else.
+type ErrorClass string
+
+// The classes of the plugin contract, with what the manager does.
+const (
+	ErrorAuth       ErrorClass = "auth"       // hold the provider, tell a person
+	ErrorPermission ErrorClass = "permission" // hold the provider, tell a person
+	ErrorQuota      ErrorClass = "quota"      // back off
+	ErrorCapacity   ErrorClass = "capacity"   // next offer, back off
+	ErrorRateLimit  ErrorClass = "rate_limit" // wait as long as the provider says
+	ErrorInvalid    ErrorClass = "invalid"    // the fleet's file must change
+	ErrorConflict   ErrorClass = "conflict"   // a key with other parameters: hold
+	ErrorTransient  ErrorClass = "transient"  // back off, try again
+	ErrorInternal   ErrorClass = "internal"   // a bug in the plugin: back off
+)

@@ -1,0 +1,74 @@
+package fleet
+
+import "time"
+
+// Runner is what an agent has shown and said of itself. Only enroll writes it;
+// it is a record of facts, never a verdict.
+type Runner struct {
+	ID       RunnerID           `json:"id"`
+	Instance CapacityInstanceID `json:"instance"`
+	Fleet    RunnerFleetID      `json:"fleet"`
+	// Operation is the provision operation whose token was spent.
+	Operation OperationID `json:"operation"`
+	// KeyHash is the digest of the agent's public key.
+	KeyHash string `json:"key_hash"`
+	// Serial and NotAfter are of the current certificate.
+	Serial   string    `json:"serial"`
+	NotAfter time.Time `json:"not_after"`
+	Enrolled time.Time `json:"enrolled"`
+	Revoked  time.Time `json:"revoked,omitzero"`
+	// Address is where the agent's last call came from: evidence only.
+	Address string `json:"address"`
+	// Skew is the agent's clock minus the manager's at the last call.
+	Skew         time.Duration `json:"skew"`
+	AgentVersion string        `json:"agent_version"`
+	Platform     Platform      `json:"platform"`
+	// Beats counts heartbeats; LastBeat is the time of the last one.
+	Beats    int64       `json:"beats"`
+	LastBeat time.Time   `json:"last_beat,omitzero"`
+	Report   AgentReport `json:"report"`
+	// Left is when the agent said that it is leaving by itself, and why.
+	Left       time.Time `json:"left,omitzero"`
+	LeftReason string    `json:"left_reason,omitempty"`
+	// Alert is the last thing about this runner that a person should know, such
+	// as a token used again with another key; empty: nothing.
+	Alert string `json:"alert,omitempty"`
+	// Tampered is set when, before admission, the token was used with another
+	// key: the instance is quarantined.
+	Tampered bool `json:"tampered,omitempty"`
+}
+
+// AgentReport is the agent's own word in its last heartbeat.
+type AgentReport struct {
+	// Phase is idle, running or stopped.
+	Phase AgentPhase `json:"phase"`
+	// GroupEmpty says that no process of a job is left on the host.
+	GroupEmpty bool `json:"group_empty"`
+	JobsRun    int  `json:"jobs_run"`
+	// LastExit tells how the last job ended; empty before any.
+	LastExit string `json:"last_exit,omitempty"`
+	// Probes is the result of each capability that the host was asked to show.
+	Probes map[string]Probe `json:"probes,omitempty"`
+	// Isolation is "user" where jobs run as another OS user, else "none".
+	Isolation string  `json:"isolation"`
+	Load1     float64 `json:"load1"`
+	DiskFree  int64   `json:"disk_free"`
+	// Unhealthy is the agent's own complaint; empty: none.
+	Unhealthy string `json:"unhealthy,omitempty"`
+}
+
+// AgentPhase is what the agent is doing.
+type AgentPhase string
+
+// The phases. PhaseStopped: told to stop, no job runs and none will.
+const (
+	PhaseIdle    AgentPhase = "idle"
+	PhaseRunning AgentPhase = "running"
+	PhaseStopped AgentPhase = "stopped"
+)
+
+// Probe is one capability as the host showed it.
+type Probe struct {
+	OK       bool   `json:"ok"`
+	Evidence string `json:"evidence"`
+}

@@ -1,0 +1,78 @@
+package fleet
+
+// PluginSchemas is how a plugin describes its two blocks, and who it is.
+type PluginSchemas struct {
+	Name     string       `json:"name"`
+	Version  string       `json:"version"`
+	Provider PluginSchema `json:"provider"`
+	Instance PluginSchema `json:"instance"`
+}
+
+// PluginSchema describes one block body that a plugin owns.
+type PluginSchema struct {
+	Attributes []PluginAttribute `json:"attributes,omitempty"`
+	Blocks     []PluginBlock     `json:"blocks,omitempty"`
+}
+
+// PluginAttribute is one attribute of a plugin's block.
+type PluginAttribute struct {
+	Name string     `json:"name"`
+	Type PluginType `json:"type"`
+	// Doc is one Markdown paragraph.
+	Doc       string `json:"doc,omitempty"`
+	Required  bool   `json:"required,omitempty"`
+	Sensitive bool   `json:"sensitive,omitempty"`
+	// Immutable: a change replaces instances.
+	Immutable bool `json:"immutable,omitempty"`
+	// Default is a JSON value; empty: none.
+	Default string `json:"default,omitempty"`
+	// Deprecated says what to use instead; empty: not deprecated.
+	Deprecated string `json:"deprecated,omitempty"`
+}
+
+// PluginBlock is a nested block.
+type PluginBlock struct {
+	Name     string       `json:"name"`
+	Doc      string       `json:"doc,omitempty"`
+	Repeated bool         `json:"repeated,omitempty"`
+	Schema   PluginSchema `json:"schema"`
+}
+
+// PluginTypeKind is a kind of value.
+type PluginTypeKind string
+
+// The kinds of the plugin contract. A duration is a string such as "90s".
+const (
+	KindString   PluginTypeKind = "string"
+	KindBool     PluginTypeKind = "bool"
+	KindInt      PluginTypeKind = "int"
+	KindNumber   PluginTypeKind = "number"
+	KindDuration PluginTypeKind = "duration"
+	KindList     PluginTypeKind = "list"
+	KindMap      PluginTypeKind = "map"
+	KindObject   PluginTypeKind = "object"
+)
+
+// PluginType is the type of an attribute. Element belongs to lists and maps,
+// Attributes to objects.
+type PluginType struct {
+	Kind       PluginTypeKind    `json:"kind"`
+	Element    *PluginType       `json:"element,omitempty"`
+	Attributes []PluginAttribute `json:"attributes,omitempty"`
+}
+
+// PluginDiagnostic is a plugin's complaint about a block body.
+type PluginDiagnostic struct {
+	Warning bool   `json:"warning,omitempty"`
+	Summary string `json:"summary"`
+	Detail  string `json:"detail,omitempty"`
+	// Path leads into the body; each step is an attribute or block name, or an
+	// index. Empty: the whole body.
+	Path []PathStep `json:"path,omitempty"`
+}
+
+// PathStep is a name, or an index where Name is empty.
+type PathStep struct {
+	Name  string `json:"name,omitempty"`
+	Index int64  `json:"index,omitempty"`
+}
