@@ -1,0 +1,103 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Footprint says whether an instance counts against max and cost guardrails:
+// everything that isn't proven gone, whether or not it can take work.
+func Footprint(state fleet.CapacityInstanceState) bool { return state != fleet.Terminated }
+
+// Capacity says whether an instance counts against demand: it can take work, or
+// will within its deadline. Rows past their deadline have left these states, so
+// dead rows never starve a fleet. A silent runner is footprint only.
+func Capacity(state fleet.CapacityInstanceState, silent bool) bool {
+	switch state {
+	case fleet.Requested, fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
+		return true
+	case fleet.Healthy:
+		return !silent
+	}
+	return false
+}
+
+// Ready says that a runner is admitted and may be given work.
+func Ready(state fleet.CapacityInstanceState, silent bool) bool {
+	return state == fleet.Healthy && !silent
+}
+
+// Settled says that the loop has nothing more to do about an instance.
+func Settled(state fleet.CapacityInstanceState) bool {
+	return state == fleet.Healthy || state == fleet.Quarantined || state == fleet.Terminated
+}
+
+// Deadline is how long an instance may stay in a state before the loop acts or
+// raises an alarm; 0: no deadline. The drain deadline never ends a job: it only
+// raises health.
+func Deadline(state fleet.CapacityInstanceState, t fleet.Timeouts) time.Duration {
+	switch state {
+	case fleet.Provisioning:
+		return t.Provision
+	case fleet.Bootstrapping:
+		return t.Boot
+	case fleet.Enrolling:
+		return t.Enroll
+	case fleet.Draining:
+		return t.Drain
+	case fleet.Quarantined:
+		return t.Quarantine
+	case fleet.Terminating:
+		return t.Terminate
+	}
+	return 0
+}
+
+// AcceptsEnrollment says whether a valid token may be spent in the state. An
+// agent can be faster than the provider's answer, so Provisioning counts.
+func AcceptsEnrollment(state fleet.CapacityInstanceState) bool {
+	return state == fleet.Provisioning || state == fleet.Bootstrapping || state == fleet.Enrolling
+}
+
+// Instruction is what an agent is told.
+type Instruction string
+
+// Wait: not admitted, run nothing. Run: take work. Stop: finish the job that
+// runs and begin no other.
+const (
+	Wait Instruction = "wait"
+	Run  Instruction = "run"
+	Stop Instruction = "stop"
+)
+
+// InstructionFor derives what an instance's agent is told from its state alone,
+// so that it is the same after every restart.
+func InstructionFor(i fleet.CapacityInstance) Instruction {
+	switch i.State {
+	case fleet.Healthy:
+		return Run
+	case fleet.Requested, fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
+		return Wait
+	}
+	return Stop
+}
+
+// Silent says whether a runner missed its heartbeats. Time before since doesn't
+// count: a manager that was away gives every agent one whole deadline.
+func Silent(r fleet.Runner, heartbeat time.Duration, since, now time.Time) bool {
+	return SilentFor(r, since, now) > heartbeat
+}
+
+// SilentFor is how long a runner has been silent, counted from since at the
+// earliest.
+func SilentFor(r fleet.Runner, since, now time.Time) time.Duration {
+	last := r.LastBeat
+	if r.Enrolled.After(last) {
+		last = r.Enrolled
+	}
+	if since.After(last) {
+		last = since
+	}
+	return now.Sub(last)
+}

@@ -1,0 +1,141 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Cause is why an instance changes its state. The text is stored and shown.
+type Cause string
+
+// The causes. Each edge of the table names the ones that may take it.
+const (
+	Cancelled        Cause = "cancelled"          // no longer wanted, and nothing was sent
+	IntentCommitted  Cause = "intent_committed"   // the request is stored and goes out
+	ResourceSeen     Cause = "resource_seen"      // an inspection or the answer shows the resource
+	NothingCreated   Cause = "nothing_created"    // the provider is certain that nothing exists
+	DeadlinePassed   Cause = "deadline_passed"    // the state's timeout is over
+	AgentContact     Cause = "agent_contact"      // an agent enrolled with the instance's token
+	AdmissionGranted Cause = "admission_verified" // every admission check passed
+	AdmissionRefused Cause = "admission_rejected" // a check says that this host never will pass
+	EvidenceFailed   Cause = "evidence_failed"    // something contradicts what the host claims
+	ForScaleDown     Cause = "scale_down"         // more than the fleet needs
+	ForRollout       Cause = "rollout"            // made from an older definition or image
+	ForOperator      Cause = "operator"           // the fleet is removed, or a person asked
+	RunnerLost       Cause = "runner_lost"        // silent beyond lost_grace
+	RunnerBack       Cause = "runner_back"        // heartbeats again
+	IdleProven       Cause = "idle_proven"        // no job is on the host and none can come
+	Withdrawn        Cause = "withdrawn"          // no longer wanted, and never admitted to work
+	RunnerLeft       Cause = "runner_left"        // the agent said that it ended by itself
+	ResourceStopped  Cause = "resource_stopped"   // powered off or failed after signs of life
+	CleanUp          Cause = "clean_up"           // a failed instance is removed
+	ProvenGone       Cause = "proven_gone"        // the provider answered, or a complete list shows, that it is gone
+)
+
+// Edge is one allowed move.
+type Edge struct {
+	From, To fleet.CapacityInstanceState
+	Cause    Cause
+	// When says in words what must be true.
+	When string
+}
+
+// edges is the provisioned host lifecycle [51].
+//
+//	Requested → Provisioning → Bootstrapping → Enrolling → Healthy → Draining → Terminating → Terminated
+//	                 └──────────────┴──► Failed ─────┴─► Quarantined ──────────────┘
+//
+// An admitted host goes through Draining before Terminating [33, 34]. A host
+// that was never admitted has never been given work, so Withdrawn takes it out
+// without a drain.
+var edges = []Edge{
+	{fleet.Requested, fleet.Terminated, Cancelled, "no request was handed to the provider"},
+	{fleet.Requested, fleet.Provisioning, IntentCommitted, "the operation and its whole request are stored"},
+
+	{fleet.Provisioning, fleet.Bootstrapping, ResourceSeen, "the resource exists"},
+	{fleet.Provisioning, fleet.Failed, NothingCreated, "the provider says that nothing was made"},
+	{fleet.Provisioning, fleet.Failed, DeadlinePassed, "timeouts.provision is over"},
+
+	{fleet.Bootstrapping, fleet.Enrolling, AgentContact, "an agent enrolled with the instance's token"},
+	{fleet.Bootstrapping, fleet.Failed, DeadlinePassed, "timeouts.boot is over"},
+	{fleet.Bootstrapping, fleet.Terminating, Withdrawn, "it isn't wanted any more and was never given work"},
+
+	{fleet.Enrolling, fleet.Healthy, AdmissionGranted, "every check of admission passed"},
+	{fleet.Enrolling, fleet.Quarantined, EvidenceFailed, "evidence contradicts the host's claims"},
+	{fleet.Enrolling, fleet.Failed, AdmissionRefused, "a check refused the host for good"},
+	{fleet.Enrolling, fleet.Failed, DeadlinePassed, "timeouts.enroll is over"},
+	{fleet.Enrolling, fleet.Terminating, Withdrawn, "it isn't wanted any more and was never given work"},
+
+	{fleet.Healthy, fleet.Draining, ForScaleDown, "there are more runners than needed"},
+	{fleet.Healthy, fleet.Draining, ForRollout, "it was made from an older definition or image"},
+	{fleet.Healthy, fleet.Draining, ForOperator, "its fleet is removed or smaller by the file"},
+	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
+
+	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
+	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
+	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
+	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over and no job is known"},
+
+	{fleet.Failed, fleet.Terminating, CleanUp, "something may exist"},
+	{fleet.Failed, fleet.Terminated, NothingCreated, "nothing was made"},
+
+	{fleet.Bootstrapping, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
+	{fleet.Enrolling, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
+	{fleet.Healthy, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
+	{fleet.Draining, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
+	{fleet.Quarantined, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
+	{fleet.Enrolling, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
+	{fleet.Healthy, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
+	{fleet.Draining, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
+	{fleet.Quarantined, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
+
+	{fleet.Provisioning, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Bootstrapping, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Enrolling, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Healthy, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Draining, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Quarantined, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Failed, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
+	{fleet.Terminating, fleet.Terminated, ProvenGone, "the provider answered gone, or an inspection shows it"},
+}
+
+// Edges returns the whole table, for documentation and tests.
+func Edges() []Edge { return append([]Edge(nil), edges...) }
+
+// NotAllowedError says that the table has no such move: a bug in the caller,
+// which leaves the instance as it is.
+type NotAllowedError struct {
+	Instance fleet.CapacityInstanceID
+	From, To fleet.CapacityInstanceState
+	Cause    Cause
+}
+
+func (e *NotAllowedError) Error() string {
+	return fmt.Sprintf("instance %s: the lifecycle has no move from %s to %s because of %s", e.Instance, e.From, e.To, e.Cause)
+}
+
+// Allowed says whether the table has the move.
+func Allowed(from, to fleet.CapacityInstanceState, cause Cause) bool {
+	for _, e := range edges {
+		if e.From == from && e.To == to && e.Cause == cause {
+			return true
+		}
+	}
+	return false
+}
+
+// Move changes the instance's state at now and records why. Entering Draining
+// begins with the cordon.
+func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause, now time.Time, reason string) error {
+	if !Allowed(i.State, to, cause) {
+		return &NotAllowedError{Instance: i.ID, From: i.State, To: to, Cause: cause}
+	}
+	i.State, i.Since, i.Cause, i.Reason = to, now, string(cause), reason
+	i.Drain = fleet.NotDraining
+	if to == fleet.Draining {
+		i.Drain = fleet.Cordoned
+	}
+	return nil
+}
