@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// InstanceFilter narrows Instances. The zero value asks for all live instances.
+type InstanceFilter struct {
+	Fleet             fleet.RunnerFleetID
+	IncludeTerminated bool
+	// Limit is how many of the newest are wanted; 0: all.
+	Limit int
+}
+
+// Fleets lists the fleets that aren't retired, sorted by address.
+func (s *Store) Fleets(ctx context.Context) ([]fleet.ManagedFleet, error) {
+	fleets, err := browse(ctx, s, "list fleets", decode[fleet.ManagedFleet], `SELECT record FROM fleet WHERE retired = 0`)
+	slices.SortFunc(fleets, func(a, b fleet.ManagedFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	return fleets, err
+}
+
+// Instances lists instances, the newest first.
+func (s *Store) Instances(ctx context.Context, filter InstanceFilter) ([]fleet.CapacityInstance, error) {
+	query := `SELECT record FROM instance WHERE 1 = 1`
+	var arguments []any
+	if filter.Fleet != "" {
+		arguments = append(arguments, string(filter.Fleet))
+		query += fmt.Sprintf(` AND fleet = $%d`, len(arguments))
+	}
+	if !filter.IncludeTerminated {
+		query += ` AND state <> 'terminated'`
+	}
+	query += ` ORDER BY id DESC`
+	if filter.Limit > 0 {
+		arguments = append(arguments, filter.Limit)
+		query += fmt.Sprintf(` LIMIT $%d`, len(arguments))
+	}
+	return browse(ctx, s, "list instances", decode[fleet.CapacityInstance], query, arguments...)
+}
+
+// Instance finds one instance, live or terminated.
+func (s *Store) Instance(ctx context.Context, id fleet.CapacityInstanceID) (fleet.CapacityInstance, bool, error) {
+	found, err := browse(ctx, s, "find instance "+string(id), decode[fleet.CapacityInstance],
+		`SELECT record FROM instance WHERE id = $1`, storable(string(id)))
+	if err != nil || len(found) == 0 {
+		return fleet.CapacityInstance{}, false, err
+	}
+	return found[0], true, nil
+}
+
+// Operations lists the operations of an instance, the oldest first.
+func (s *Store) Operations(ctx context.Context, instance fleet.CapacityInstanceID) ([]fleet.Operation, error) {
+	return browse(ctx, s, "list the operations of instance "+string(instance), decodeOperation,
+		`SELECT record, request FROM operation WHERE instance = $1 ORDER BY id`, storable(string(instance)))
+}
+
+// Decisions lists the newest decisions about a fleet, the newest first; limit 0: all.
+func (s *Store) Decisions(ctx context.Context, id fleet.RunnerFleetID, limit int) ([]fleet.Decision, error) {
+	query, arguments := `SELECT record FROM decision WHERE fleet = $1 ORDER BY at DESC, id DESC`, []any{storable(string(id))}
+	if limit > 0 {
+		query, arguments = query+` LIMIT $2`, append(arguments, limit)
+	}
+	return browse(ctx, s, "list the decisions about fleet "+string(id), decode[fleet.Decision], query, arguments...)
+}
+
+// browse reads records in a transaction of their own.
+func browse[T any](ctx context.Context, s *Store, doing string, from func(row) (T, error), query string, args ...any) (found []T, err error) {
+	err = s.read(ctx, doing, func(tx *sql.Tx) error {
+		found, err = recordsOf(ctx, tx, from, query, args...)
+		return err
+	})
+	return found, err
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// AppliedDefinition is a definition with the apply that made it current.
+type AppliedDefinition struct {
+	// Serial counts applies that changed something; 0: none yet.
+	Serial     int64
+	At         time.Time
+	By         string
+	Definition fleet.Definition
+}
+
+// Apply is what ApplyDefinition writes.
+type Apply struct {
+	// Expect is the serial that the plan was made from.
+	Expect     int64
+	Definition fleet.Definition
+	At         time.Time
+	// By names the person or program for others to read.
+	By string
+	// Fleets are the whole rows of the fleets that this apply adds or changes,
+	// those that it removes among them (draining). Their Serial is set here.
+	Fleets []fleet.ManagedFleet
+}
+
+// StaleError refuses an apply whose plan was made from an older definition.
+type StaleError struct {
+	Expected int64
+	// Serial, By and At are of the apply that came in between.
+	Serial int64
+	By     string
+	At     time.Time
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("the plan was made from definition %d, but %s applied definition %d at %s: plan again",
+		e.Expected, e.By, e.Serial, e.At.Format(time.RFC3339))
+}
+
+// Definition is the current definition; not found before the first apply.
+func (s *Store) Definition(ctx context.Context) (applied AppliedDefinition, found bool, err error) {
+	err = s.read(ctx, "read the definition", func(tx *sql.Tx) error {
+		applied, _, err = currentDefinition(ctx, tx)
+		return err
+	})
+	return applied, applied.Serial > 0, err
+}
+
+// ApplyDefinition makes the definition current, writes the fleets that it
+// changes and returns its serial. If the definition is current already, nothing
+// is written and its serial is returned, whatever was expected: an apply whose
+// answer was lost can be sent again. Else, if another apply came in between,
+// the error is a *StaleError.
+func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64, err error) {
+	record, err := encode(apply.Definition)
+	if err != nil {
+		return 0, s.failed("apply the definition", err)
+	}
+	err = s.write(ctx, "apply the definition", func(tx *sql.Tx, _ int64) error {
+		current, stored, err := currentDefinition(ctx, tx)
+		if err != nil {
+			return err
+		}
+		serial = current.Serial
+		switch {
+		case stored == record:
+			return errUnchanged
+		case current.Serial != apply.Expect:
+			return &StaleError{Expected: apply.Expect, Serial: current.Serial, By: current.By, At: current.At}
+		}
+		serial++
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO definition (serial, applied_at, applied_by, record) VALUES ($1, $2, $3, $4)`,
+			serial, apply.At.UnixMicro(), storable(apply.By), record); err != nil {
+			return err
+		}
+		return upsertFleets(ctx, tx, serial, apply.Fleets)
+	})
+	if err != nil && !errors.Is(err, errUnchanged) {
+		return 0, err
+	}
+	return serial, nil
+}
+
+// errUnchanged ends a transaction that has nothing to write.
+var errUnchanged = errors.New("the definition is current already")
+
+// currentDefinition is the definition with the highest serial and its record.
+func currentDefinition(ctx context.Context, tx *sql.Tx) (current AppliedDefinition, record string, err error) {
+	var at int64
+	err = tx.QueryRowContext(ctx,
+		`SELECT serial, applied_at, applied_by, record FROM definition ORDER BY serial DESC LIMIT 1`).
+		Scan(&current.Serial, &at, &current.By, &record)
+	if errors.Is(err, sql.ErrNoRows) {
+		return AppliedDefinition{}, "", nil
+	}
+	if err != nil {
+		return AppliedDefinition{}, "", err
+	}
+	current.At = time.UnixMicro(at).UTC()
+	current.Definition, err = decode[fleet.Definition](row{record: []byte(record)})
+	return current, record, err
+}
+
+// upsertFleets writes whole fleets as changed by the definition serial. A fleet
+// that was retired meanwhile is brought back: the apply is the later word.
+func upsertFleets(ctx context.Context, tx *sql.Tx, serial int64, fleets []fleet.ManagedFleet) error {
+	var rows [][]any
+	for _, managed := range fleets {
+		managed.Serial = serial
+		record, err := encode(managed)
+		if err != nil {
+			return fmt.Errorf("fleet %s: %w", managed.Address, err)
+		}
+		rows = append(rows, []any{string(managed.ID), string(managed.Address), serial, 0, record})
+	}
+	return upsert(ctx, tx, "fleet", []string{"id", "address", "serial", "retired", "record"}, rows)
+}

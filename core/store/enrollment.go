@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Subject is everything that is known about one enrollment: the provision
+// operation whose token it is, the instance and fleet that the token is bound
+// to, and the runner once there is one.
+type Subject struct {
+	Operation fleet.Operation
+	Instance  fleet.CapacityInstance
+	Fleet     fleet.ManagedFleet
+	Runner    *fleet.Runner
+}
+
+// AlreadyEnrolledError refuses a second certificate for one token. What to make
+// of it is the caller's matter: it knows whether the keys are the same.
+type AlreadyEnrolledError struct {
+	// Runner is the one that enrolled with the token.
+	Runner fleet.Runner
+}
+
+func (e *AlreadyEnrolledError) Error() string {
+	return fmt.Sprintf("runner %s has enrolled with the token of operation %s already", e.Runner.ID, e.Runner.Operation)
+}
+
+const subject = `SELECT operation.record, operation.request, instance.record, fleet.record, runner.record
+	FROM operation
+	JOIN instance ON instance.id = operation.instance
+	JOIN fleet ON fleet.id = instance.fleet
+	LEFT JOIN runner ON runner.operation = operation.id
+	WHERE `
+
+// EnrollmentSubject finds what the token of a provision operation is bound to.
+func (s *Store) EnrollmentSubject(ctx context.Context, id fleet.OperationID) (Subject, bool, error) {
+	return s.subject(ctx, "find the enrollment of operation "+string(id), subject+`operation.id = $1`, string(id))
+}
+
+// RunnerSubject finds the enrollment that a runner came from.
+func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (Subject, bool, error) {
+	return s.subject(ctx, "find the enrollment of runner "+string(id), subject+`runner.id = $1`, string(id))
+}
+
+func (s *Store) subject(ctx context.Context, doing, query, id string) (found Subject, ok bool, err error) {
+	var operation, request, instance, managed, runner []byte
+	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Subject{}, false, nil
+	}
+	if err != nil {
+		return Subject{}, false, s.failed(doing, err)
+	}
+	var errs [4]error
+	found.Operation, errs[0] = decodeOperation(row{operation, request})
+	found.Instance, errs[1] = decode[fleet.CapacityInstance](row{record: instance})
+	found.Fleet, errs[2] = decode[fleet.ManagedFleet](row{record: managed})
+	if runner != nil {
+		var enrolled fleet.Runner
+		enrolled, errs[3] = decode[fleet.Runner](row{record: runner})
+		found.Runner = &enrolled
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return Subject{}, false, s.failed(doing, err)
+	}
+	return found, true, nil
+}
+
+// Enroll records the runner and its certificate, and by that spends the token
+// of its operation: of two at once, one is recorded, and the other gets an
+// *AlreadyEnrolledError.
+func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
+	doing := "enroll runner " + string(runner.ID)
+	record, err := encode(runner)
+	if err != nil {
+		return s.failed(doing, err)
+	}
+	return s.write(ctx, doing, func(tx *sql.Tx, revision int64) error {
+		result, err := tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record)
+			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (operation) DO NOTHING`,
+			string(runner.ID), string(runner.Operation), string(runner.Instance), revision, record)
+		if err != nil {
+			return err
+		}
+		if inserted, err := result.RowsAffected(); err != nil || inserted > 0 {
+			return err
+		}
+		existing, err := recordsOf(ctx, tx, decode[fleet.Runner],
+			`SELECT record FROM runner WHERE operation = $1`, string(runner.Operation))
+		if err != nil {
+			return err
+		}
+		return &AlreadyEnrolledError{Runner: existing[0]}
+	})
+}
+
+// RecordRunners replaces what is known of enrolled runners, many in one
+// transaction. A runner that isn't in the store (pruned meanwhile) is passed
+// over: one late heartbeat must not undo the others.
+func (s *Store) RecordRunners(ctx context.Context, runners []fleet.Runner) error {
+	if len(runners) == 0 {
+		return nil
+	}
+	const doing = "record heartbeats"
+	rows := make([][]any, 0, len(runners))
+	for _, runner := range runners {
+		record, err := encode(runner)
+		if err != nil {
+			return s.failed(doing, fmt.Errorf("runner %s: %w", runner.ID, err))
+		}
+		rows = append(rows, []any{string(runner.ID), record})
+	}
+	return s.write(ctx, doing, func(tx *sql.Tx, revision int64) error {
+		return batched(ctx, tx, `WITH latest (id, record) AS (VALUES `, fmt.Sprintf(
+			`) UPDATE runner SET record = latest.record, revision = %d FROM latest WHERE runner.id = latest.id`, revision),
+			lastOfEach(rows))
+	})
+}

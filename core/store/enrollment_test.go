@@ -1,0 +1,99 @@
+package store
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/google/go-cmp/cmp"
+)
+
+func tokenIsSpentOnce(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	must(t, s.Commit(t.Context(), change(1, 1)))
+	const contenders = 8
+	outcomes := make([]error, contenders)
+	var wait sync.WaitGroup
+	for n := range contenders {
+		wait.Go(func() {
+			runner := enrolled(1)
+			runner.ID = fleet.RunnerID(id("contender", n))
+			outcomes[n] = s.Enroll(t.Context(), runner)
+		})
+	}
+	wait.Wait()
+	state, err := s.Load(t.Context())
+	must(t, err)
+	if len(state.Runners) != 1 {
+		t.Fatalf("%d runners were recorded, want 1", len(state.Runners))
+	}
+	won := 0
+	for n, err := range outcomes {
+		if err == nil {
+			won++
+			if state.Runners[0].ID != fleet.RunnerID(id("contender", n)) {
+				t.Errorf("contender %d was told that it enrolled, but %s did", n, state.Runners[0].ID)
+			}
+			continue
+		}
+		if existing := refused[*AlreadyEnrolledError](t, err).Runner; !cmp.Equal(existing, state.Runners[0]) {
+			t.Errorf("contender %d was shown %s, but %s enrolled", n, existing.ID, state.Runners[0].ID)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d contenders were told that they enrolled, want 1", won)
+	}
+}
+
+func findsSubject(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	must(t, s.Commit(t.Context(), change(1, 2)))
+	instance, operation := provisioned(1)
+	if _, found, err := s.EnrollmentSubject(t.Context(), "nobody's"); err != nil || found {
+		t.Errorf("an unknown operation: found %v, error %v", found, err)
+	}
+	if _, found, err := s.RunnerSubject(t.Context(), enrolled(1).ID); err != nil || found {
+		t.Errorf("a runner before enrollment: found %v, error %v", found, err)
+	}
+	want := Subject{Operation: operation, Instance: instance, Fleet: managed(1)}
+	want.Fleet.Serial = 1
+	got, found, err := s.EnrollmentSubject(t.Context(), operation.ID)
+	must(t, err)
+	if diff := cmp.Diff(want, got); !found || diff != "" {
+		t.Errorf("before enrollment: found %v\n%s", found, diff)
+	}
+	must(t, s.Enroll(t.Context(), enrolled(1)))
+	runner := enrolled(1)
+	want.Runner = &runner
+	for by, find := range map[string]func() (Subject, bool, error){
+		"operation": func() (Subject, bool, error) { return s.EnrollmentSubject(t.Context(), operation.ID) },
+		"runner":    func() (Subject, bool, error) { return s.RunnerSubject(t.Context(), runner.ID) },
+	} {
+		got, found, err := find()
+		must(t, err)
+		if diff := cmp.Diff(want, got); !found || diff != "" {
+			t.Errorf("by %s: found %v\n%s", by, found, diff)
+		}
+	}
+}
+
+func recordsRunners(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	must(t, s.Commit(t.Context(), change(1, 200)))
+	var beats []fleet.Runner
+	for n := range 200 {
+		runner := enrolled(n + 1)
+		must(t, s.Enroll(t.Context(), runner))
+		runner.Beats = int64(n + 1)
+		beats = append(beats, runner)
+	}
+	unknown, twice := enrolled(999), beats[7]
+	twice.Beats = 1000
+	must(t, s.RecordRunners(t.Context(), append([]fleet.Runner{unknown}, append(beats, twice)...)))
+	state, err := s.Load(t.Context())
+	must(t, err)
+	beats[7] = twice
+	if diff := cmp.Diff(beats, state.Runners); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// State is all that the loop plans from, as of one moment, each list in the
+// order of ids. It is the caller's own.
+type State struct {
+	// Serial is of the current definition; 0: nothing was applied yet.
+	Serial int64
+	// Providers are those of the current definition.
+	Providers []fleet.Provider
+	// Fleets are those not retired, the ones being removed among them.
+	Fleets []fleet.ManagedFleet
+	// Instances are the live ones; Operations and Runners are theirs.
+	Instances  []fleet.CapacityInstance
+	Operations []fleet.Operation
+	Runners    []fleet.Runner
+}
+
+// Load reads the state that the loop plans from. It decodes what changed since
+// the last Load only, whoever wrote it; the first one decodes everything.
+func (s *Store) Load(ctx context.Context) (state State, err error) {
+	// The snapshot is taken up before the transaction begins, so that it is never
+	// newer than what the transaction sees.
+	last := s.loaded.Load()
+	next := snapshot{}
+	err = s.read(ctx, "load the state", func(tx *sql.Tx) error {
+		applied, _, err := currentDefinition(ctx, tx)
+		if err != nil {
+			return err
+		}
+		state.Serial, state.Providers = applied.Serial, applied.Definition.Providers
+		if state.Fleets, err = sortedRecords(ctx, tx, decode[fleet.ManagedFleet],
+			func(managed *fleet.ManagedFleet) string { return string(managed.ID) },
+			`SELECT record FROM fleet WHERE retired = 0`); err != nil {
+			return err
+		}
+		if last == nil {
+			next, err = readSnapshot(ctx, tx)
+		} else {
+			next, err = last.advance(ctx, tx)
+		}
+		return err
+	})
+	if err != nil {
+		return State{}, err
+	}
+	// Of two Loads at once either may win: an older snapshot only means that the
+	// next Load reads a little more.
+	s.loaded.Store(&next)
+	state.Instances, state.Operations, state.Runners = next.copies()
+	return state, nil
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// pruneBatch bounds one transaction, so that other writes get their turn.
+const pruneBatch = 1000
+
+// Pruned counts what Prune removed.
+type Pruned struct {
+	Instances, Decisions, Definitions, Fleets int64
+}
+
+// Prune forgets what ended before the given time: terminated instances with
+// their operations and runners, decisions, superseded definitions, and then
+// retired fleets that nothing refers to.
+func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err error) {
+	limit := before.UnixMicro()
+	steps := []struct {
+		count     *int64
+		statement string
+		arguments []any
+	}{
+		{&pruned.Instances, `DELETE FROM instance WHERE id IN
+			(SELECT id FROM instance WHERE state = 'terminated' AND since < $1 LIMIT $2)`, []any{limit, pruneBatch}},
+		{&pruned.Decisions, `DELETE FROM decision WHERE id IN
+			(SELECT id FROM decision WHERE at < $1 LIMIT $2)`, []any{limit, pruneBatch}},
+		// A definition ended when the next one was applied.
+		{&pruned.Definitions, `DELETE FROM definition WHERE serial <
+			(SELECT MAX(later.serial) FROM definition AS later WHERE later.applied_at < $1)`, []any{limit}},
+		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
+			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
+			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},
+	}
+	for _, step := range steps {
+		for more := true; more; {
+			err := s.write(ctx, "forget what ended before "+before.UTC().Format(time.RFC3339), func(tx *sql.Tx, _ int64) error {
+				result, err := tx.ExecContext(ctx, step.statement, step.arguments...)
+				if err != nil {
+					return err
+				}
+				removed, err := result.RowsAffected()
+				*step.count += removed
+				more = removed == pruneBatch
+				return err
+			})
+			if err != nil {
+				return pruned, err
+			}
+		}
+	}
+	return pruned, nil
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// encode is a value's record: its JSON. HTML escaping is off, since it would
+// change the bytes of plugin bodies inside, and with them their digests.
+func encode(value any) (string, error) {
+	var record bytes.Buffer
+	encoder := json.NewEncoder(&record)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", fmt.Errorf("encode %T: %w", value, err)
+	}
+	return strings.TrimSuffix(record.String(), "\n"), nil
+}
+
+// decode is encode's inverse.
+func decode[T any](from row) (value T, err error) {
+	if err := json.Unmarshal(from.record, &value); err != nil {
+		return value, fmt.Errorf("decode %T: %w", value, err)
+	}
+	return value, nil
+}
+
+// storable makes text from outside fit a column of either database: PostgreSQL
+// takes no NUL and no invalid UTF-8. Records need none of it, JSON escapes.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// encodeOperation splits off the request, which must keep its bytes.
+func encodeOperation(operation fleet.Operation) (record, request string, err error) {
+	request = string(operation.Request)
+	operation.Request = nil
+	record, err = encode(operation)
+	return record, request, err
+}
+
+// decodeOperation is encodeOperation's inverse.
+func decodeOperation(from row) (fleet.Operation, error) {
+	operation, err := decode[fleet.Operation](from)
+	operation.Request = nil
+	if len(from.request) > 0 {
+		operation.Request = from.request
+	}
+	return operation, err
+}

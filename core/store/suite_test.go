@@ -1,0 +1,50 @@
+package store
+
+import (
+	"testing"
+)
+
+// TestSQLite and TestPostgres hold both databases to the same behaviour.
+func TestSQLite(t *testing.T) { runSuite(t, sqlitePath) }
+
+func TestPostgres(t *testing.T) { runSuite(t, postgres.Database) }
+
+// runSuite runs every test with an empty store of its own at a new location.
+func runSuite(t *testing.T, location func(testing.TB) string) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, location string)
+	}{
+		{"a store that was opened again has its tables and rows", opensAgain},
+		{"many processes may open an empty store at once", opensAtOnce},
+		{"a store of a newer program is refused", refusesNewer},
+		{"a store that never claimed the writer's place can't write", refusesReaderWrites},
+		{"the older of two writers is fenced at its next write of any kind", fencesOlderWriter},
+		{"a fenced writer still reads", fencedWriterReads},
+		{"settings are kept", keepsSettings},
+		{"a definition is applied and read back", appliesDefinition},
+		{"an apply of an outdated plan is refused", refusesStaleApply},
+		{"the same definition again writes nothing", sameDefinitionWritesNothing},
+		{"of applies at once from one plan, one wins", oneApplyWins},
+		{"a change is committed whole", commitsWhole},
+		{"a change that fails leaves nothing behind", commitsNothingOnFailure},
+		{"an empty change needs no transaction", emptyChangeIsFree},
+		{"of a row that is twice in a change, the last one counts", lastRowCounts},
+		{"every field of every record comes back", everyFieldComesBack},
+		{"plugin bodies and requests keep their bytes", bytesAreKept},
+		{"text of outsiders may hold any bytes", anyBytesFromOutsiders},
+		{"terminated instances aren't loaded", terminatedAreNotLoaded},
+		{"a load sees one moment while changes are committed", loadSeesOneMoment},
+		{"a loaded state is the caller's own", loadedStateIsOwn},
+		{"a load after any changes equals a first load", loadAfterChangesEqualsFirstLoad},
+		{"a removed fleet is retired, and its address is free again", retiresFleet},
+		{"a fleet that was declared again meanwhile isn't retired", redeclaredFleetStays},
+		{"a token is good for one of many enrollments at once", tokenIsSpentOnce},
+		{"an enrollment's subject is found by operation and by runner", findsSubject},
+		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
+		{"people's lists are filtered, ordered and limited", lists},
+		{"what ended long ago is forgotten, and nothing else", prunes},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, location(t)) })
+	}
+}
