@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -70,7 +71,26 @@ func (s *scope) referable(report *collector, expr hclsyntax.Expression, where st
 			fine = false
 		}
 	}
-	return fine
+	return callable(report, expr, where) && fine
+}
+
+// callable checks the names of functions. The evaluator would as well, but of
+// two near names it suggests now one and now the other.
+func callable(report *collector, expr hclsyntax.Expression, where string) bool {
+	fine := true
+	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
+		call, ok := node.(*hclsyntax.FunctionCallExpr)
+		if !ok {
+			return nil
+		}
+		if _, known := functions[call.Name]; !known {
+			report.fail(call.NameRange, where, fmt.Sprintf("There is no function called %q", clip(call.Name)),
+				didYouMean(call.Name, slices.Collect(maps.Keys(functions))))
+			fine = false
+		}
+		return nil
+	})
+	return fine && !problems.HasErrors()
 }
 
 func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
