@@ -1,0 +1,217 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// body reads one block body. What is asked for is allowed; close reports the
+// rest. So the code that reads a block is the only list of what it may hold,
+// for the core's blocks and for a plugin's.
+type body struct {
+	*collector
+	scope *scope
+	// where names the block in messages: `scaling of fleet "linux"`.
+	where string
+	// labels are the block's labels, checked as names unless it has none.
+	labels []string
+	header hcl.Range
+	syntax *hclsyntax.Body
+
+	attributes []string
+	blocks     []string
+}
+
+// attribute is the attribute of that name; nil: it isn't set.
+func (b *body) attribute(name string) *hclsyntax.Attribute {
+	b.attributes = append(b.attributes, name)
+	return b.syntax.Attributes[name]
+}
+
+// value evaluates an attribute. False: it is not set, null, or already reported.
+func (b *body) value(name string) (cty.Value, *hclsyntax.Attribute, bool) {
+	attribute := b.attribute(name)
+	if attribute == nil {
+		return cty.NilVal, nil, false
+	}
+	value, ok := b.scope.evaluate(b.collector, attribute.Expr, b.where)
+	if !ok || value.IsNull() {
+		return cty.NilVal, attribute, false
+	}
+	return value, attribute, true
+}
+
+// need reports the attribute as missing unless it is written. Example is a line
+// that would do.
+func (b *body) need(name, example string) {
+	if b.syntax.Attributes[name] == nil {
+		b.fail(b.header, b.where, fmt.Sprintf("%q is missing", name),
+			fmt.Sprintf("It is needed in %s. For example: %s", b.where, example))
+		return
+	}
+	if b.isNull(name) {
+		b.fail(b.syntax.Attributes[name].Expr.Range(), b.where, fmt.Sprintf("%q can't be null", name),
+			fmt.Sprintf("It is needed in %s. For example: %s", b.where, example))
+	}
+}
+
+// isNull says whether an attribute is written, right, and null: that is the
+// same as leaving it out.
+func (b *body) isNull(name string) bool {
+	attribute := b.syntax.Attributes[name]
+	if attribute == nil {
+		return false
+	}
+	value, ok := b.scope.evaluate(newCollector(), attribute.Expr, "")
+	return ok && value.IsNull()
+}
+
+// single is the one block of that type without labels; nil: there is none.
+func (b *body) single(blockType string) *body {
+	found := b.children(blockType)
+	for _, extra := range found[min(1, len(found)):] {
+		b.fail(extra.header, b.where, fmt.Sprintf("There is a second %s block", blockType),
+			fmt.Sprintf("The first one is at %s. Put both into one.", place(found[0].header)))
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0]
+}
+
+// children are all blocks of that type, in the order of the text. Each must
+// have the named labels, which must be names.
+func (b *body) children(blockType string, labels ...string) []*body {
+	b.blocks = append(b.blocks, blockType)
+	var found []*body
+	for _, block := range b.syntax.Blocks {
+		if block.Type != blockType {
+			continue
+		}
+		child := &body{
+			collector: b.collector, scope: b.scope, labels: block.Labels,
+			header: block.DefRange(), syntax: block.Body, where: blockName(block),
+		}
+		if b.where != "" {
+			child.where += " of " + b.where
+		}
+		if b.labelled(block, labels) {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
+	if len(block.Labels) != len(want) {
+		form := block.Type
+		for _, label := range want {
+			form += fmt.Sprintf(" %q", label)
+		}
+		b.fail(block.DefRange(), b.where, fmt.Sprintf("The block %q has %s", block.Type, counted(len(want), "label")),
+			fmt.Sprintf("Write: %s { … }", form))
+		return false
+	}
+	fine := true
+	for i, label := range block.Labels {
+		if !fleet.ValidName(label) {
+			b.fail(block.LabelRanges[i], b.where, fmt.Sprintf("%q is no valid name", clip(label)),
+				"Names begin with a lower-case letter and hold lower-case letters, digits, - and _, at most 63 of them.")
+			fine = false
+		}
+	}
+	return fine
+}
+
+// close reports whatever nobody asked for.
+func (b *body) close() {
+	for _, name := range b.unread() {
+		attribute := b.syntax.Attributes[name]
+		detail := fmt.Sprintf("An attribute named %q is not expected here. ", name)
+		if slices.Contains(b.blocks, name) {
+			detail = fmt.Sprintf("%q is a block and no attribute. Write: %s { … } without an equals sign. ", name, name)
+		} else {
+			detail += didYouMean(name, b.attributes)
+		}
+		b.fail(attribute.NameRange, b.where, fmt.Sprintf("Unexpected attribute %q", name), strings.TrimSpace(detail))
+	}
+	for _, block := range b.syntax.Blocks {
+		if slices.Contains(b.blocks, block.Type) {
+			continue
+		}
+		detail := fmt.Sprintf("A block of type %q is not expected here. ", block.Type)
+		if slices.Contains(b.attributes, block.Type) {
+			detail = fmt.Sprintf("%q is an attribute and no block. Write: %s = … with an equals sign. ", block.Type, block.Type)
+		} else {
+			detail += didYouMean(block.Type, b.blocks)
+		}
+		b.fail(block.TypeRange, b.where, fmt.Sprintf("Unexpected block %q", block.Type), strings.TrimSpace(detail))
+	}
+}
+
+// unread are the names of attributes that nobody asked for, in the order of the
+// text.
+func (b *body) unread() []string {
+	var names []string
+	for name := range b.syntax.Attributes {
+		if !slices.Contains(b.attributes, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(x, y string) int {
+		return cmp.Compare(b.syntax.Attributes[x].NameRange.Start.Byte, b.syntax.Attributes[y].NameRange.Start.Byte)
+	})
+	return names
+}
+
+// at is where a complaint about the attribute belongs: its value, or the
+// block's header where it isn't written.
+func (b *body) at(name string) hcl.Range {
+	if attribute := b.syntax.Attributes[name]; attribute != nil {
+		return attribute.Expr.Range()
+	}
+	return b.header
+}
+
+// blockName is a block as people call it: `fleet "linux"`.
+func blockName(block *hclsyntax.Block) string {
+	name := block.Type
+	for _, label := range block.Labels {
+		name += fmt.Sprintf(" %q", clip(label))
+	}
+	return name
+}
+
+// place is a range as file:line:column.
+func place(at hcl.Range) string {
+	return fmt.Sprintf("%s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)
+}
+
+func counted(n int, noun string) string {
+	switch n {
+	case 0:
+		return "no " + noun + "s"
+	case 1:
+		return "one " + noun
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}
+
+// clip keeps a user's text from filling a message.
+func clip(text string) string { return keepStart([]byte(text)) }
+
+func upperFirst(text string) string {
+	if text == "" {
+		return "The file"
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,236 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Diagnostic is one error or warning about a fleet file. It carries its own
+// snippet, so that it can be shown where the files aren't.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	// Summary is what is wrong, in one line.
+	Summary string `json:"summary"`
+	// Detail is what was expected and what to do.
+	Detail string `json:"detail,omitempty"`
+	// Block is the block it is in, such as `fleet "linux"`; empty: none.
+	Block string `json:"block,omitempty"`
+	// Range is where. An empty File: nowhere in particular.
+	Range   Range   `json:"range"`
+	Snippet Snippet `json:"snippet"`
+}
+
+// Severity is how bad a diagnostic is.
+type Severity string
+
+// The severities. Only an error stops a plan.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Range is a part of a file; lines and columns count from 1, and the end is
+// exclusive.
+type Range struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	EndLine   int    `json:"end_line,omitempty"`
+	EndColumn int    `json:"end_column,omitempty"`
+}
+
+// Snippet is the first line of a range: what the diagnostic is about, and what
+// stands to the left and right of it.
+type Snippet struct {
+	Before string `json:"before,omitempty"`
+	Marked string `json:"marked,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// Diagnostics are sorted by file, line and column.
+type Diagnostics []Diagnostic
+
+// HasErrors says whether there is more than warnings.
+func (d Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(d, func(one Diagnostic) bool { return one.Severity == Error })
+}
+
+// Error makes Diagnostics usable as an error value; Render is for people.
+func (d Diagnostics) Error() string {
+	var lines []string
+	for _, one := range d {
+		if one.Severity == Error {
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", one.Range, one.Summary, one.Detail))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (r Range) String() string {
+	if r.File == "" {
+		return "fleet files"
+	}
+	return fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Column)
+}
+
+// maxDiagnostics bounds what one load reports: past it nobody reads on, and a
+// file of rubbish must not cost memory for each of its lines.
+const maxDiagnostics = 500
+
+// collector gathers the diagnostics of all files.
+type collector struct {
+	texts   map[string][]byte
+	list    Diagnostics
+	seen    map[Diagnostic]bool
+	dropped int
+	// droppedError says that one of the dropped ones was an error.
+	droppedError bool
+}
+
+func newCollector() *collector {
+	return &collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}}
+}
+
+func (c *collector) fail(at hcl.Range, block, summary, detail string) {
+	c.add(Error, at, block, summary, detail)
+}
+
+func (c *collector) warn(at hcl.Range, block, summary, detail string) {
+	c.add(Warning, at, block, summary, detail)
+}
+
+// failHidden marks a name and shows nothing of what stands beside it: the line
+// holds a secret.
+func (c *collector) failHidden(at hcl.Range, block, summary, detail string) {
+	one := c.diagnostic(Error, at, block, summary, detail)
+	one.Snippet = Snippet{Before: strings.Repeat(" ", at.Start.Column-1), Marked: one.Snippet.Marked, After: " = (hidden)"}
+	c.keep(one)
+}
+
+func (c *collector) add(severity Severity, at hcl.Range, block, summary, detail string) {
+	c.keep(c.diagnostic(severity, at, block, summary, detail))
+}
+
+func (c *collector) diagnostic(severity Severity, at hcl.Range, block, summary, detail string) Diagnostic {
+	return Diagnostic{
+		Severity: severity, Summary: summary, Detail: detail, Block: block,
+		Range: Range{
+			File: at.Filename, Line: at.Start.Line, Column: at.Start.Column,
+			EndLine: at.End.Line, EndColumn: at.End.Column,
+		},
+		Snippet: snippetOf(c.texts[at.Filename], at),
+	}
+}
+
+func (c *collector) keep(one Diagnostic) {
+	if c.seen[one] {
+		return
+	}
+	if len(c.list) >= maxDiagnostics {
+		c.dropped++
+		c.droppedError = c.droppedError || one.Severity == Error
+		return
+	}
+	c.seen[one] = true
+	c.list = append(c.list, one)
+}
+
+// addParser takes over what the HCL parser or an expression complains about.
+func (c *collector) addParser(found hcl.Diagnostics, block string) {
+	open := false
+	for _, one := range found {
+		// A missing quote makes a complaint for each line up to the next quote.
+		if one.Summary == "Invalid multi-line string" || one.Summary == "Unterminated template string" {
+			if open {
+				continue
+			}
+			open = true
+			one.Summary = "A quoted text doesn't end on its line"
+			one.Detail = "Add the closing quote. A text of several lines is written <<EOT, the lines, and EOT on a line of its own."
+		}
+		at := hcl.Range{}
+		if one.Subject != nil {
+			at = *one.Subject
+		}
+		severity := Error
+		if one.Severity == hcl.DiagWarning {
+			severity = Warning
+		}
+		c.add(severity, at, block, strings.TrimSuffix(one.Summary, "."), one.Detail)
+	}
+}
+
+// sorted ends the collection.
+func (c *collector) sorted() Diagnostics {
+	list := slices.Clone(c.list)
+	slices.SortStableFunc(list, func(a, b Diagnostic) int {
+		return cmp.Or(
+			strings.Compare(a.Range.File, b.Range.File),
+			cmp.Compare(a.Range.Line, b.Range.Line),
+			cmp.Compare(a.Range.Column, b.Range.Column),
+			strings.Compare(a.Summary, b.Summary),
+		)
+	})
+	if c.dropped > 0 {
+		severity := Warning
+		if c.droppedError {
+			severity = Error
+		}
+		list = append(list, Diagnostic{
+			Severity: severity,
+			Summary:  fmt.Sprintf("There are %d more errors and warnings", c.dropped),
+			Detail:   "Mend the ones above and validate again.",
+		})
+	}
+	return list
+}
+
+// maxSnippet is how many bytes a part of a snippet may have: a file can be one
+// line of megabytes.
+const maxSnippet = 120
+
+func snippetOf(text []byte, at hcl.Range) Snippet {
+	start, end := at.Start.Byte, at.End.Byte
+	if at.Filename == "" || start < 0 || start > len(text) || end < start {
+		return Snippet{}
+	}
+	lineStart := bytes.LastIndexByte(text[:start], '\n') + 1
+	lineEnd := len(text)
+	if i := bytes.IndexByte(text[start:], '\n'); i >= 0 {
+		lineEnd = start + i
+	}
+	end = min(end, lineEnd)
+	return Snippet{
+		Before: keepEnd(text[lineStart:start]),
+		Marked: keepStart(text[start:end]),
+		After:  strings.TrimRight(keepStart(text[end:lineEnd]), "\r"),
+	}
+}
+
+func keepStart(text []byte) string {
+	if len(text) <= maxSnippet {
+		return string(text)
+	}
+	cut := maxSnippet
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return string(text[:cut]) + "…"
+}
+
+func keepEnd(text []byte) string {
+	if len(text) <= maxSnippet {
+		return string(text)
+	}
+	cut := len(text) - maxSnippet
+	for cut < len(text) && !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	return "…" + string(text[cut:])
+}

@@ -1,0 +1,181 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Change is what applying one definition over another does to one block.
+type Change struct {
+	Action Action `json:"action"`
+	// Address is fleet.NAME, provider.PLUGIN.NAME, plugin.NAME or forgeyard.
+	Address string `json:"address"`
+	// Attributes are sorted by path; of a block that isn't changed but created
+	// they are all that it has.
+	Attributes []AttributeChange `json:"attributes,omitempty"`
+	// ReplacesInstances says that hosts of this fleet no longer are what the
+	// file asks for, and will be replaced.
+	ReplacesInstances bool `json:"replaces_instances,omitempty"`
+}
+
+// Action is what happens to a block.
+type Action string
+
+// The actions. Drift is what the file no longer mentions: it runs on under its
+// last applied definition and is never removed by that.
+const (
+	Create Action = "create"
+	Modify Action = "change"
+	Drain  Action = "drain"
+	Drift  Action = "drift"
+)
+
+// AttributeChange is one attribute, old and new, as one would write them; empty
+// is not set.
+type AttributeChange struct {
+	Path              string `json:"path"`
+	Old               string `json:"old,omitempty"`
+	New               string `json:"new,omitempty"`
+	ReplacesInstances bool   `json:"replaces_instances,omitempty"`
+}
+
+// Diff is what turns old into new, sorted by address. Equal definitions have
+// none, and a removed block for a fleet that old doesn't have does nothing.
+func Diff(old, new fleet.Definition) []Change {
+	var changes []Change
+	changes = append(changes, compare(
+		map[string]attributes{"forgeyard": forgeyardAttributes(old)},
+		map[string]attributes{"forgeyard": forgeyardAttributes(new)}, nil)...)
+	changes = append(changes, compare(pluginsByAddress(old), pluginsByAddress(new), nil)...)
+	changes = append(changes, compare(providersByAddress(old), providersByAddress(new), nil)...)
+	changes = append(changes, compare(fleetsByAddress(old), fleetsByAddress(new), new.Removed)...)
+	for i := range changes {
+		changes[i].markReplacement(old, new)
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Address, b.Address) })
+	return changes
+}
+
+func compare(old, new map[string]attributes, removed []fleet.FleetAddress) []Change {
+	var changes []Change
+	for address, wanted := range new {
+		before, existed := old[address]
+		change := Change{Action: Modify, Address: address, Attributes: before.changesTo(wanted)}
+		if !existed || len(before) == 0 {
+			change.Action = Create
+		}
+		if len(change.Attributes) > 0 || !existed {
+			changes = append(changes, change)
+		}
+	}
+	for address := range old {
+		if _, kept := new[address]; kept {
+			continue
+		}
+		action := Drift
+		if slices.Contains(removed, fleet.FleetAddress(address)) {
+			action = Drain
+		}
+		changes = append(changes, Change{Action: action, Address: address})
+	}
+	return changes
+}
+
+// markReplacement finds out whether instances of a changed fleet are replaced,
+// and by which attributes.
+func (c *Change) markReplacement(old, new fleet.Definition) {
+	if c.Action != Modify {
+		return
+	}
+	before, found := fleetAt(old, c.Address)
+	after, still := fleetAt(new, c.Address)
+	if !found || !still {
+		return
+	}
+	causes := immutableAttributes(before).changesTo(immutableAttributes(after))
+	for _, cause := range causes {
+		c.ReplacesInstances = true
+		for i, attribute := range c.Attributes {
+			if attribute.Path == cause.Path || strings.HasPrefix(cause.Path, attribute.Path+".") || strings.HasPrefix(attribute.Path, cause.Path+".") {
+				c.Attributes[i].ReplacesInstances = true
+			}
+		}
+	}
+	// The digests have the last word, should a difference not show in the text.
+	if before.InstanceDigest() != after.InstanceDigest() || before.Class.ID() != after.Class.ID() ||
+		before.Image.ID("") != after.Image.ID("") {
+		c.ReplacesInstances = true
+	}
+}
+
+func fleetAt(definition fleet.Definition, address string) (fleet.RunnerFleet, bool) {
+	i := slices.IndexFunc(definition.Fleets, func(f fleet.RunnerFleet) bool { return string(f.Address) == address })
+	if i < 0 {
+		return fleet.RunnerFleet{}, false
+	}
+	return definition.Fleets[i], true
+}
+
+// attributes are a block's values by path, as one would write them.
+type attributes map[string]string
+
+func (a attributes) changesTo(b attributes) []AttributeChange {
+	var changes []AttributeChange
+	for path, value := range b {
+		if a[path] != value {
+			changes = append(changes, AttributeChange{Path: path, Old: a[path], New: value})
+		}
+	}
+	for path, value := range a {
+		if _, kept := b[path]; !kept {
+			changes = append(changes, AttributeChange{Path: path, Old: value})
+		}
+	}
+	slices.SortFunc(changes, func(x, y AttributeChange) int { return cmp.Compare(x.Path, y.Path) })
+	return changes
+}
+
+// setJSON spreads a plugin's body over its attributes. Lists stay whole, since
+// a moved element would otherwise look like many changes, unless they are of
+// blocks.
+func (a attributes) setJSON(path string, text json.RawMessage) {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // an int64 has more digits than a float64
+	if decoder.Decode(&value) != nil {
+		if len(text) > 0 {
+			a[path] = string(text)
+		}
+		return
+	}
+	a.setValue(path, value)
+}
+
+func (a attributes) setValue(path string, value any) {
+	switch value := value.(type) {
+	case nil:
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			a.setValue(path+"."+key, value[key])
+		}
+	default:
+		a[path] = quoted(value)
+	}
+}
+
+// quoted is JSON without the escapes that are meant for web pages.
+func quoted(value any) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "?"
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

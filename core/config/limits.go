@@ -1,0 +1,160 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Limits that keep the parser, which recurses and keeps about a hundred bytes
+// for each word, from taking the process down.
+const (
+	// maxDepth bounds nesting of brackets and operators in one place.
+	maxDepth = 200
+	// maxWords bounds words and symbols of all files together.
+	maxWords = 500_000
+)
+
+// withinLimits says whether the parser may see text; what isn't is reported.
+func (c *collector) withinLimits(name string, text []byte, words *int) bool {
+	start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
+	if at, bad := firstInvalidUTF8(text); bad {
+		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
+			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it is no fleet file.")
+		return false
+	}
+	*words += countWords(text)
+	if *words > maxWords {
+		c.fail(start, "", "The fleet files are too large",
+			fmt.Sprintf("They hold more than %d words and symbols together. Is one of them not a fleet file?", maxWords))
+		return false
+	}
+	tokens, _ := hclsyntax.LexConfig(text, name, hcl.InitialPos)
+	return c.shallow(tokens)
+}
+
+// shallow follows the lexer's tokens, which are exactly what the parser sees.
+// Brackets nest; so do operators, indexes and template directives that follow
+// one another without a comma or the end of the line between them.
+func (c *collector) shallow(tokens hclsyntax.Tokens) bool {
+	type level struct {
+		bracket hclsyntax.TokenType
+		chain   int
+	}
+	levels := []level{{bracket: hclsyntax.TokenOBrace}}
+	depth := 0
+	fine := true
+	for _, token := range tokens {
+		top := &levels[len(levels)-1]
+		switch token.Type {
+		case hclsyntax.TokenOBrack:
+			top.chain++
+			depth++
+			levels = append(levels, level{bracket: token.Type})
+			depth++
+		case hclsyntax.TokenTemplateControl:
+			top.chain++
+			depth++
+			levels = append(levels, level{bracket: token.Type})
+			depth++
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
+			levels = append(levels, level{bracket: token.Type})
+			depth++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+			if len(levels) > 1 {
+				depth -= top.chain + 1
+				levels = levels[:len(levels)-1]
+			}
+		case hclsyntax.TokenComma:
+			depth -= top.chain
+			top.chain = 0
+		case hclsyntax.TokenNewline:
+			if top.bracket == hclsyntax.TokenOBrace {
+				depth -= top.chain
+				top.chain = 0
+			}
+		case hclsyntax.TokenIdent, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenComment, hclsyntax.TokenEqual, hclsyntax.TokenEOF:
+		case hclsyntax.TokenNumberLit:
+			if !modestNumber(string(token.Bytes)) {
+				c.fail(token.Range, "", "The number is too large", "Numbers have at most 64 digits and an exponent of at most 300.")
+				fine = false
+			}
+		default:
+			top.chain++
+			depth++
+		}
+		if depth > maxDepth {
+			c.fail(token.Range, "", "The nesting is too deep",
+				fmt.Sprintf("Brackets and operators may nest %d deep. Give a part of the expression its own name in a locals block.", maxDepth))
+			return false
+		}
+	}
+	return fine
+}
+
+// modestNumber refuses literals such as 1e999999999, whose text form alone
+// fills the memory.
+func modestNumber(literal string) bool {
+	if len(literal) > 64 {
+		return false
+	}
+	_, exponent, found := strings.Cut(strings.ToLower(literal), "e")
+	if !found {
+		return true
+	}
+	n, err := strconv.Atoi(exponent)
+	return err == nil && n >= -300 && n <= 300
+}
+
+// countWords is an upper bound of the tokens that the lexer will make: each
+// symbol, and each beginning of a word.
+func countWords(text []byte) int {
+	words := 0
+	inWord := false
+	for _, b := range text {
+		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b >= utf8.RuneSelf
+		switch {
+		case letter && !inWord, !letter && b != ' ' && b != '\t' && b != '-' && b != '\r':
+			words++
+		case b == '-' && !inWord:
+			words++
+		}
+		inWord = letter || inWord && b == '-'
+	}
+	return words
+}
+
+func firstInvalidUTF8(text []byte) (int, bool) {
+	if utf8.Valid(text) {
+		return 0, false
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i, true
+		}
+		i += size
+	}
+	return 0, false
+}
+
+// positionOf is the one-byte range at an offset.
+func positionOf(name string, text []byte, offset int) hcl.Range {
+	position := hcl.InitialPos
+	for _, r := range string(text[:offset]) {
+		position.Column++
+		if r == '\n' {
+			position.Line++
+			position.Column = 1
+		}
+	}
+	position.Byte = offset
+	end := position
+	end.Byte++
+	end.Column++
+	return hcl.Range{Filename: name, Start: position, End: end}
+}

@@ -1,0 +1,238 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// SchemaSource knows the schemas of the plugins that a definition requires. Its
+// error reaches the user as it is and should end in what to do, such as the
+// command that installs the plugin.
+type SchemaSource interface {
+	Schemas(plugin string) (fleet.PluginSchemas, error)
+}
+
+// Loaded is a definition without errors and where its plugin bodies stand.
+type Loaded struct {
+	Definition fleet.Definition
+
+	report    *collector
+	providers map[fleet.ProviderAddress]pluginBody
+	instances map[fleet.FleetAddress]pluginBody
+}
+
+// Load reads a definition. Loaded is nil where the diagnostics hold an error.
+// All errors of all files come at once, but text that doesn't parse stops the
+// rest: after it every reference would look wrong.
+func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded, Diagnostics) {
+	l := newLoader()
+	l.schemas = schemas
+	root, ok := l.parseAll(sources)
+	if !ok {
+		return nil, l.sorted()
+	}
+	l.readDefinition(root, variables)
+	root.close()
+	diagnostics := l.sorted()
+	if diagnostics.HasErrors() {
+		return nil, diagnostics
+	}
+	return &Loaded{
+		Definition: l.definition, report: l.collector,
+		providers: l.providerBodies, instances: l.instanceBodies,
+	}, diagnostics
+}
+
+// loader is the work of one load.
+type loader struct {
+	*collector
+	scope   *scope
+	schemas SchemaSource
+	words   int
+
+	definition     fleet.Definition
+	pluginSchemas  map[string]*fleet.PluginSchemas
+	images         map[string]*image
+	classes        map[string]fleet.CapacityClass
+	providerBodies map[fleet.ProviderAddress]pluginBody
+	instanceBodies map[fleet.FleetAddress]pluginBody
+}
+
+func newLoader() *loader {
+	return &loader{
+		collector: newCollector(),
+		scope: &scope{
+			names:   map[string][]string{},
+			context: &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{}},
+		},
+		definition: fleet.Definition{
+			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
+		},
+		pluginSchemas:  map[string]*fleet.PluginSchemas{},
+		images:         map[string]*image{},
+		classes:        map[string]fleet.CapacityClass{},
+		providerBodies: map[fleet.ProviderAddress]pluginBody{},
+		instanceBodies: map[fleet.FleetAddress]pluginBody{},
+	}
+}
+
+// parse gives a file's syntax tree, or reports why there is none.
+func (l *loader) parse(source Source) (*hclsyntax.Body, bool) {
+	l.texts[source.Name] = source.Bytes
+	if !l.withinLimits(source.Name, source.Bytes, &l.words) {
+		return nil, false
+	}
+	file, problems := hclsyntax.ParseConfig(source.Bytes, source.Name, hcl.InitialPos)
+	l.addParser(problems, "")
+	if problems.HasErrors() || file == nil {
+		return nil, false
+	}
+	return file.Body.(*hclsyntax.Body), true
+}
+
+// parseAll makes one body of all files.
+func (l *loader) parseAll(sources []Source) (*body, bool) {
+	sources = slices.Clone(sources)
+	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
+	all := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
+	fine := true
+	header := hcl.Range{}
+	size := 0
+	for _, source := range sources {
+		size += len(source.Bytes)
+	}
+	if size > MaxSourceBytes {
+		l.fail(header, "", "The fleet files are too large", fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20))
+		return nil, false
+	}
+	for i, source := range sources {
+		parsed, ok := l.parse(source)
+		if !ok {
+			fine = false
+			continue
+		}
+		if i == 0 {
+			header = hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos}
+		}
+		all.Blocks = append(all.Blocks, parsed.Blocks...)
+		for _, attribute := range inTextOrder(parsed.Attributes) {
+			fine = false
+			l.fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
+				fmt.Sprintf("An attribute named %q is not expected here: at the top of a file there are blocks only. Values to refer to go into locals { … }.", attribute.Name))
+		}
+	}
+	return &body{collector: l.collector, scope: l.scope, header: header, syntax: all}, fine
+}
+
+// readDefinition goes through the blocks in the order in which they need each
+// other: requirements, names, variables, locals, then what refers to them.
+func (l *loader) readDefinition(root *body, outside Variables) {
+	forgeyard := l.forgeyardBlock(root)
+	if forgeyard != nil {
+		requirements := l.readRequirements(forgeyard)
+		l.definition.RequiredVersion, l.definition.Plugins = requirements.RequiredVersion, requirements.Plugins
+	}
+	providers := l.unique("provider", root.children("provider", "PLUGIN", "NAME"))
+	images := l.unique("image", root.children("image", "NAME"))
+	classes := l.unique("capacity_class", root.children("capacity_class", "NAME"))
+	fleets := l.unique("fleet", root.children("fleet", "NAME"))
+	for _, kind := range blockRoots {
+		l.scope.context.Variables[kind] = l.references(kind)
+	}
+	l.scope.context.Variables["var"] = l.readVariables(l.unique("variable", root.children("variable", "NAME")), outside)
+	l.scope.context.Variables["local"] = l.readLocals(root.children("locals"))
+
+	if forgeyard != nil {
+		l.readManager(forgeyard)
+	}
+	for _, block := range providers {
+		l.readProvider(block)
+	}
+	for _, block := range images {
+		l.readImage(block)
+	}
+	for _, block := range classes {
+		l.readCapacityClass(block)
+	}
+	for _, block := range fleets {
+		l.readFleet(block)
+	}
+	l.readRemoved(root.children("removed"))
+	slices.SortFunc(l.definition.Providers, func(a, b fleet.Provider) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(l.definition.Fleets, func(a, b fleet.RunnerFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
+}
+
+// unique drops blocks whose name is taken, and makes the names known.
+func (l *loader) unique(kind string, blocks []*body) []*body {
+	first := map[string]*body{}
+	var kept []*body
+	for _, block := range blocks {
+		name := strings.Join(block.labels, ".")
+		if before, twice := first[name]; twice {
+			l.fail(block.header, "", fmt.Sprintf("%s is declared twice", upperFirst(describe(kind, name))),
+				fmt.Sprintf("The first one is at %s. Remove or rename one of them.", place(before.header)))
+			continue
+		}
+		first[name] = block
+		kept = append(kept, block)
+		if kind != "variable" {
+			l.scope.names[kind] = append(l.scope.names[kind], name)
+		}
+	}
+	return kept
+}
+
+// references is the value behind a root such as "image": a reference for each
+// declared block.
+func (l *loader) references(kind string) cty.Value {
+	values := map[string]cty.Value{}
+	plugins := map[string]map[string]cty.Value{}
+	for _, name := range l.scope.names[kind] {
+		reference := cty.CapsuleVal(referenceType, &blockReference{kind: kind, name: name})
+		plugin, instance, nested := strings.Cut(name, ".")
+		if !nested {
+			values[name] = reference
+			continue
+		}
+		if plugins[plugin] == nil {
+			plugins[plugin] = map[string]cty.Value{}
+		}
+		plugins[plugin][instance] = reference
+	}
+	for plugin, instances := range plugins {
+		values[plugin] = cty.ObjectVal(instances)
+	}
+	return cty.ObjectVal(values)
+}
+
+// The installation's name goes into resource tags and the name of the
+// manager's certificate, so it has no underscore.
+var installationName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+func (l *loader) readManager(block *body) {
+	block.need("installation", "installation = \"acme-ci\"")
+	if name, ok := block.text("installation"); ok {
+		if !installationName.MatchString(name) {
+			l.fail(block.at("installation"), block.where, fmt.Sprintf("%q is no valid installation name", clip(name)),
+				"It begins with a lower-case letter and holds lower-case letters, digits and -, at most 63 of them: it becomes part of tags and of a certificate's name.")
+		}
+		l.definition.Installation = name
+	}
+	if manager := block.single("manager"); manager != nil {
+		l.definition.Manager = fleet.ManagerSettings{
+			Listen:    manager.listenAddress("listen"),
+			Advertise: manager.httpsURL("advertise"),
+		}
+		l.definition.Manager.Agents, _ = manager.text("agents")
+		manager.close()
+	}
+	block.close()
+}

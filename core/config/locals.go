@@ -1,0 +1,140 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// localValues evaluates locals in the order of their references.
+type localValues struct {
+	*loader
+	declared map[string]*hclsyntax.Attribute
+	values   map[string]cty.Value
+	// path is the chain of locals under evaluation, to name a cycle.
+	path []string
+}
+
+// readLocals gives the value of "local".
+func (l *loader) readLocals(blocks []*body) cty.Value {
+	locals := &localValues{loader: l, declared: map[string]*hclsyntax.Attribute{}, values: map[string]cty.Value{}}
+	for _, block := range blocks {
+		for _, attribute := range inTextOrder(block.syntax.Attributes) {
+			block.attribute(attribute.Name)
+			if first, twice := locals.declared[attribute.Name]; twice {
+				l.fail(attribute.NameRange, block.where, fmt.Sprintf("The local value %q is declared twice", attribute.Name),
+					fmt.Sprintf("The first one is at %s. Remove or rename one of them.", place(first.NameRange)))
+				continue
+			}
+			locals.declared[attribute.Name] = attribute
+			l.scope.names["local"] = append(l.scope.names["local"], attribute.Name)
+		}
+		block.close()
+	}
+	for _, name := range slices.Sorted(maps.Keys(locals.declared)) {
+		locals.resolve(name)
+	}
+	return cty.ObjectVal(locals.values)
+}
+
+// resolve evaluates one local after those that it refers to. What can't be
+// evaluated becomes unknown, so that what depends on it stays silent.
+func (l *localValues) resolve(name string) cty.Value {
+	if value, done := l.values[name]; done {
+		return value
+	}
+	attribute := l.declared[name]
+	if start := slices.Index(l.path, name); start >= 0 {
+		l.reportCycle(l.path[start:])
+		return cty.DynamicVal
+	}
+	if len(l.path) >= maxDepth {
+		l.fail(attribute.NameRange, "locals", "The local values depend on each other too deeply",
+			fmt.Sprintf("A chain of references may be %d long.", maxDepth))
+		return cty.DynamicVal
+	}
+	l.path = append(l.path, name)
+	needed := map[string]cty.Value{}
+	for _, traversal := range attribute.Expr.Variables() {
+		other, ok := nameAt(traversal, 1)
+		if traversal.RootName() == "local" && ok && l.declared[other] != nil {
+			needed[other] = l.resolve(other)
+		}
+	}
+	l.path = l.path[:len(l.path)-1]
+
+	value := l.evaluateLocal(attribute, needed)
+	l.values[name] = value
+	return value
+}
+
+func (l *localValues) evaluateLocal(attribute *hclsyntax.Attribute, needed map[string]cty.Value) cty.Value {
+	variables := maps.Clone(l.scope.context.Variables)
+	variables["local"] = cty.ObjectVal(needed)
+	inside := &scope{names: l.scope.names, context: &hcl.EvalContext{Functions: functions, Variables: variables}}
+	value, ok := inside.evaluate(l.collector, attribute.Expr, "locals")
+	if !ok {
+		return cty.DynamicVal
+	}
+	if why := tooLarge(value); why != "" {
+		l.fail(attribute.Expr.Range(), "locals", fmt.Sprintf("The local value %q is too large", attribute.Name), why)
+		return cty.DynamicVal
+	}
+	return value
+}
+
+// reportCycle names a cycle once, beginning with its first name in the
+// alphabet, however it was entered.
+func (l *localValues) reportCycle(cycle []string) {
+	first := slices.Index(cycle, slices.Min(cycle))
+	ordered := slices.Concat(cycle[first:], cycle[:first])
+	chain := make([]string, 0, len(ordered)+1)
+	for _, name := range append(ordered, ordered[0]) {
+		chain = append(chain, "local."+name)
+	}
+	l.fail(l.declared[ordered[0]].Range(), "locals", "These local values refer to each other in a circle",
+		strings.Join(chain, " → ")+". Write one of them without the others.")
+}
+
+// maxValueWeight bounds a single value, so that a few lines that double each
+// other don't fill the memory.
+const maxValueWeight = 1 << 20
+
+// tooLarge says what is too large about a value; empty: nothing.
+func tooLarge(value cty.Value) string {
+	weight := 0
+	infinite := false
+	// The walk ends by itself at the limit: each step adds at least one.
+	err := cty.Walk(value, func(_ cty.Path, part cty.Value) (bool, error) {
+		weight++
+		if part.IsKnown() && !part.IsNull() {
+			switch part.Type() {
+			case cty.String:
+				weight += len(part.AsString())
+			case cty.Number:
+				double, _ := part.AsBigFloat().Float64()
+				infinite = infinite || part.AsBigFloat().IsInf() || double > 1e300 || double < -1e300
+			}
+		}
+		if weight > maxValueWeight {
+			return false, errWeight
+		}
+		return true, nil
+	})
+	switch {
+	case err != nil:
+		return "A value may hold about a million characters."
+	case infinite:
+		return "It holds a number that is not finite; numbers go up to 1e300."
+	default:
+		return ""
+	}
+}
+
+var errWeight = errors.New("the value is too large")

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// pluginBody is where a body that belongs to a plugin stands.
+type pluginBody struct {
+	where  string
+	header hcl.Range
+	syntax *hclsyntax.Body
+}
+
+func (l *loader) readProvider(block *body) {
+	plugin, name := block.labels[0], block.labels[1]
+	address := fleet.ProviderAddress(plugin + "." + name)
+	schemas := l.schemasOf(block, plugin)
+	if schemas == nil {
+		return
+	}
+	config, _ := block.pluginBody(plugin, schemas.Provider)
+	block.close()
+	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Config: canonical(config)})
+	l.providerBodies[address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
+}
+
+// readInstance reads a fleet's instance block by the schema of its provider's
+// plugin. A fleet without the block has an empty one, so that the plugin's
+// required attributes are missed.
+func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
+	instance := block.single("instance")
+	if instance == nil {
+		instance = &body{
+			collector: l.collector, scope: l.scope, where: "instance of " + block.where,
+			header: block.header, syntax: &hclsyntax.Body{},
+		}
+	}
+	schemas := l.pluginSchemas[result.Provider.Plugin()]
+	if schemas == nil {
+		return
+	}
+	config, immutable := instance.pluginBody(result.Provider.Plugin(), schemas.Instance)
+	instance.close()
+	result.Instance, result.Immutable = canonical(config), canonical(immutable)
+	l.instanceBodies[result.Address] = pluginBody{where: instance.where, header: instance.header, syntax: instance.syntax}
+}
+
+// schemasOf gives the plugin's schemas; nil: not to be had, and reported at the
+// provider block.
+func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
+	at := block.header
+	if !slices.Contains(l.pluginNames(), plugin) {
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not required", plugin),
+			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { version = \"…\" } }", didYouMean(plugin, l.pluginNames()), plugin)))
+		return nil
+	}
+	if schemas, asked := l.pluginSchemas[plugin]; asked {
+		return schemas
+	}
+	l.pluginSchemas[plugin] = nil
+	if l.schemas == nil {
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install")
+		return nil
+	}
+	schemas, err := l.schemas.Schemas(plugin)
+	if err != nil {
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", plugin), upperFirst(err.Error()))
+		return nil
+	}
+	l.pluginSchemas[plugin] = &schemas
+	return &schemas
+}
+
+// pluginBody reads a body by a plugin's schema. It returns what the plugin gets
+// and, of that, what can't change without replacing instances. Attributes that
+// are null and have no default are left out.
+func (b *body) pluginBody(plugin string, schema fleet.PluginSchema) (config, immutable map[string]any) {
+	config, immutable = map[string]any{}, map[string]any{}
+	for _, attribute := range schema.Attributes {
+		value, fixed, ok := b.pluginAttribute(plugin, attribute)
+		if !ok {
+			continue
+		}
+		config[attribute.Name] = value
+		if fixed != nil {
+			immutable[attribute.Name] = fixed
+		}
+	}
+	for _, nested := range schema.Blocks {
+		var configs, immutables []any
+		var found []*body
+		if nested.Repeated {
+			found = b.children(nested.Name)
+		} else if one := b.single(nested.Name); one != nil {
+			found = []*body{one}
+		}
+		anyFixed := false
+		for _, block := range found {
+			inner, fixed := block.pluginBody(plugin, nested.Schema)
+			block.close()
+			configs, immutables = append(configs, inner), append(immutables, fixed)
+			anyFixed = anyFixed || len(fixed) > 0
+		}
+		switch {
+		case len(found) == 0:
+			continue
+		case nested.Repeated:
+			config[nested.Name] = configs
+		default:
+			config[nested.Name] = configs[0]
+		}
+		switch {
+		case !anyFixed:
+		case nested.Repeated:
+			immutable[nested.Name] = immutables
+		default:
+			immutable[nested.Name] = immutables[0]
+		}
+	}
+	return config, immutable
+}
+
+// canonical is JSON with sorted keys. Values are maps, slices, strings,
+// numbers and booleans only, for which marshalling can't fail.
+func canonical(value map[string]any) json.RawMessage {
+	if value == nil {
+		value = map[string]any{}
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("canonical form of a plugin's body: %v", err))
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// ProviderDiagnostics puts what a plugin says about a provider block on the
+// line that it is about.
+func (l *Loaded) ProviderDiagnostics(address fleet.ProviderAddress, complaints []fleet.PluginDiagnostic) Diagnostics {
+	return l.place(l.providers[address], "provider."+string(address), complaints)
+}
+
+// InstanceDiagnostics does the same for the instance block of a fleet.
+func (l *Loaded) InstanceDiagnostics(address fleet.FleetAddress, complaints []fleet.PluginDiagnostic) Diagnostics {
+	return l.place(l.instances[address], string(address), complaints)
+}
+
+func (l *Loaded) place(body pluginBody, address string, complaints []fleet.PluginDiagnostic) Diagnostics {
+	report := newCollector()
+	report.texts = l.report.texts
+	if body.where == "" {
+		body.where = address
+	}
+	for _, complaint := range complaints {
+		severity := Error
+		if complaint.Warning {
+			severity = Warning
+		}
+		at := body.header
+		if body.syntax != nil {
+			at = rangeInBody(body.syntax, body.header, complaint.Path)
+		}
+		report.add(severity, at, body.where, complaint.Summary, complaint.Detail)
+	}
+	return report.sorted()
+}
+
+// rangeInBody follows a path as far as the text shows it: an attribute that
+// isn't written is a matter of its block's header.
+func rangeInBody(body *hclsyntax.Body, header hcl.Range, path []fleet.PathStep) hcl.Range {
+	if len(path) == 0 {
+		return header
+	}
+	name, rest := path[0].Name, path[1:]
+	if attribute := body.Attributes[name]; attribute != nil && name != "" {
+		if len(rest) == 0 {
+			return attribute.Range()
+		}
+		return rangeInExpression(attribute.Expr, rest)
+	}
+	var blocks []*hclsyntax.Block
+	for _, block := range body.Blocks {
+		if block.Type == name {
+			blocks = append(blocks, block)
+		}
+	}
+	index := int64(0)
+	if len(rest) > 0 && rest[0].Name == "" {
+		index, rest = rest[0].Index, rest[1:]
+	}
+	if index < 0 || index >= int64(len(blocks)) {
+		return header
+	}
+	block := blocks[index]
+	return rangeInBody(block.Body, block.DefRange(), rest)
+}
+
+func rangeInExpression(expr hclsyntax.Expression, path []fleet.PathStep) hcl.Range {
+	for _, step := range path {
+		inner := expr
+		if step.Name != "" {
+			inner = keyExpression(expr, step.Name)
+		} else if step.Index >= 0 && step.Index <= 1<<30 {
+			inner = elementExpression(expr, int(step.Index))
+		}
+		if inner == expr {
+			break
+		}
+		expr = inner
+	}
+	return expr.Range()
+}

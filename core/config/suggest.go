@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// nearest is the known name that a misspelt one most likely means; empty: none
+// is near enough.
+func nearest(given string, known []string) string {
+	if len(given) > 100 {
+		return ""
+	}
+	allowed := 2
+	if len(given) > 8 {
+		allowed = 3
+	}
+	if len(given) < 4 {
+		allowed = 1
+	}
+	best, distance := "", allowed+1
+	for _, name := range slices.Sorted(slices.Values(known)) {
+		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
+		if d < distance {
+			best, distance = name, d
+		}
+	}
+	return best
+}
+
+// didYouMean is a sentence for the end of a detail: the near name, or the list
+// of what there is when that is short.
+func didYouMean(given string, known []string) string {
+	if near := nearest(given, known); near != "" {
+		return fmt.Sprintf("Did you mean %q?", near)
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(known)))
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > 12:
+		return fmt.Sprintf("There are %d, among them %s.", len(names), quotedList(names[:8]))
+	default:
+		return fmt.Sprintf("There is: %s.", quotedList(names))
+	}
+}
+
+func quotedList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(quoted, ", ")
+}

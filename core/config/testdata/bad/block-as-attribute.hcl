@@ -1,0 +1,10 @@
+fleet "burst" {
+  capacity_class = capacity_class.standard
+  provider       = provider.cloud.main
+
+  instance {
+    types = ["m1"]
+  }
+
+  scaling = { min = 1, max = 2 }
+}

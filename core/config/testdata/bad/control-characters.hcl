@@ -1,0 +1,3 @@
+locals {
+  a = nothing["[31m"]
+}

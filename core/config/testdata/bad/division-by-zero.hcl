@@ -1,0 +1,13 @@
+fleet "burst" {
+  capacity_class = capacity_class.standard
+  provider       = provider.cloud.main
+
+  instance {
+    types = ["m1"]
+  }
+
+  scaling {
+    min = 1
+    max = 1 / 0
+  }
+}

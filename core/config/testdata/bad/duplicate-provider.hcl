@@ -1,0 +1,3 @@
+provider "cloud" "main" {
+  region = "eu-2"
+}

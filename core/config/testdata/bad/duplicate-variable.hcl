@@ -1,0 +1,7 @@
+variable "a" {
+  default = 1
+}
+
+variable "a" {
+  default = 2
+}

@@ -1,0 +1,3 @@
+image "odd" {
+  bootstrap = "cloud-init"
+}

@@ -1,0 +1,3 @@
+forgeyard {
+  installation = "acme_ci"
+}

@@ -1,0 +1,4 @@
+locals {
+  # café
+  a = 1
+}

@@ -1,0 +1,5 @@
+locals {
+  b = local.c
+  c = "${local.a}-c"
+  a = [local.b]
+}

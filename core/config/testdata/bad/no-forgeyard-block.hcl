@@ -1,0 +1,3 @@
+forgeyrd {
+}
+# forgeyard is spelt wrong

@@ -1,0 +1,3 @@
+provider "clud" "other" {
+  region = "eu-1"
+}

@@ -1,0 +1,3 @@
+locals {
+  digest = image.ubuntu.digest
+}

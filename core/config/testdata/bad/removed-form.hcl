@@ -1,0 +1,10 @@
+removed {
+  from = "fleet.old"
+}
+
+removed {
+  from = image.old
+}
+
+removed {
+}

@@ -1,0 +1,7 @@
+removed {
+  from = fleet.old
+}
+
+removed {
+  from = fleet.old
+}

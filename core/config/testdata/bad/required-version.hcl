@@ -1,0 +1,4 @@
+forgeyard {
+  installation     = "acme-ci"
+  required_version = "about 1"
+}

@@ -1,0 +1,14 @@
+fleet "burst" {
+  capacity_class = capacity_class.standard
+  provider       = provider.cloud.main
+
+  instance {
+    types = ["m1"]
+  }
+
+  scaling {
+    min           = 1
+    max           = 2
+    scale_to_zero = true
+  }
+}

@@ -1,0 +1,8 @@
+fleet "burst" {
+  capacity_class = capacity_class.standard
+  provider       = provider.cloud.main
+
+  instance {
+    types = ["m1"]
+  }
+}

@@ -1,0 +1,7 @@
+forgeyard {
+  installation = "acme-ci"
+}
+
+forgeyard {
+  installation = "acme-ci"
+}

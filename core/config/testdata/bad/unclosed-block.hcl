@@ -1,0 +1,2 @@
+fleet "burst" {
+  capacity_class = capacity_class.standard

@@ -1,0 +1,7 @@
+locals {
+  a = 1
+}
+
+variable "size" {
+  default = local.a
+}

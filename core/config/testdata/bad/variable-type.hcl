@@ -1,0 +1,4 @@
+variable "size" {
+  type    = nmber
+  default = 1
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	durationUnitNames = "ms, s, m, h, d"
+	sizeUnitNames     = "KiB, MiB, GiB, TiB"
+)
+
+var durationUnits = map[string]time.Duration{
+	"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+}
+
+var sizeUnits = map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+var (
+	quantityForm = regexp.MustCompile(`^([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([^0-9.\s]*)`)
+	negativeForm = regexp.MustCompile(`^-[0-9]`)
+)
+
+// parseDuration reads "10m", "1h30m" or "7d". A day is 24 hours.
+func parseDuration(text string) (time.Duration, error) {
+	const form = "durations are like \"10m\" or \"1h30m\"; units that work: " + durationUnitNames
+	if text == "0" {
+		return 0, nil
+	}
+	if negativeForm.MatchString(text) {
+		return 0, fmt.Errorf("a duration can't be negative; %s", form)
+	}
+	total := new(big.Rat)
+	for rest := text; rest != "" || text == ""; {
+		part := quantityForm.FindStringSubmatch(rest)
+		if part == nil {
+			return 0, fmt.Errorf("%s", form)
+		}
+		unit, ok := durationUnits[part[2]]
+		if !ok {
+			return 0, fmt.Errorf("%s; %s", unknownUnit(part[2]), form)
+		}
+		amount, _ := new(big.Rat).SetString(part[1])
+		total.Add(total, amount.Mul(amount, new(big.Rat).SetInt64(int64(unit))))
+		rest = rest[len(part[0]):]
+	}
+	nanoseconds := new(big.Int).Quo(total.Num(), total.Denom())
+	const longest = 100 * 365 * 24 * time.Hour
+	if !nanoseconds.IsInt64() || time.Duration(nanoseconds.Int64()) > longest {
+		return 0, fmt.Errorf("it is longer than a hundred years; %s", form)
+	}
+	return time.Duration(nanoseconds.Int64()), nil
+}
+
+// parseSize reads "16GiB". Only units that mean one thing are taken: GB is 10⁹
+// to some and 2³⁰ to others.
+func parseSize(text string) (int64, error) {
+	const form = "sizes are like \"16GiB\"; units that work: " + sizeUnitNames
+	if negativeForm.MatchString(text) {
+		return 0, fmt.Errorf("a size can't be negative; %s", form)
+	}
+	part := quantityForm.FindStringSubmatch(text)
+	if part == nil || len(part[0]) != len(text) {
+		return 0, fmt.Errorf("%s", form)
+	}
+	unit, ok := sizeUnits[part[2]]
+	if !ok {
+		return 0, fmt.Errorf("%s; %s", unknownUnit(part[2]), form)
+	}
+	amount, _ := new(big.Rat).SetString(part[1])
+	amount.Mul(amount, new(big.Rat).SetInt64(unit))
+	if amount.Sign() == 0 {
+		return 0, fmt.Errorf("a size is more than zero; %s", form)
+	}
+	if !amount.IsInt() {
+		return 0, fmt.Errorf("it is no whole number of bytes; %s", form)
+	}
+	if !amount.Num().IsInt64() {
+		return 0, fmt.Errorf("it is too large; %s", form)
+	}
+	return amount.Num().Int64(), nil
+}
+
+func unknownUnit(unit string) string {
+	if unit == "" {
+		return "the unit is missing"
+	}
+	return fmt.Sprintf("there is no unit %q", clip(unit))
+}
+
+// durationText is a duration as people write it: 10m and not 10m0s.
+func durationText(span time.Duration) string {
+	text := span.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// sizeText is a number of bytes in the largest unit that divides it.
+func sizeText(bytes int64) string {
+	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		if bytes != 0 && bytes%sizeUnits[unit] == 0 {
+			return fmt.Sprintf("%d%s", bytes/sizeUnits[unit], unit)
+		}
+	}
+	return fmt.Sprintf("%dB", bytes)
+}
+
+// cpuText is thousandths of a processor as a number.
+func cpuText(milli int64) string {
+	text := fmt.Sprintf("%d.%03d", milli/1000, milli%1000)
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
+}

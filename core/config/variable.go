@@ -1,0 +1,164 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// variable is one variable block.
+type variable struct {
+	*body
+	name     string
+	kind     cty.Type
+	defaults *typeexpr.Defaults
+}
+
+// readVariables gives the value of "var": each declared variable with what was
+// given from outside or its default.
+func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
+	for _, block := range blocks {
+		l.scope.names["var"] = append(l.scope.names["var"], block.labels[0])
+	}
+	given := l.givenValues(outside)
+	values := map[string]cty.Value{}
+	for _, block := range blocks {
+		declared := l.declareVariable(block)
+		value, ok := l.valueOf(declared, given)
+		if !ok {
+			value = cty.DynamicVal
+		}
+		l.validate(declared, value, ok)
+		block.close()
+		values[declared.name] = value
+	}
+	return cty.ObjectVal(values)
+}
+
+func (l *loader) declareVariable(block *body) *variable {
+	block.text("description")
+	declared := &variable{body: block, name: block.labels[0], kind: cty.DynamicPseudoType}
+	attribute := block.attribute("type")
+	if attribute == nil {
+		return declared
+	}
+	kind, defaults, problems := typeexpr.TypeConstraintWithDefaults(attribute.Expr)
+	for _, problem := range problems {
+		l.fail(attribute.Expr.Range(), block.where, "This is no type", problem.Detail+" Types are string, number, bool, list(…), map(…), set(…), object({…}).")
+	}
+	if !problems.HasErrors() {
+		declared.kind, declared.defaults = kind, defaults
+	}
+	return declared
+}
+
+// valueOf is what was given, else the default; a variable with neither is an
+// error.
+func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Value, bool) {
+	fallback := declared.attribute("default")
+	if value, found := outside[declared.name]; found {
+		result, at, ok := l.read(value, declared.kind)
+		if !ok {
+			return cty.NilVal, false
+		}
+		return l.convert(declared, result, at)
+	}
+	if fallback == nil {
+		l.fail(declared.header, declared.where, fmt.Sprintf("The variable %q has no value", declared.name),
+			fmt.Sprintf("Give it one with --var %s=…, a line in a file for --var-file, or %s%s in the environment; or write a default.", declared.name, VariablePrefix, declared.name))
+		return cty.NilVal, false
+	}
+	plain := constants("A default is read before anything else is known.")
+	result, ok := plain.evaluate(l.collector, fallback.Expr, declared.where)
+	if !ok {
+		return cty.NilVal, false
+	}
+	return l.convert(declared, result, fallback.Expr.Range())
+}
+
+func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty.Value, bool) {
+	if declared.defaults != nil && !value.IsNull() {
+		value = declared.defaults.Apply(value)
+	}
+	result, err := convert.Convert(value, declared.kind)
+	if err != nil {
+		l.fail(at, declared.where, fmt.Sprintf("The value doesn't fit variable %q", declared.name),
+			fmt.Sprintf("It is declared as %s: %s.", typeexpr.TypeString(declared.kind), convert.MismatchMessage(value.Type(), declared.kind)))
+		return cty.NilVal, false
+	}
+	if why := tooLarge(result); why != "" {
+		l.fail(at, declared.where, fmt.Sprintf("The value of variable %q is too large", declared.name), why)
+		return cty.NilVal, false
+	}
+	return result, true
+}
+
+// validate runs the validation blocks, whose condition may refer to the
+// variable itself and nothing else.
+func (l *loader) validate(declared *variable, value cty.Value, known bool) {
+	own := &scope{
+		names: map[string][]string{"var": {declared.name}},
+		context: &hcl.EvalContext{
+			Functions: functions,
+			Variables: map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{declared.name: value})},
+		},
+	}
+	for _, block := range declared.children("validation") {
+		block.scope = own
+		block.need("condition", fmt.Sprintf("condition = length(var.%s) > 0", declared.name))
+		block.need("error_message", "error_message = \"what the value must be\"")
+		message, hasMessage := "", false
+		if known {
+			message, hasMessage = block.text("error_message")
+		}
+		condition, attribute, ok := cty.NilVal, block.attribute("condition"), false
+		if attribute != nil {
+			ok = l.onlyItself(declared, block, attribute) && known
+		}
+		if ok {
+			condition, _, ok = block.value("condition")
+		}
+		block.attribute("error_message")
+		block.close()
+		if !ok {
+			continue
+		}
+		holds, err := convert.Convert(condition, cty.Bool)
+		if err != nil || holds.IsNull() {
+			block.wrongType("condition", "true or false", condition, attribute.Expr)
+			continue
+		}
+		if holds.False() && hasMessage {
+			l.fail(attribute.Expr.Range(), declared.where, fmt.Sprintf("The value of variable %q is not allowed", declared.name), message)
+		}
+	}
+}
+
+func (l *loader) onlyItself(declared *variable, block *body, attribute *hclsyntax.Attribute) bool {
+	for _, traversal := range attribute.Expr.Variables() {
+		name, _ := nameAt(traversal, 1)
+		if traversal.RootName() != "var" || name != declared.name {
+			l.fail(traversal.SourceRange(), block.where, "A validation can't look at anything else",
+				fmt.Sprintf("It may refer to var.%s only.", declared.name))
+			return false
+		}
+	}
+	return true
+}
+
+// inTextOrder are the attributes as they stand in the file.
+func inTextOrder(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
+	list := make([]*hclsyntax.Attribute, 0, len(attributes))
+	for _, attribute := range attributes {
+		list = append(list, attribute)
+	}
+	slices.SortFunc(list, func(a, b *hclsyntax.Attribute) int {
+		return a.NameRange.Start.Byte - b.NameRange.Start.Byte
+	})
+	return list
+}

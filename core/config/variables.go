@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Variables are the values that a user gives from outside. Assignments win over
+// files, files over the environment, and that over a variable's default; of two
+// of a kind the later one wins.
+//
+// For a variable of type string, number, bool or none the text is the value;
+// for any other type it is an HCL expression.
+type Variables struct {
+	// Assignments are name=value, as given to --var.
+	Assignments []string `json:"assignments,omitempty"`
+	// Files are files of name = value lines, as given to --var-file.
+	Files []Source `json:"files,omitempty"`
+	// Environment is KEY=VALUE lines; those that begin with FLEET_VAR_ count.
+	// A line for a variable that isn't declared is not an error: the
+	// environment is shared.
+	Environment []string `json:"environment,omitempty"`
+}
+
+// VariablePrefix begins the environment variables that set variables.
+const VariablePrefix = "FLEET_VAR_"
+
+// given is a value from outside: text that is yet to be read by the variable's
+// type, or an expression of a file.
+type given struct {
+	source string
+	text   string
+	expr   hclsyntax.Expression
+}
+
+// givenValues sorts what came from outside by variable.
+func (l *loader) givenValues(variables Variables) map[string]given {
+	values := map[string]given{}
+	for _, line := range variables.Environment {
+		key, text, ok := strings.Cut(line, "=")
+		if name, found := strings.CutPrefix(key, VariablePrefix); ok && found && slices.Contains(l.scope.names["var"], name) {
+			values[name] = given{source: key, text: text}
+		}
+	}
+	for _, file := range variables.Files {
+		l.givenInFile(file, values)
+	}
+	for _, assignment := range variables.Assignments {
+		name, text, ok := strings.Cut(assignment, "=")
+		name = strings.TrimSpace(name)
+		source := "--var " + clip(name)
+		l.texts[source] = []byte(assignment)
+		at := hcl.Range{Filename: source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(assignment) + 1, Byte: len(assignment)}}
+		switch {
+		case !ok:
+			l.fail(at, "", "A --var has no value", "Write: --var name=value")
+		case !slices.Contains(l.scope.names["var"], name):
+			l.fail(at, "", fmt.Sprintf("There is no variable %q", clip(name)), l.scope.declareHint("var", name))
+		default:
+			values[name] = given{source: source, text: text}
+		}
+	}
+	return values
+}
+
+func (l *loader) givenInFile(file Source, values map[string]given) {
+	parsed, ok := l.parse(file)
+	if !ok {
+		return
+	}
+	for _, block := range parsed.Blocks {
+		l.fail(block.TypeRange, "", "A file of variables holds no blocks", "Write lines of the form: name = value")
+	}
+	for _, attribute := range inTextOrder(parsed.Attributes) {
+		if !slices.Contains(l.scope.names["var"], attribute.Name) {
+			l.fail(attribute.NameRange, "", fmt.Sprintf("There is no variable %q", clip(attribute.Name)), l.scope.declareHint("var", attribute.Name))
+			continue
+		}
+		values[attribute.Name] = given{source: file.Name, expr: attribute.Expr}
+	}
+}
+
+// read gives the value of what came from outside, before it is converted to the
+// variable's type.
+func (l *loader) read(value given, declared cty.Type) (cty.Value, hcl.Range, bool) {
+	plain := constants("A value from outside can't refer to the fleet files.")
+	if value.expr != nil {
+		result, ok := plain.evaluate(l.collector, value.expr, "")
+		return result, value.expr.Range(), ok
+	}
+	l.texts[value.source] = []byte(value.text)
+	at := hcl.Range{Filename: value.source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(value.text) + 1, Byte: len(value.text)}}
+	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
+		return cty.StringVal(value.text), at, true
+	}
+	if !l.withinLimits(value.source, []byte(value.text), &l.words) {
+		return cty.NilVal, at, false
+	}
+	expr, problems := hclsyntax.ParseExpression([]byte(value.text), value.source, hcl.InitialPos)
+	l.addParser(problems, "")
+	if problems.HasErrors() {
+		return cty.NilVal, at, false
+	}
+	result, ok := plain.evaluate(l.collector, expr, "")
+	return result, at, ok
+}
