@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -138,6 +137,7 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 	forgeyard := l.forgeyardBlock(root)
 	if forgeyard != nil {
 		requirements := l.readRequirements(forgeyard)
+		l.definition.Installation = requirements.Installation
 		l.definition.RequiredVersion, l.definition.Plugins = requirements.RequiredVersion, requirements.Plugins
 	}
 	providers := l.unique("provider", root.children("provider", "PLUGIN", "NAME"))
@@ -213,19 +213,7 @@ func (l *loader) references(kind string) cty.Value {
 	return cty.ObjectVal(values)
 }
 
-// The installation's name goes into resource tags and the name of the
-// manager's certificate, so it has no underscore.
-var installationName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
-
 func (l *loader) readManager(block *body) {
-	block.need("installation", "installation = \"acme-ci\"")
-	if name, ok := block.text("installation"); ok {
-		if !installationName.MatchString(name) {
-			l.fail(block.at("installation"), block.where, fmt.Sprintf("%q is no valid installation name", clip(name)),
-				"It begins with a lower-case letter and holds lower-case letters, digits and -, at most 63 of them: it becomes part of tags and of a certificate's name.")
-		}
-		l.definition.Installation = name
-	}
 	if manager := block.single("manager"); manager != nil {
 		l.definition.Manager = fleet.ManagerSettings{
 			Listen:    manager.listenAddress("listen"),

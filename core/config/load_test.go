@@ -238,7 +238,11 @@ func TestRequirementsNeedNoSchemaAndNoVariables(t *testing.T) {
 	requirements, diagnostics := config.LoadRequirements([]config.Source{{Name: "main.hcl", Bytes: []byte(`
 forgeyard {
   required_version = ">= 0.2"
-  installation     = var.unknown
+  installation     = "acme-ci"
+
+  manager {
+    listen = var.unknown
+  }
 
   required_plugins {
     zeta = { version = "~> 1.0" }
@@ -252,6 +256,9 @@ provider "zeta" "x" {
 `)}})
 	if len(diagnostics) > 0 {
 		t.Fatal(rendered(t, diagnostics))
+	}
+	if requirements.Installation != "acme-ci" {
+		t.Errorf("installation %q", requirements.Installation)
 	}
 	want := []fleet.PluginRequirement{{Name: "beta", Env: []string{"A", "B"}}, {Name: "zeta", Version: "~> 1.0"}}
 	if difference := cmp.Diff(want, requirements.Plugins); difference != "" {

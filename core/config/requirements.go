@@ -17,6 +17,8 @@ import (
 // plugin is known: to install plugins, and to refuse a version of this program
 // that is too old for the rest.
 type Requirements struct {
+	// Installation names the installation, and with it the state directory.
+	Installation string
 	// RequiredVersion is a constraint such as ">= 0.1"; empty: none.
 	RequiredVersion string
 	// Plugins are sorted by name.
@@ -82,6 +84,7 @@ func (l *loader) readRequirements(block *body) Requirements {
 			result.RequiredVersion, result.constraint = text, constraint
 		}
 	}
+	result.Installation = l.readInstallation(block)
 	plugins := block.single("required_plugins")
 	if plugins == nil {
 		return result
@@ -98,6 +101,22 @@ func (l *loader) readRequirements(block *body) Requirements {
 	plugins.close()
 	slices.SortFunc(result.Plugins, func(a, b fleet.PluginRequirement) int { return strings.Compare(a.Name, b.Name) })
 	return result
+}
+
+// The installation's name goes into resource tags and the name of the
+// manager's certificate, so it has no underscore.
+var installationName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+// readInstallation is a plain value too: commands that only look need it to find
+// the state directory, and they know no variables.
+func (l *loader) readInstallation(block *body) string {
+	block.need("installation", "installation = \"acme-ci\"")
+	name, ok := block.text("installation")
+	if ok && !installationName.MatchString(name) {
+		l.fail(block.at("installation"), block.where, fmt.Sprintf("%q is no valid installation name", clip(name)),
+			"It begins with a lower-case letter and holds lower-case letters, digits and -, at most 63 of them: it becomes part of tags and of a certificate's name.")
+	}
+	return name
 }
 
 var requirementKeys = []string{"source", "version", "env", "allow_unsigned"}

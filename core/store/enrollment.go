@@ -9,27 +9,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// Subject is everything that is known about one enrollment: the provision
-// operation whose token it is, the instance and fleet that the token is bound
-// to, and the runner once there is one.
-type Subject struct {
-	Operation fleet.Operation
-	Instance  fleet.CapacityInstance
-	Fleet     fleet.ManagedFleet
-	Runner    *fleet.Runner
-}
-
-// AlreadyEnrolledError refuses a second certificate for one token. What to make
-// of it is the caller's matter: it knows whether the keys are the same.
-type AlreadyEnrolledError struct {
-	// Runner is the one that enrolled with the token.
-	Runner fleet.Runner
-}
-
-func (e *AlreadyEnrolledError) Error() string {
-	return fmt.Sprintf("runner %s has enrolled with the token of operation %s already", e.Runner.ID, e.Runner.Operation)
-}
-
 const subject = `SELECT operation.record, operation.request, instance.record, fleet.record, runner.record
 	FROM operation
 	JOIN instance ON instance.id = operation.instance
@@ -38,23 +17,23 @@ const subject = `SELECT operation.record, operation.request, instance.record, fl
 	WHERE `
 
 // EnrollmentSubject finds what the token of a provision operation is bound to.
-func (s *Store) EnrollmentSubject(ctx context.Context, id fleet.OperationID) (Subject, bool, error) {
+func (s *Store) EnrollmentSubject(ctx context.Context, id fleet.OperationID) (fleet.EnrollmentSubject, bool, error) {
 	return s.subject(ctx, "find the enrollment of operation "+string(id), subject+`operation.id = $1`, string(id))
 }
 
 // RunnerSubject finds the enrollment that a runner came from.
-func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (Subject, bool, error) {
+func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.EnrollmentSubject, bool, error) {
 	return s.subject(ctx, "find the enrollment of runner "+string(id), subject+`runner.id = $1`, string(id))
 }
 
-func (s *Store) subject(ctx context.Context, doing, query, id string) (found Subject, ok bool, err error) {
+func (s *Store) subject(ctx context.Context, doing, query, id string) (found fleet.EnrollmentSubject, ok bool, err error) {
 	var operation, request, instance, managed, runner []byte
 	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Subject{}, false, nil
+		return fleet.EnrollmentSubject{}, false, nil
 	}
 	if err != nil {
-		return Subject{}, false, s.failed(doing, err)
+		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
 	}
 	var errs [4]error
 	found.Operation, errs[0] = decodeOperation(row{operation, request})
@@ -66,14 +45,14 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found Sub
 		found.Runner = &enrolled
 	}
 	if err := errors.Join(errs[:]...); err != nil {
-		return Subject{}, false, s.failed(doing, err)
+		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
 	}
 	return found, true, nil
 }
 
 // Enroll records the runner and its certificate, and by that spends the token
 // of its operation: of two at once, one is recorded, and the other gets an
-// *AlreadyEnrolledError.
+// *fleet.AlreadyEnrolledError.
 func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
 	doing := "enroll runner " + string(runner.ID)
 	record, err := encode(runner)
@@ -95,7 +74,7 @@ func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
 		if err != nil {
 			return err
 		}
-		return &AlreadyEnrolledError{Runner: existing[0]}
+		return &fleet.AlreadyEnrolledError{Existing: existing[0]}
 	})
 }
 

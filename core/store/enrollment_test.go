@@ -36,7 +36,7 @@ func tokenIsSpentOnce(t *testing.T, location string) {
 			}
 			continue
 		}
-		if existing := refused[*AlreadyEnrolledError](t, err).Runner; !cmp.Equal(existing, state.Runners[0]) {
+		if existing := refused[*fleet.AlreadyEnrolledError](t, err).Existing; !cmp.Equal(existing, state.Runners[0]) {
 			t.Errorf("contender %d was shown %s, but %s enrolled", n, existing.ID, state.Runners[0].ID)
 		}
 	}
@@ -55,7 +55,7 @@ func findsSubject(t *testing.T, location string) {
 	if _, found, err := s.RunnerSubject(t.Context(), enrolled(1).ID); err != nil || found {
 		t.Errorf("a runner before enrollment: found %v, error %v", found, err)
 	}
-	want := Subject{Operation: operation, Instance: instance, Fleet: managed(1)}
+	want := fleet.EnrollmentSubject{Operation: operation, Instance: instance, Fleet: managed(1)}
 	want.Fleet.Serial = 1
 	got, found, err := s.EnrollmentSubject(t.Context(), operation.ID)
 	must(t, err)
@@ -65,9 +65,9 @@ func findsSubject(t *testing.T, location string) {
 	must(t, s.Enroll(t.Context(), enrolled(1)))
 	runner := enrolled(1)
 	want.Runner = &runner
-	for by, find := range map[string]func() (Subject, bool, error){
-		"operation": func() (Subject, bool, error) { return s.EnrollmentSubject(t.Context(), operation.ID) },
-		"runner":    func() (Subject, bool, error) { return s.RunnerSubject(t.Context(), runner.ID) },
+	for by, find := range map[string]func() (fleet.EnrollmentSubject, bool, error){
+		"operation": func() (fleet.EnrollmentSubject, bool, error) { return s.EnrollmentSubject(t.Context(), operation.ID) },
+		"runner":    func() (fleet.EnrollmentSubject, bool, error) { return s.RunnerSubject(t.Context(), runner.ID) },
 	} {
 		got, found, err := find()
 		must(t, err)
