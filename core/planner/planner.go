@@ -38,6 +38,8 @@ type Hold struct {
 	// Until is when the hold ends by itself; zero: when a person acts.
 	Until  time.Time
 	Reason string
+	// NeedsPerson says that waiting alone won't help.
+	NeedsPerson bool
 }
 
 // Output is the plan, sorted by fleet address.

@@ -1,0 +1,193 @@
+package reconcile
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// MaxSkew is how far an agent's clock may be from the manager's.
+const MaxSkew = 5 * time.Minute
+
+// admit judges the agents that have enrolled [70]. Until every check passed a
+// runner is told to wait; the trust class comes from the capacity class, and
+// nothing that an agent says can raise it.
+func (l *Loop) admit(w *work) {
+	for _, r := range w.rows {
+		if r.State != fleet.Enrolling || r.runner == nil {
+			continue
+		}
+		verdict := l.judge(r)
+		if !reflect.DeepEqual(verdict, r.Admission) {
+			r.Admission, r.dirty = verdict, true
+		}
+		switch verdict.State {
+		case fleet.AdmissionVerified:
+			if w.move(r, fleet.Healthy, lifecycle.AdmissionGranted, fmt.Sprintf("All %d admission checks passed.", len(verdict.Checks))) {
+				delete(l.backoffs, r.Fleet)
+			}
+		case fleet.AdmissionQuarantined:
+			w.move(r, fleet.Quarantined, lifecycle.EvidenceFailed, failedChecks(verdict, fleet.Suspicious))
+		case fleet.AdmissionRejected:
+			why := failedChecks(verdict, fleet.Refused)
+			w.move(r, fleet.Failed, lifecycle.AdmissionRefused, why)
+			l.fail(r.fleet, w.now, &Failure{Class: fleet.ErrorInvalid, Message: why})
+		}
+	}
+}
+
+// judge runs every check. The worst result wins: suspicious before refused
+// before waiting.
+func (l *Loop) judge(r *row) fleet.Admission {
+	checks := []fleet.AdmissionCheck{
+		identity(r), providerCrossCheck(r), platform(r), capabilities(r),
+		l.version(r), timeSanity(r), health(r), jobIsolation(r),
+	}
+	has := func(result fleet.CheckResult) bool {
+		return slices.ContainsFunc(checks, func(c fleet.AdmissionCheck) bool { return c.Result == result })
+	}
+	state := fleet.AdmissionVerified
+	switch {
+	case has(fleet.Suspicious):
+		state = fleet.AdmissionQuarantined
+	case has(fleet.Refused):
+		state = fleet.AdmissionRejected
+	case has(fleet.Waiting):
+		state = fleet.AdmissionPending
+	}
+	return fleet.Admission{State: state, Checks: checks}
+}
+
+func check(name string, result fleet.CheckResult, format string, args ...any) fleet.AdmissionCheck {
+	return fleet.AdmissionCheck{Name: name, Result: result, Evidence: fmt.Sprintf(format, args...)}
+}
+
+func identity(r *row) fleet.AdmissionCheck {
+	switch {
+	case r.runner.Tampered:
+		return check("identity", fleet.Suspicious, "The enrollment token was used with two keys: %s", r.runner.Alert)
+	case !r.runner.Revoked.IsZero():
+		return check("identity", fleet.Refused, "The certificate was revoked.")
+	case r.runner.Operation != r.Key:
+		return check("identity", fleet.Suspicious, "The token of operation %s was used on the instance of %s.", r.runner.Operation, r.Key)
+	}
+	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", short(r.runner.KeyHash))
+}
+
+func providerCrossCheck(r *row) fleet.AdmissionCheck {
+	const name = "provider"
+	if r.SeenAt.IsZero() {
+		return check(name, fleet.Waiting, "No inspection has shown the resource yet.")
+	}
+	if r.Conflict != "" {
+		return check(name, fleet.Suspicious, "%s", r.Conflict)
+	}
+	if r.Seen != fleet.ResourceRunning {
+		return check(name, fleet.Waiting, "The provider shows %s as %s.", r.ProviderInstance, r.Seen)
+	}
+	return check(name, fleet.Passed, "An inspection shows %s running; the agent called from %s.", r.ProviderInstance, r.runner.Address)
+}
+
+func platform(r *row) fleet.AdmissionCheck {
+	got, want := r.runner.Platform, r.fleet.Class.Platform
+	if got != want {
+		return check("platform", fleet.Refused, "The host is %s/%s, the class %s wants %s/%s.", got.OS, got.Arch, r.fleet.Class.Name, want.OS, want.Arch)
+	}
+	return check("platform", fleet.Passed, "%s/%s", got.OS, got.Arch)
+}
+
+func capabilities(r *row) fleet.AdmissionCheck {
+	const name = "capabilities"
+	var shown []string
+	for _, c := range r.fleet.Class.Capabilities {
+		probe, probed := r.runner.Report.Probes[c]
+		switch {
+		case !probed:
+			return check(name, fleet.Waiting, "The host hasn't shown %q yet.", c)
+		case !probe.OK:
+			return check(name, fleet.Refused, "The host lacks %q: %s", c, probe.Evidence)
+		}
+		shown = append(shown, c+" ("+probe.Evidence+")")
+	}
+	if len(shown) == 0 {
+		return check(name, fleet.Passed, "The class asks for none.")
+	}
+	return check(name, fleet.Passed, "%s", strings.Join(shown, ", "))
+}
+
+func (l *Loop) version(r *row) fleet.AdmissionCheck {
+	got, want := r.runner.AgentVersion, l.settings.AgentVersion
+	if minorOf(got) != minorOf(want) {
+		return check("version", fleet.Refused, "The agent is %s, this manager works with %s.", got, want)
+	}
+	return check("version", fleet.Passed, "Agent %s.", got)
+}
+
+// minorOf is the part of a version that must agree: "0.1" of "0.1.3-dev".
+func minorOf(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+func timeSanity(r *row) fleet.AdmissionCheck {
+	if skew := r.runner.Skew.Abs(); skew > MaxSkew {
+		return check("time", fleet.Waiting, "The host's clock is %s off; at most %s is allowed.", r.runner.Skew, MaxSkew)
+	}
+	// The exact skew changes with every beat and would be a write each time.
+	return check("time", fleet.Passed, "The host's clock is within %s.", MaxSkew)
+}
+
+func health(r *row) fleet.AdmissionCheck {
+	switch {
+	case r.runner.Beats == 0:
+		return check("health", fleet.Waiting, "No heartbeat yet.")
+	case r.runner.Report.Unhealthy != "":
+		return check("health", fleet.Waiting, "The agent says: %s", r.runner.Report.Unhealthy)
+	}
+	return check("health", fleet.Passed, "The agent beats and has no complaint.")
+}
+
+func jobIsolation(r *row) fleet.AdmissionCheck {
+	const name = "job isolation"
+	if r.runner.Beats == 0 {
+		return check(name, fleet.Waiting, "No heartbeat yet.")
+	}
+	isolated := r.runner.Report.Isolation == "user"
+	switch {
+	case isolated:
+		return check(name, fleet.Passed, "Jobs run as another user.")
+	case r.fleet.Admission.JobIsolation == fleet.JobIsolationNone:
+		return check(name, fleet.Passed, "Jobs run as the agent's user; the fleet allows it.")
+	}
+	return check(name, fleet.Refused, "Jobs would run as the agent's user, and the fleet doesn't say admission { job_isolation = \"none\" }.")
+}
+
+// failedChecks names the checks of a verdict that ended in a result.
+func failedChecks(a fleet.Admission, result fleet.CheckResult) string {
+	var out []string
+	for _, c := range a.Checks {
+		if c.Result == result {
+			out = append(out, c.Name+": "+c.Evidence)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// pendingChecks tells what a late admission was waiting for.
+func pendingChecks(a fleet.Admission) string {
+	if waiting := failedChecks(a, fleet.Waiting); waiting != "" {
+		return "It was waiting for " + waiting
+	}
+	return ""
+}
+
+// short is enough of a digest to tell it from another.
+func short(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	return digest[:min(12, len(digest))]
+}

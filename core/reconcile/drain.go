@@ -1,0 +1,57 @@
+package reconcile
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// progressDrains takes draining runners on: told to stop, proven idle, then
+// terminated [34]. Without a scheduler there is no lease to wait for, so the
+// agent's word after it was told to stop is the proof. Time alone never is,
+// unless the agent has been silent for heartbeat and quarantine together.
+func (l *Loop) progressDrains(w *work) {
+	for _, r := range w.rows {
+		switch {
+		case r.State == fleet.Draining:
+			if r.Drain == fleet.Cordoned {
+				r.Drain, r.dirty = fleet.Stopping, true
+			}
+			if proof, ok := l.idleProof(w, r); ok {
+				w.move(r, fleet.Terminating, lifecycle.IdleProven, proof)
+			}
+		case r.State == fleet.Quarantined && r.fleet.Operational == fleet.FleetDraining:
+			if proof, ok := l.idleProof(w, r); ok {
+				w.move(r, fleet.Terminating, lifecycle.IdleProven, proof)
+			}
+		}
+	}
+}
+
+// idleProof says why no job is on the host and none can come.
+func (l *Loop) idleProof(w *work, r *row) (string, bool) {
+	if r.runner == nil {
+		return "No agent ever enrolled, so it was never given work.", true
+	}
+	if r.Admission.State != fleet.AdmissionVerified {
+		return "It was never admitted, so it was never given work.", true
+	}
+	report := r.runner.Report
+	if report.Phase == fleet.PhaseStopped && report.GroupEmpty && r.runner.LastBeat.After(r.Since) {
+		return fmt.Sprintf("The agent has stopped after %s, and no process of a job is left.", jobCount(report.JobsRun)), true
+	}
+	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
+	if s := lifecycle.SilentFor(*r.runner, l.settings.Started, w.now); s > limit {
+		return fmt.Sprintf("The agent has been silent for %s.", s.Truncate(time.Second)), true
+	}
+	return "", false
+}
+
+func jobCount(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprintf("%d jobs", n)
+}

@@ -1,0 +1,199 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// plan asks the planner about the state as this step leaves it.
+func (l *Loop) plan(w *work) planner.Output {
+	in := planner.Input{
+		Now:          w.now,
+		AgentVersion: l.settings.AgentVersion,
+		Unobserved:   map[fleet.ProviderAddress]string{},
+		Holds:        l.holds(w),
+	}
+	for _, f := range w.fleets {
+		in.Fleets = append(in.Fleets, f)
+	}
+	for _, r := range w.rows {
+		in.Instances = append(in.Instances, planner.Instance{CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r)})
+		if p := l.provider(r.Provider); p.blind != "" {
+			in.Unobserved[r.Provider] = p.blind
+		}
+	}
+	return planner.Plan(in)
+}
+
+// enact turns the plan into stored intents and moves, and records the decision
+// behind them.
+func (l *Loop) enact(w *work, plan planner.Output) error {
+	rows := make(map[fleet.CapacityInstanceID]*row, len(w.rows))
+	for _, r := range w.rows {
+		rows[r.ID] = r
+	}
+	for _, p := range plan.Fleets {
+		f := w.fleets[p.Fleet]
+		created, err := l.create(w, f, p)
+		if err != nil {
+			return err
+		}
+		p.Create = created
+		for _, a := range p.Actions {
+			w.act(rows[a.Instance], a)
+		}
+		if err := l.decide(w, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// act carries out one action of the plan on a row.
+func (w *work) act(r *row, a planner.Action) {
+	switch a.Kind {
+	case planner.Cancel:
+		if w.move(r, fleet.Terminated, a.Cause, a.Reason) {
+			op := r.edit(r.provision)
+			op.State, op.Message = fleet.OperationNotCreated, "Cancelled before it was sent."
+		}
+	case planner.Withdraw:
+		w.move(r, fleet.Terminating, a.Cause, a.Reason)
+	case planner.Drain:
+		w.move(r, fleet.Draining, a.Cause, a.Reason)
+	}
+}
+
+// create stores the intent of p.Create new instances of a fleet and returns how
+// many it stored: none where hosts of the platform could not be let in.
+func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, error) {
+	if p.Create == 0 {
+		return 0, nil
+	}
+	bootstrap, err := l.enrollment.Bootstrap(f.Image.Bootstrap, f.Class.Platform)
+	if err != nil {
+		l.fail(f, w.now, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
+		return 0, nil
+	}
+	for range p.Create {
+		if err := l.request(w, f, bootstrap, p.CreateReason); err != nil {
+			return 0, err
+		}
+	}
+	return p.Create, nil
+}
+
+// request stores one instance and the operation that will provision it, with
+// everything that goes to the provider [151].
+func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, reason string) error {
+	id, err := l.settings.NewID(w.now)
+	if err != nil {
+		return err
+	}
+	key, err := l.settings.NewID(w.now)
+	if err != nil {
+		return err
+	}
+	instance := fleet.CapacityInstance{
+		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Key: fleet.OperationID(key),
+		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(fleet.ScaleUp), Reason: reason,
+		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
+	}
+	intent, err := json.Marshal(fleet.ProvisionIntent{
+		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: f.Instance, InstanceDigest: instance.InstanceDigest,
+		Image: f.Image.Ref, Platform: f.Class.Platform, Tags: l.tags(f, instance), Bootstrap: bootstrap,
+	})
+	if err != nil {
+		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
+	}
+	nonce, hash, err := l.enrollment.Issue(instance.Key)
+	if err != nil {
+		return fmt.Errorf("make an enrollment token for %s: %w", f.Address, err)
+	}
+	op := &fleet.Operation{
+		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: f.ID, Provider: f.Provider,
+		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: nonce, TokenHash: hash,
+		TokenExpires: w.now.Add(f.Timeouts.Provision + f.Timeouts.Boot + f.Timeouts.Enroll),
+	}
+	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
+	r.edit(op)
+	w.rows = append(w.rows, r)
+	w.byKey[op.ID], w.byOperation[op.ID] = r, r
+	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
+	return nil
+}
+
+// tags are what the provider stores with a resource [155]. They help to find
+// it; they are no authority [156]. Values match [a-z0-9-]{1,63}.
+func (l *Loop) tags(f fleet.ManagedFleet, i fleet.CapacityInstance) map[string]string {
+	return map[string]string{
+		"forgeyard-installation":      l.settings.Installation,
+		"forgeyard-fleet":             string(f.ID),
+		"forgeyard-capacity-instance": string(i.ID),
+		"forgeyard-key":               string(i.Key),
+		"forgeyard-image":             short(string(i.Image)),
+	}
+}
+
+// instanceName is a name for people that fits a host name: the fleet and the
+// end of the key.
+func instanceName(a fleet.FleetAddress, key string) string {
+	name := strings.Trim(strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, a.Name()), "-")
+	return name[:min(len(name), 50)] + "-" + key[len(key)-8:]
+}
+
+// decide records what was decided about a fleet and why. A plan that does
+// nothing records nothing.
+func (l *Loop) decide(w *work, p planner.FleetPlan) error {
+	var decisions []fleet.Decision
+	if p.Create > 0 {
+		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})
+	}
+	for _, a := range p.Actions {
+		decisions = append(decisions, fleet.Decision{Kind: decisionKind(a), Instances: []fleet.CapacityInstanceID{a.Instance}, Reason: a.Reason})
+	}
+	for _, d := range decisions {
+		id, err := l.settings.NewID(w.now)
+		if err != nil {
+			return err
+		}
+		d.ID, d.At, d.Fleet, d.Bounds = id, w.now, p.Fleet, p.Bounds
+		w.decisions = append(w.decisions, d)
+	}
+	return nil
+}
+
+func decisionKind(a planner.Action) fleet.DecisionKind {
+	switch {
+	case a.Kind == planner.Cancel:
+		return fleet.Cancel
+	case a.Cause == lifecycle.ForRollout:
+		return fleet.Replace
+	}
+	return fleet.ScaleDown
+}
+
+// retire forgets removed fleets that have nothing left.
+func (l *Loop) retire(w *work) {
+	live := map[fleet.RunnerFleetID]bool{}
+	for _, r := range w.rows {
+		live[r.Fleet] = live[r.Fleet] || r.Live()
+	}
+	for id, f := range w.fleets {
+		if f.Operational == fleet.FleetDraining && !live[id] {
+			w.retired = append(w.retired, id)
+		}
+	}
+	slices.Sort(w.retired)
+}

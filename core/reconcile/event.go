@@ -1,0 +1,119 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Event is something that happened outside since the last step. Facts that
+// agents report are no events: they are read from the store, and a step without
+// any event takes them in.
+type Event interface{ isEvent() }
+
+// ProviderReady says that a plugin process is configured and answers. Any
+// earlier process of the provider is gone.
+type ProviderReady struct {
+	Provider fleet.ProviderAddress
+	Facts    fleet.ProviderFacts
+}
+
+// ProviderDown says that no plugin process answers for the provider.
+type ProviderDown struct {
+	Provider fleet.ProviderAddress
+	Reason   string
+}
+
+// Inspected is the end of an Inspect effect. With a Failure the inspection
+// holds what was seen until then and isn't complete.
+type Inspected struct {
+	Provider   fleet.ProviderAddress
+	Began      time.Time
+	Inspection fleet.Inspection
+	Failure    *Failure
+}
+
+// ProvisionAnswered is the end of a Provision effect.
+type ProvisionAnswered struct {
+	Operation fleet.OperationID
+	Outcome   ProvisionOutcome
+	Resource  fleet.Resource
+	Failure   *Failure
+	// CallOver says that no call for the operation can still be running: the
+	// plugin answered, or its process is gone. False after a deadline of ours.
+	CallOver bool
+}
+
+// TerminateAnswered is the end of a Terminate effect.
+type TerminateAnswered struct {
+	Operation fleet.OperationID
+	Outcome   TerminateOutcome
+	Failure   *Failure
+}
+
+// Failure is a provider's error as it was classified where it was called.
+type Failure struct {
+	Class      fleet.ErrorClass
+	Message    string
+	RetryAfter time.Duration
+}
+
+// ProvisionOutcome is what is known after a provision call.
+type ProvisionOutcome string
+
+// The outcomes of a provision call. The zero value is read as unknown.
+const (
+	Created          ProvisionOutcome = "created"
+	Existed          ProvisionOutcome = "existed"
+	Accepted         ProvisionOutcome = "accepted"
+	NotCreated       ProvisionOutcome = "not_created"
+	ProvisionUnknown ProvisionOutcome = "unknown"
+)
+
+// TerminateOutcome is what is known after a terminate call.
+type TerminateOutcome string
+
+// The outcomes of a terminate call. The zero value is read as unknown.
+const (
+	Gone              TerminateOutcome = "gone"
+	TerminateAccepted TerminateOutcome = "accepted"
+	Refused           TerminateOutcome = "refused"
+	TerminateUnknown  TerminateOutcome = "unknown"
+)
+
+func (ProviderReady) isEvent()     {}
+func (ProviderDown) isEvent()      {}
+func (Inspected) isEvent()         {}
+func (ProvisionAnswered) isEvent() {}
+func (TerminateAnswered) isEvent() {}
+
+// Effect is something to do outside. It is returned after its intent was
+// committed, and ends in exactly one event.
+type Effect interface{ isEffect() }
+
+// Inspect asks for everything that the provider has of the installation.
+type Inspect struct {
+	Provider fleet.ProviderAddress
+}
+
+// Provision sends a stored request. The operation carries all of it; the
+// enrollment token is derived from its id and nonce when it goes out.
+type Provision struct {
+	Provider  fleet.ProviderAddress
+	Operation fleet.Operation
+	Intent    fleet.ProvisionIntent
+}
+
+// Terminate removes one resource whose ownership was proven by an inspection
+// begun after the intent was stored.
+type Terminate struct {
+	Provider  fleet.ProviderAddress
+	Operation fleet.OperationID
+	Resource  fleet.ProviderInstanceRef
+	Key       fleet.OperationID
+	Force     bool
+}
+
+func (Inspect) isEffect()   {}
+func (Provision) isEffect() {}
+func (Terminate) isEffect() {}

@@ -1,0 +1,137 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// Store is the durable truth as the loop needs it. Commit is one transaction
+// and fails as a whole; it fails for good once another writer took over.
+type Store interface {
+	Load(ctx context.Context) (store.State, error)
+	Commit(ctx context.Context, c store.Change) error
+}
+
+// Enrollment gives new hosts their way in.
+type Enrollment interface {
+	// Issue makes the nonce of an operation's single-use token, and the hash to
+	// store.
+	Issue(op fleet.OperationID) (nonce []byte, hash string, err error)
+	// Bootstrap is the first-boot document for a host of the platform, without
+	// its token. It fails where there is no agent for the platform.
+	Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent, error)
+}
+
+// Settings are fixed for the life of a Loop.
+type Settings struct {
+	Installation string
+	// AgentVersion is the version that hosts must run.
+	AgentVersion string
+	// NewID makes a ULID for a time.
+	NewID func(time.Time) (string, error)
+	// Started is when this process began: no silence is counted before it.
+	Started time.Time
+	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
+	CallLimit int
+}
+
+// DefaultCallLimit bounds the provision and terminate calls under way on one
+// provider.
+const DefaultCallLimit = 16
+
+// Loop is the memory between steps. It isn't safe for concurrent use.
+type Loop struct {
+	store      Store
+	enrollment Enrollment
+	settings   Settings
+	providers  map[fleet.ProviderAddress]*provider
+	backoffs   map[fleet.RunnerFleetID]*backoff
+	// backlog holds events whose step could not be committed.
+	backlog   []Event
+	recovered bool
+}
+
+// New makes a loop that knows nothing yet: its first step inspects.
+func New(s Store, e Enrollment, settings Settings) *Loop {
+	if settings.CallLimit <= 0 {
+		settings.CallLimit = DefaultCallLimit
+	}
+	return &Loop{
+		store: s, enrollment: e, settings: settings,
+		providers: map[fleet.ProviderAddress]*provider{},
+		backoffs:  map[fleet.RunnerFleetID]*backoff{},
+	}
+}
+
+// Result is what a step leads to.
+type Result struct {
+	Effects []Effect
+	// Wake is when the next step is due if nothing happens before.
+	Wake time.Time
+	// Plan is what the planner said.
+	Plan planner.Output
+	// Transitions are the moves of this step, for logs and progress.
+	Transitions []Transition
+	// Instances are the live instances and those that ended in this step.
+	Instances []fleet.CapacityInstance
+	// Settled says that nothing is on its way: no instance between two states
+	// that the loop moves by itself, no open operation, no fleet that waits.
+	Settled bool
+	// Unresolved counts operations whose outcome is unknown.
+	Unresolved int
+	// Unrecorded counts resources of the installation without a live record, by
+	// provider. They are left alone.
+	Unrecorded map[fleet.ProviderAddress]int
+	// Holds are the fleets that may not start instances now, with the reason.
+	Holds map[fleet.RunnerFleetID]planner.Hold
+}
+
+// Transition is one move of one instance.
+type Transition struct {
+	Instance fleet.CapacityInstanceID
+	Fleet    fleet.FleetAddress
+	From, To fleet.CapacityInstanceState
+	Reason   string
+}
+
+// Step takes in events and returns what to do next. If it fails nothing was
+// changed and nothing must be done; the events are kept for the next step.
+func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
+	l.backlog = append(l.backlog, events...)
+	state, err := l.store.Load(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("reconcile: load the state: %w", err)
+	}
+	w, err := newWork(now, state)
+	if err != nil {
+		return Result{}, fmt.Errorf("reconcile: %w", err)
+	}
+	l.recover(w)
+	l.takeIn(w, l.backlog)
+	l.contact(w)
+	l.passDeadlines(w)
+	l.admit(w)
+	plan := l.plan(w)
+	if err := l.enact(w, plan); err != nil {
+		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
+	}
+	l.progressDrains(w)
+	if err := l.intendTerminations(w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: terminate: %w", err)
+	}
+	effects := l.send(w)
+	l.retire(w)
+
+	change := w.change()
+	if err := l.store.Commit(ctx, change); err != nil {
+		return Result{}, fmt.Errorf("reconcile: commit the step: %w", err)
+	}
+	l.backlog, l.recovered = nil, true
+	l.remember(effects, now)
+	return l.result(w, plan, effects), nil
+}

@@ -1,0 +1,99 @@
+package reconcile
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// remember notes which effects are under way. It runs after the commit: before,
+// none of them exists.
+func (l *Loop) remember(effects []Effect, now time.Time) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case Inspect:
+			p := l.provider(e.Provider)
+			p.inspecting, p.inspected = true, now
+		case Provision:
+			l.provider(e.Provider).calls[e.Operation.ID] = true
+		case Terminate:
+			l.provider(e.Provider).calls[e.Operation] = true
+		}
+	}
+}
+
+func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
+	res := Result{
+		Effects: effects, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
+		Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
+	}
+	res.Settled = len(w.retired) == 0
+	for _, r := range w.rows {
+		res.Instances = append(res.Instances, r.CapacityInstance)
+		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+			if op != nil && r.Live() && op.State == fleet.OperationUnknown {
+				res.Unresolved++
+			}
+		}
+		if !lifecycle.Settled(r.State) {
+			res.Settled = false
+		}
+	}
+	for _, p := range plan.Fleets {
+		if p.Create > 0 || len(p.Actions) > 0 || len(p.Drifted) > 0 || p.Counts.Capacity != p.Desired {
+			res.Settled = false
+		}
+	}
+	for address, p := range l.providers {
+		if p.unrecorded > 0 {
+			res.Unrecorded[address] = p.unrecorded
+		}
+	}
+	res.Settled = res.Settled && res.Unresolved == 0
+	return res
+}
+
+// wake is when something happens by itself next: a deadline, a back-off's end,
+// an inspection.
+func (l *Loop) wake(w *work) time.Time {
+	next := w.now.Add(restfulInspection)
+	earlier := func(t time.Time) {
+		if t.After(w.now) && t.Before(next) {
+			next = t
+		}
+	}
+	for _, r := range w.rows {
+		if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
+			earlier(r.Since.Add(d))
+		}
+		if r.runner != nil && r.State == fleet.Healthy {
+			earlier(r.runner.LastBeat.Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
+		}
+		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+			if op != nil {
+				earlier(op.NotBefore)
+			}
+		}
+	}
+	for _, b := range l.backoffs {
+		earlier(b.hold.Until)
+	}
+	for _, address := range l.providerAddresses() {
+		if p := l.providers[address]; p.facts != nil && !p.inspecting {
+			due := l.inspectionDue(w, address, p)
+			if !due.After(w.now) {
+				due = w.now.Add(eagerInspection)
+			}
+			earlier(due)
+		}
+	}
+	return next
+}
+
+func (l *Loop) providerAddresses() []fleet.ProviderAddress {
+	return slices.Sorted(maps.Keys(l.providers))
+}

@@ -1,0 +1,132 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// send picks what goes out now and marks it as in progress, in the same
+// transaction as its intent or a later one: on the next start it is unknown,
+// never forgotten.
+func (l *Loop) send(w *work) []Effect {
+	var effects []Effect
+	out := map[fleet.ProviderAddress]int{}
+	for _, r := range w.rows {
+		p := l.provider(r.Provider)
+		if p.facts == nil || len(p.calls)+out[r.Provider] >= l.settings.CallLimit {
+			continue
+		}
+		if e := l.sendRow(w, p, r); e != nil {
+			effects = append(effects, e)
+			out[r.Provider]++
+		}
+	}
+	return append(effects, l.inspections(w)...)
+}
+
+// sendRow returns the call that a row is waiting for, if it may go out now.
+func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
+	switch {
+	case r.State == fleet.Requested || r.State == fleet.Provisioning:
+		op := r.provision
+		if op.State != fleet.OperationPending || op.NotBefore.After(w.now) {
+			return nil
+		}
+		var intent fleet.ProvisionIntent
+		if err := json.Unmarshal(op.Request, &intent); err != nil {
+			r.conflict(fmt.Sprintf("The stored request of %s can't be read: %v.", op.ID, err))
+			return nil
+		}
+		if r.State == fleet.Requested {
+			w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
+		}
+		begin(r, op)
+		return Provision{Provider: r.Provider, Operation: *op, Intent: intent}
+	case r.State == fleet.Terminating && r.terminate != nil:
+		return l.sendTerminate(w, p, r)
+	}
+	return nil
+}
+
+// sendTerminate returns the terminate call of a row whose ownership is proven.
+// While a provision call may still run there is nothing to delete yet.
+func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
+	op := r.terminate
+	if r.provision.State == fleet.OperationInProgress || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
+		return nil
+	}
+	if !op.CallOver.IsZero() && p.sight != nil && !p.sight.began.After(op.CallOver) {
+		return nil // asked before: only what is still seen afterwards is asked again
+	}
+	resource, ok, why := p.provenOurs(r)
+	if !ok {
+		if op.Message != why {
+			r.edit(op).Message = why
+		}
+		return nil
+	}
+	begin(r, op)
+	return Terminate{Provider: r.Provider, Operation: op.ID, Resource: resource.ID, Key: r.Key}
+}
+
+func begin(r *row, op *fleet.Operation) {
+	r.edit(op)
+	op.State, op.Attempts, op.CallOver = fleet.OperationInProgress, op.Attempts+1, time.Time{}
+	op.Class, op.Message = "", ""
+}
+
+// Inspection spacing. A settled provider is looked at now and then, one that
+// can't be seen more often; one with something on its way is looked at eagerly
+// at first, and less the longer it takes.
+const (
+	restfulInspection = 30 * time.Second
+	blindInspection   = 5 * time.Second
+	eagerInspection   = 500 * time.Millisecond
+)
+
+// inspections returns an Inspect effect for every provider that is due.
+func (l *Loop) inspections(w *work) []Effect {
+	var effects []Effect
+	for _, address := range l.providerAddresses() {
+		p := l.providers[address]
+		if p.facts != nil && !p.inspecting && !w.now.Before(l.inspectionDue(w, address, p)) {
+			effects = append(effects, Inspect{Provider: address})
+		}
+	}
+	return effects
+}
+
+// inspectionDue is when the provider should be looked at next.
+func (l *Loop) inspectionDue(w *work, address fleet.ProviderAddress, p *provider) time.Time {
+	if p.inspected.IsZero() {
+		return w.now
+	}
+	spacing := restfulInspection
+	if p.blind != "" {
+		spacing = blindInspection
+	}
+	for _, r := range w.rows {
+		if r.Provider == address && awaitsSight(r) {
+			waited := max(0, w.now.Sub(r.Since))
+			spacing = min(spacing, max(eagerInspection, waited/10))
+		}
+	}
+	return p.inspected.Add(spacing)
+}
+
+// awaitsSight says that an inspection would take the row on.
+func awaitsSight(r *row) bool {
+	switch r.State {
+	case fleet.Provisioning:
+		return r.provision.State == fleet.OperationUnknown
+	case fleet.Bootstrapping, fleet.Enrolling:
+		return r.Seen != fleet.ResourceRunning || r.SeenAt.IsZero()
+	case fleet.Terminating:
+		return r.terminate == nil || r.terminate.State != fleet.OperationInProgress
+	}
+	return false
+}
