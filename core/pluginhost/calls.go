@@ -134,7 +134,12 @@ func (p *Process) callOver(err error) bool {
 	if err == nil || toldByPlugin(err) != nil || errors.As(err, &refused) || p.hasExited() {
 		return true
 	}
-	if status.Code(err) != codes.Unavailable {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,
+		codes.Aborted, codes.OutOfRange, codes.DataLoss:
+		return true // gRPC itself never makes these: the plugin answered
+	case codes.Unavailable: // often the first sign of a crash
+	default:
 		return false
 	}
 	timer := time.NewTimer(exitWait)

@@ -61,7 +61,10 @@ func (s *Supervisor) serve(ctx context.Context, generation int) ending {
 	case <-ctx.Done():
 		return ending{}
 	case <-process.Exited():
-		return ending{kind: endedByDeath, err: process.ExitCause(), ready: time.Since(since)}
+		end := ending{kind: endedByDeath, err: process.ExitCause(), ready: time.Since(since)}
+		// Nobody may be handed a dead process while its remains are cleaned up.
+		s.set(SupervisorStatus{State: SupervisorWaiting, Generation: generation, Err: end.err})
+		return end
 	}
 }
 

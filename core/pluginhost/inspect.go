@@ -73,8 +73,12 @@ func (p *Process) settleContradictions(seen *fleet.Inspection, asked []fleet.Ope
 	for _, key := range seen.InFlight {
 		present[key] = true
 	}
+	wanted := map[fleet.OperationID]bool{}
+	for _, key := range asked {
+		wanted[key] = true
+	}
 	seen.Absent = slices.DeleteFunc(seen.Absent, func(key fleet.OperationID) bool {
-		wrong := present[key] || !slices.Contains(asked, key)
+		wrong := present[key] || !wanted[key]
 		if wrong {
 			p.launch.Logger.Warn("the plugin calls a key absent that it shows or wasn't asked about", "key", key)
 		}

@@ -28,6 +28,12 @@ import (
 // for a malware scanner (hashicorp/terraform#35891).
 const DefaultStartTimeout = 30 * time.Second
 
+// keepaliveInterval is as short as it may be. A gRPC server that sets no policy
+// of its own cuts the connection of a client that pings more often than every
+// five minutes, and with it every call: with 10 s, a quiet provision was cut off
+// after 41 s and its outcome became unknown.
+const keepaliveInterval = 5*time.Minute + 15*time.Second
+
 // Launch is everything needed to start one plugin process.
 type Launch struct {
 	// Plugin is the plugin's name, for messages and the launch record.
@@ -149,11 +155,7 @@ func clientConfig(l Launch, program *program, dir *launchDir) *plugin.ClientConf
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes),
 				grpc.MaxCallSendMsgSize(providerpb.MaxMessageBytes)),
-			// A gRPC server that sets no policy of its own cuts the connection,
-			// and every call on it, of a client that pings more often than every
-			// five minutes. A shorter interval would turn each quiet, slow
-			// provision into an unknown outcome.
-			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5*time.Minute + 15*time.Second, Timeout: 20 * time.Second}),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveInterval, Timeout: 20 * time.Second}),
 			// Losing the connection means that the plugin is stuck: it must
 			// never happen for idleness.
 			grpc.WithIdleTimeout(0),

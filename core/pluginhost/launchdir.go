@@ -123,11 +123,12 @@ func (d *launchDir) lock() (*os.File, error) {
 	return file, nil
 }
 
-// setProcess writes down which process the launch became.
+// setProcess writes down which process the launch became. One that has ended
+// already needs no record: its exit status tells what happened.
 func (d *launchDir) setProcess(pid int) error {
 	started, err := processStart(pid)
 	if err != nil {
-		return fmt.Errorf("read the plugin's start time: %w", err)
+		return nil
 	}
 	d.record.Process = processStamp{PID: pid, Started: started}
 	return d.write()

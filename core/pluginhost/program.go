@@ -34,7 +34,6 @@ type program struct {
 
 	log       *pluginLog
 	handshake *io.PipeReader // what go-plugin may read of standard output
-	liveness  *os.File       // the plugin's standard input; its end says that the host is gone
 	pumps     sync.WaitGroup
 	exited    chan struct{}
 
@@ -67,18 +66,18 @@ func (p *program) Start(context.Context) error {
 		pipes.closeHostEnds()
 		return fmt.Errorf("execute %s: %w; check that it was built for this platform and that its file system allows execution", p.launch.Path, err)
 	}
-	p.liveness = pipes.stdin.write
-
+	go p.reap(command, pipes)
+	if err := p.dir.setProcess(command.Process.Pid); err != nil {
+		// Without the record a later manager couldn't prove whose process it is.
+		p.kill("its launch could not be recorded")
+		<-p.exited
+		pipes.closeHostEnds()
+		return err
+	}
 	handshake, accepted := io.Pipe()
 	p.handshake = handshake
 	p.pumps.Go(func() { p.readStdout(pipes.stdout.read, accepted) })
 	p.pumps.Go(func() { p.log.read(pipes.stderr.read) })
-	go p.reap(command, pipes)
-
-	if err := p.dir.setProcess(command.Process.Pid); err != nil {
-		// An end right after the start is told by the exit, not by this.
-		p.launch.Logger.Debug("the launch record has no process", "error", err)
-	}
 	return nil
 }
 
@@ -121,7 +120,8 @@ func (p *program) execute(env []string, pipes *pipes) (*exec.Cmd, error) {
 }
 
 // reap waits for the end, ends what is left of the process group and tells
-// everybody at once. The group is killed while its leader still is a zombie,
+// everybody at once. Until then it holds the plugin's standard input open, whose
+// end tells a plugin that its host is gone. The group is killed while its leader still is a zombie,
 // where the system allows: afterwards its number may belong to strangers.
 func (p *program) reap(command *exec.Cmd, pipes *pipes) {
 	unreaped := awaitExit(command.Process.Pid)

@@ -59,6 +59,10 @@ func sweepLaunch(ctx context.Context, path string, deadline time.Time) error {
 		return err
 	}
 	if !released {
+		if record.Process.PID == 0 {
+			return fmt.Errorf("its lock is held by a process of plugin %q whose id was not recorded; find it with lsof %s and end it",
+				record.Plugin, filepath.Join(path, lockName))
+		}
 		if !record.Process.alive() {
 			return fmt.Errorf("its lock is held, and not by the process %d of plugin %q that was launched; find the holder with lsof %s and end it",
 				record.Process.PID, record.Plugin, filepath.Join(path, lockName))
