@@ -1,0 +1,176 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// install copies an executable as the plugin store would and returns its digest.
+func install(from, to string) (string, error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(target, hash), source); err != nil {
+		return "", err
+	}
+	if err := target.Chmod(0o555); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), target.Close()
+}
+
+// runDir is short enough for a socket's name on every system.
+func runDir(t testing.TB) string {
+	t.Helper()
+	parent, err := os.MkdirTemp("", "ph")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(parent) })
+	return filepath.Join(parent, "run")
+}
+
+// launch is a good launch of the test plugin in the given mode.
+func launch(t testing.TB, mode string) Launch {
+	t.Helper()
+	environment := map[string]string{modeVariable: mode, "HOME": "/home/of/nobody", "PATH": os.Getenv("PATH"), "AWS_SECRET_ACCESS_KEY": "leak", "no_proxy": "localhost"}
+	return Launch{
+		Plugin: "test", Provider: "test.here",
+		Path: store.path, Digest: store.digest,
+		Env:    []string{modeVariable},
+		RunDir: runDir(t),
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := environment[name]
+			return value, ok
+		},
+		StartTimeout: time.Minute,
+	}
+}
+
+// started starts the test plugin and proves at the end that nothing is left of it.
+func started(t testing.TB, l Launch) *Process {
+	t.Helper()
+	process, err := Start(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := process.Stop(2 * time.Second); err != nil {
+			t.Error(err)
+		}
+		wantEmpty(t, l.RunDir)
+	})
+	return process
+}
+
+func wantEmpty(t testing.TB, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) > 0 {
+		t.Errorf("%s holds %v, want nothing", dir, entries)
+	}
+}
+
+// wantError checks that an error says all of it.
+func wantError(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error lacks %q:\n%v", part, err)
+		}
+	}
+}
+
+// eventually polls a condition until the deadline.
+func eventually(t testing.TB, within time.Duration, what string, condition func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(within); ; <-ticker.C {
+		if condition() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// exitsWithin waits for the process's end.
+func exitsWithin(t testing.TB, p *Process, limit time.Duration) {
+	t.Helper()
+	select {
+	case <-p.Exited():
+	case <-time.After(limit):
+		t.Fatalf("the process lives after %s", limit)
+	}
+}
+
+func processLives(pid int) bool {
+	_, err := processStart(pid) // a zombie doesn't live
+	return err == nil
+}
+
+func kill(t testing.TB, pid int, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// logBuffer is a logger whose output can be read while it is written.
+type logBuffer struct {
+	mutex  sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.buffer.String()
+}
+
+func (b *logBuffer) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func pidOf(t testing.TB, p *Process) int {
+	t.Helper()
+	var pid int
+	if _, err := fmt.Sscan(p.PID(), &pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}

@@ -1,0 +1,213 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
+)
+
+// DefaultStartTimeout is long because the first start of a new binary can wait
+// for a malware scanner (hashicorp/terraform#35891).
+const DefaultStartTimeout = 30 * time.Second
+
+// keepaliveInterval is as short as it may be. A gRPC server that sets no policy
+// of its own cuts the connection of a client that pings more often than every
+// five minutes, and with it every call: with 10 s, a quiet provision was cut off
+// after 41 s and its outcome became unknown.
+const keepaliveInterval = 5*time.Minute + 15*time.Second
+
+// Launch is everything needed to start one plugin process.
+type Launch struct {
+	// Plugin is the plugin's name, for messages and the launch record.
+	Plugin string
+	// Provider is the provider block that the process serves, for messages;
+	// empty where it serves none, as when a plugin is only asked for its schema.
+	Provider fleet.ProviderAddress
+	// Path is the executable in the content-addressed store.
+	Path string
+	// Digest is "sha256:…" from the lock file. It is compared with the very
+	// bytes that are executed.
+	Digest string
+	// Env names further environment variables that the plugin may see.
+	Env []string
+	// LookupEnv reads the host's environment; nil: os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+	// RunDir is a private directory for sockets and launch locks. It is made
+	// with mode 0700 where it is missing.
+	RunDir string
+	// Logger gets the plugin's log lines; nil: none.
+	Logger *slog.Logger
+	// StartTimeout bounds the time until the plugin answers; 0: 30 s.
+	StartTimeout time.Duration
+}
+
+func (l Launch) withDefaults() Launch {
+	l.StartTimeout = cmp.Or(l.StartTimeout, DefaultStartTimeout)
+	if l.LookupEnv == nil {
+		l.LookupEnv = os.LookupEnv
+	}
+	if l.Logger == nil {
+		l.Logger = slog.New(slog.DiscardHandler)
+	}
+	l.Logger = l.Logger.With("plugin", l.Plugin)
+	if l.Provider != "" {
+		l.Logger = l.Logger.With("provider", string(l.Provider))
+	}
+	return l
+}
+
+// title names the process in every message.
+func (l Launch) title() string {
+	if l.Provider != "" {
+		return fmt.Sprintf("provider %s (plugin %q)", l.Provider, l.Plugin)
+	}
+	return fmt.Sprintf("plugin %q", l.Plugin)
+}
+
+// Start launches the plugin and returns once it answers. The error of a plugin
+// that ended or kept silent carries its last log lines. An *ExecutableError
+// says that the file itself was refused and that nothing ran.
+func Start(ctx context.Context, l Launch) (*Process, error) {
+	l = l.withDefaults()
+	file, err := openExecutable(l.Path, l.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.title(), err)
+	}
+	defer file.Close()
+	return startVerified(ctx, l, file)
+}
+
+// startVerified owns the whole sequence from the launch directory to the first
+// answer, so that no step can fail and leave a process or a file behind.
+func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, error) {
+	dir, err := newLaunchDir(l.RunDir, l.Plugin)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", l.title(), err)
+	}
+	program := newProgram(l, file, dir)
+	client := plugin.NewClient(clientConfig(l, program, dir))
+
+	startContext, cancel := context.WithTimeout(ctx, l.StartTimeout)
+	defer cancel()
+	// go-plugin's Start takes no context: ending the process ends it.
+	keep := context.AfterFunc(startContext, func() { program.kill("it did not start in time") })
+	conn, err := connect(startContext, client)
+	if !keep() && err == nil {
+		err = context.Cause(startContext)
+	}
+	if err != nil {
+		program.kill("it could not be reached")
+		client.Kill()
+		program.wait()
+		return nil, errors.Join(startError(ctx, startContext, l, program, err), dir.remove())
+	}
+
+	p := &Process{
+		launch:  l,
+		program: program,
+		dir:     dir,
+		conn:    conn,
+		rpc:     providerpb.NewProviderClient(conn),
+		gone:    make(chan struct{}),
+	}
+	p.closeClient = sync.OnceFunc(client.Kill)
+	go p.tend()
+	return p, nil
+}
+
+// clientConfig is the one place that configures go-plugin.
+func clientConfig(l Launch, program *program, dir *launchDir) *plugin.ClientConfig {
+	return &plugin.ClientConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			MagicCookieKey:   providerpb.MagicCookieKey,
+			MagicCookieValue: providerpb.MagicCookieValue,
+		},
+		VersionedPlugins: map[int]plugin.PluginSet{
+			providerpb.ProtocolVersion: {providerpb.PluginName: &plugin.NetRPCUnsupportedPlugin{}},
+		},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		// Ours comes first, so that it can say what happened.
+		StartTimeout: l.StartTimeout + 10*time.Second,
+		// On Windows the operating system picks the port; 0, 0 would mean 10000.
+		MaxPort:          1,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir.path},
+		GRPCDialOptions: []grpc.DialOption{
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes),
+				grpc.MaxCallSendMsgSize(providerpb.MaxMessageBytes)),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveInterval, Timeout: 20 * time.Second}),
+			// Losing the connection means that the plugin is stuck: it must
+			// never happen for idleness.
+			grpc.WithIdleTimeout(0),
+		},
+		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
+			program.handshakeEnv = command.Env
+			return program, nil
+		},
+		Logger: libraryLogger(l.Logger),
+	}
+}
+
+// connect does the handshake and waits until the connection stands. go-plugin
+// itself reports success as soon as it knows the address.
+func connect(ctx context.Context, client *plugin.Client) (*grpc.ClientConn, error) {
+	protocol, err := client.Client()
+	if err != nil {
+		return nil, err
+	}
+	grpcClient, ok := protocol.(*plugin.GRPCClient)
+	if !ok {
+		return nil, fmt.Errorf("it speaks %T and not gRPC", protocol)
+	}
+	conn := grpcClient.Conn
+	for {
+		state := conn.GetState()
+		if state == connectivity.Ready {
+			return conn, nil
+		}
+		conn.Connect()
+		if !conn.WaitForStateChange(ctx, state) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// startError tells why there is no process: the caller's wish, silence, an end
+// before the handshake, or what go-plugin complained about.
+func startError(ctx, startContext context.Context, l Launch, program *program, err error) error {
+	var executable *ExecutableError
+	switch {
+	case errors.As(err, &executable):
+		return fmt.Errorf("start %s: %w", l.title(), err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("start %s: given up: %w", l.title(), context.Cause(ctx))
+	case startContext.Err() != nil:
+		return fmt.Errorf("start %s: it did not answer within %s%s; see its log lines, or allow it more time",
+			l.title(), l.StartTimeout, program.log.lastLines())
+	case program.endedByItself():
+		return fmt.Errorf("start %s: it ended before it was ready (%w)%s; correct what it complains about, or install another version",
+			l.title(), program.status(), program.log.lastLines())
+	}
+	return fmt.Errorf("start %s: %w%s; check that it is a forgeyard-fleet plugin for this version and platform",
+		l.title(), err, program.log.lastLines())
+}

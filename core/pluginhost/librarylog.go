@@ -1,0 +1,29 @@
+package pluginhost
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// libraryLogger shows what go-plugin says of itself to whoever debugs. What
+// matters of it reaches people as errors and states.
+func libraryLogger(logger *slog.Logger) hclog.Logger {
+	if !logger.Enabled(context.Background(), slog.LevelDebug) {
+		return hclog.NewNullLogger()
+	}
+	intercept := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Debug})
+	intercept.RegisterSink(librarySink{logger})
+	return intercept
+}
+
+type librarySink struct{ logger *slog.Logger }
+
+// Accept implements hclog.SinkAdapter.
+func (s librarySink) Accept(_ string, level hclog.Level, message string, arguments ...any) {
+	if level >= hclog.Debug {
+		s.logger.Debug("go-plugin: "+message, arguments...)
+	}
+}

@@ -1,0 +1,183 @@
+package pluginhost
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	// lastLineCount is how many log lines the error of a failed plugin shows.
+	lastLineCount = 20
+	// maxLogLine cuts what a plugin logs in one line.
+	maxLogLine = 64 << 10
+	// maxLastLine cuts a line within an error message.
+	maxLastLine = 500
+)
+
+// pluginLog turns a plugin's standard error into log records and remembers the
+// last lines, which are the only explanation that a crash leaves.
+type pluginLog struct {
+	logger *slog.Logger
+	// inPanic is set by the first line of a Go panic: what follows belongs to it.
+	inPanic bool
+
+	mutex sync.Mutex
+	last  []string
+}
+
+func newPluginLog(logger *slog.Logger) *pluginLog { return &pluginLog{logger: logger} }
+
+// read handles standard error until it ends.
+func (l *pluginLog) read(stderr *os.File) {
+	defer stderr.Close()
+	lines := bufio.NewReaderSize(stderr, maxLogLine)
+	for {
+		line, more, err := lines.ReadLine()
+		if err != nil {
+			return
+		}
+		l.line(line, more)
+		for more && err == nil {
+			_, more, err = lines.ReadLine()
+		}
+	}
+}
+
+func (l *pluginLog) line(line []byte, cut bool) {
+	record, ok := parseLogLine(line)
+	if !ok {
+		record = l.plainLine(string(line))
+	}
+	if cut {
+		record.attributes = append(record.attributes, slog.Bool("cut", true))
+	}
+	l.remember(record.text())
+	l.logger.LogAttrs(context.Background(), record.level, record.message, record.attributes...)
+}
+
+// plainLine is a line that isn't hclog's JSON: a library's own print, or the
+// stack of a crash.
+func (l *pluginLog) plainLine(line string) logRecord {
+	l.inPanic = l.inPanic || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+	level := slog.LevelDebug
+	if l.inPanic {
+		level = slog.LevelError
+	}
+	return logRecord{level: level, message: printable(line)}
+}
+
+// noise is what a plugin printed where only the handshake belongs.
+func (l *pluginLog) noise(line []byte) {
+	if text := printable(string(bytes.TrimSpace(line))); text != "" {
+		l.remember("(stdout) " + text)
+		l.logger.Debug("the plugin printed to its standard output", "line", cutTo(text, maxLastLine))
+	}
+}
+
+func (l *pluginLog) remember(line string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.last = append(l.last, cutTo(line, maxLastLine))
+	if extra := len(l.last) - lastLineCount; extra > 0 {
+		l.last = slices.Delete(l.last, 0, extra)
+	}
+}
+
+// lastLines is the end of an error message; empty where nothing was logged.
+func (l *pluginLog) lastLines() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if len(l.last) == 0 {
+		return ""
+	}
+	return "; its last log lines:\n    " + strings.Join(l.last, "\n    ") + "\n"
+}
+
+// logRecord is one log line, understood.
+type logRecord struct {
+	level      slog.Level
+	message    string
+	attributes []slog.Attr
+}
+
+func (r logRecord) text() string {
+	text := r.message
+	for _, attribute := range r.attributes {
+		text += " " + attribute.String()
+	}
+	return text
+}
+
+var hclogLevels = map[string]slog.Level{
+	"trace": slog.LevelDebug - 4,
+	"debug": slog.LevelDebug,
+	"info":  slog.LevelInfo,
+	"warn":  slog.LevelWarn,
+	"error": slog.LevelError,
+}
+
+// parseLogLine reads hclog's JSON. Only an object with a textual message counts.
+func parseLogLine(line []byte) (logRecord, bool) {
+	if len(line) == 0 || line[0] != '{' {
+		return logRecord{}, false
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return logRecord{}, false
+	}
+	message, ok := fields["@message"].(string)
+	if !ok {
+		return logRecord{}, false
+	}
+	record := logRecord{level: slog.LevelDebug, message: printable(message)}
+	if name, ok := fields["@level"].(string); ok {
+		if level, known := hclogLevels[strings.ToLower(name)]; known {
+			record.level = level
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		switch key {
+		case "@message", "@level", "@timestamp":
+			continue
+		}
+		value, ok := fields[key].(string)
+		if !ok {
+			encoded, err := json.Marshal(fields[key])
+			if err != nil {
+				continue
+			}
+			value = string(encoded)
+		}
+		record.attributes = append(record.attributes, slog.String(printable(strings.TrimPrefix(key, "@")), printable(value)))
+	}
+	return record, true
+}
+
+// printable keeps a plugin's text from steering the terminal that shows it.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' {
+			return ' '
+		}
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+			return '�'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+}
+
+func cutTo(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:size], ""), len(text))
+}

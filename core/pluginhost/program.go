@@ -1,0 +1,242 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// drainGrace is how long the last output of an ended plugin is waited for. A
+// grandchild may hold the pipes open for ever.
+const drainGrace = time.Second
+
+// program is the plugin's operating system process. It stands in for
+// go-plugin's own runner, which leaves the check of the file and its execution
+// apart, hands on the host's terminal and environment, notices an exit only
+// after the last pipe is closed, and kills one process of a group.
+type program struct {
+	launch Launch
+	file   *os.File
+	dir    *launchDir
+	// handshakeEnv is what go-plugin wants the plugin to know.
+	handshakeEnv []string
+
+	log       *pluginLog
+	handshake *io.PipeReader // what go-plugin may read of standard output
+	pumps     sync.WaitGroup
+	exited    chan struct{}
+
+	mutex   sync.Mutex // guards the fields below
+	command *exec.Cmd  // nil until started
+	reaped  bool
+	killed  string // why the host killed it; empty: it didn't
+	result  error  // of waiting for it
+}
+
+var _ runner.Runner = (*program)(nil)
+
+func newProgram(l Launch, file *os.File, dir *launchDir) *program {
+	return &program{launch: l, file: file, dir: dir, log: newPluginLog(l.Logger), exited: make(chan struct{})}
+}
+
+// Start executes the verified file in its own process group.
+func (p *program) Start(context.Context) error {
+	env, err := environment(p.launch, p.handshakeEnv, p.dir.sockets())
+	if err != nil {
+		return err
+	}
+	pipes, err := openPipes()
+	if err != nil {
+		return err
+	}
+	command, err := p.execute(env, pipes)
+	pipes.closeChildEnds()
+	if err != nil {
+		pipes.closeHostEnds()
+		return fmt.Errorf("execute %s: %w; check that it was built for this platform and that its file system allows execution", p.launch.Path, err)
+	}
+	go p.reap(command, pipes)
+	if err := p.dir.setProcess(command.Process.Pid); err != nil {
+		// Without the record a later manager couldn't prove whose process it is.
+		p.kill("its launch could not be recorded")
+		<-p.exited
+		pipes.closeHostEnds()
+		return err
+	}
+	handshake, accepted := io.Pipe()
+	p.handshake = handshake
+	p.pumps.Go(func() { p.readStdout(pipes.stdout.read, accepted) })
+	p.pumps.Go(func() { p.log.read(pipes.stderr.read) })
+	return nil
+}
+
+// execute starts the process. The launch lock is open in it and, once this
+// returns, nowhere else.
+func (p *program) execute(env []string, pipes *pipes) (*exec.Cmd, error) {
+	lock, err := p.dir.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	path, executable, passedLock, err := prepareExec(p.file, lock)
+	if err != nil {
+		return nil, err
+	}
+	if executable != nil {
+		defer executable.Close()
+		defer passedLock.Close()
+	}
+	command := &exec.Cmd{
+		Path:        path,
+		Args:        []string{p.launch.Path},
+		Env:         env,
+		Stdin:       pipes.stdin.read,
+		Stdout:      pipes.stdout.write,
+		Stderr:      pipes.stderr.write,
+		ExtraFiles:  []*os.File{passedLock},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.killed != "" {
+		return nil, errors.New(p.killed)
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	p.command = command
+	return command, nil
+}
+
+// reap waits for the end, ends what is left of the process group and tells
+// everybody at once. Until then it holds the plugin's standard input open, whose
+// end tells a plugin that its host is gone. The group is killed while its leader still is a zombie,
+// where the system allows: afterwards its number may belong to strangers.
+func (p *program) reap(command *exec.Cmd, pipes *pipes) {
+	unreaped := awaitExit(command.Process.Pid)
+	var result error
+	if !unreaped {
+		result = command.Wait()
+	}
+	p.mutex.Lock()
+	_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+	if unreaped {
+		result = command.Wait()
+	}
+	p.result, p.reaped = result, true
+	p.mutex.Unlock()
+
+	pipes.stdin.write.Close()
+	last := time.Now().Add(drainGrace)
+	_ = pipes.stdout.read.SetReadDeadline(last)
+	_ = pipes.stderr.read.SetReadDeadline(last)
+	close(p.exited)
+}
+
+// kill ends the whole process group at once, and why is told as the cause of
+// the exit. Before the start it prevents it.
+func (p *program) kill(why string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.reaped {
+		return
+	}
+	if p.killed == "" {
+		p.killed = why
+	}
+	if p.command != nil {
+		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+// wait returns when the process, if there was one, is reaped and its output read.
+func (p *program) wait() {
+	if p.ID() == "" {
+		return
+	}
+	<-p.exited
+	p.pumps.Wait()
+}
+
+// endedByItself says that the process is gone and that the host didn't kill it.
+func (p *program) endedByItself() bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.reaped && p.killed == ""
+}
+
+// status tells how the process ended.
+func (p *program) status() error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	switch {
+	case !p.reaped:
+		return nil
+	case p.killed != "":
+		return fmt.Errorf("killed by the manager: %s", p.killed)
+	case p.result == nil:
+		return errors.New("exit status 0")
+	}
+	return p.result
+}
+
+// Wait implements runner.Runner.
+func (p *program) Wait(context.Context) error {
+	<-p.exited
+	return nil
+}
+
+// Kill implements runner.Runner: go-plugin calls it when the plugin has not
+// ended by itself.
+func (p *program) Kill(context.Context) error {
+	p.kill("it did not end when it was asked to")
+	return nil
+}
+
+// ID is the process's pid; empty before the start.
+func (p *program) ID() string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.command == nil {
+		return ""
+	}
+	return strconv.Itoa(p.command.Process.Pid)
+}
+
+// Name implements runner.Runner.
+func (p *program) Name() string { return p.launch.Path }
+
+// Stdout gives go-plugin the handshake line and nothing else.
+func (p *program) Stdout() io.ReadCloser { return p.handshake }
+
+// Stderr gives go-plugin nothing: its parser of log lines panics, and takes the
+// host with it, on a line such as {"@message":1}. The lines are read by pluginLog.
+func (p *program) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Diagnose adds nothing: startError tells the last lines of every failed start.
+func (p *program) Diagnose(context.Context) string { return "" }
+
+// PluginToHost and HostToPlugin: both see the same file system.
+func (p *program) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin implements runner.AddrTranslator.
+func (p *program) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}

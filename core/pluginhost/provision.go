@@ -1,0 +1,231 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
+)
+
+// ProvisionRequest makes instances of one fleet, one for each item.
+type ProvisionRequest struct {
+	Fleet          fleet.FleetAddress
+	Instance       json.RawMessage
+	InstanceDigest string
+	Image          string
+	Platform       fleet.Platform
+	// Offers are ordered and exhaustive.
+	Offers []fleet.Offer
+	Items  []ProvisionItem
+}
+
+// ProvisionItem is one instance to make.
+type ProvisionItem struct {
+	// Key is the operation's id; it was stored before this call.
+	Key       fleet.OperationID
+	Name      string
+	Tags      map[string]string
+	Asset     string
+	Bootstrap Bootstrap
+}
+
+// Bootstrap is what the first boot must do. It is secret.
+type Bootstrap struct {
+	fleet.BootstrapIntent
+	Token string
+}
+
+// String keeps the token out of logs and messages.
+func (b Bootstrap) String() string { return "bootstrap for " + b.ManagerURL }
+
+// GoString keeps it out of %#v as well.
+func (b Bootstrap) GoString() string { return b.String() }
+
+// ProvisionOutcome is how a provision of one item ended.
+type ProvisionOutcome string
+
+// The outcomes. ProvisionNotCreated is certain: nothing exists, nothing is billed.
+const (
+	ProvisionCreated    ProvisionOutcome = "created"
+	ProvisionExisted    ProvisionOutcome = "existed" // this key had already made it
+	ProvisionAccepted   ProvisionOutcome = "accepted"
+	ProvisionNotCreated ProvisionOutcome = "not_created"
+	ProvisionUnknown    ProvisionOutcome = "unknown"
+)
+
+// ProvisionAnswer is the answer for one item.
+type ProvisionAnswer struct {
+	Key     fleet.OperationID
+	Outcome ProvisionOutcome
+	// Resource is set where the outcome is created or existed, and may be where
+	// it is accepted.
+	Resource *fleet.Resource
+	// Err is the provider's error; nil: none.
+	Err *CallError
+	// CallOver says that the call for this key is surely over: the plugin
+	// answered, or its process has ended. Otherwise it may still be at work, and
+	// is over no later than the process.
+	CallOver bool
+}
+
+// Provision hands the items to the plugin and passes each answer on as it
+// comes, from the caller's goroutine. Every item is answered exactly once: one
+// that the plugin leaves out is unknown. The error says why the call as a whole
+// failed and adds nothing to the answers.
+func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answer func(ProvisionAnswer)) error {
+	open := map[fleet.OperationID]bool{}
+	for _, item := range request.Items {
+		if item.Key == "" || open[item.Key] {
+			return fmt.Errorf("ask %s for instances of %s: the key %q is empty or used twice; nothing was sent", p.launch.title(), request.Fleet, item.Key)
+		}
+		open[item.Key] = true
+	}
+	err := p.provision(ctx, request.message(), func(a ProvisionAnswer) {
+		if !open[a.Key] {
+			p.launch.Logger.Warn("the plugin answers for a key that isn't open", "key", a.Key, "outcome", a.Outcome)
+			return
+		}
+		delete(open, a.Key)
+		answer(a)
+	})
+	over := p.callOver(err)
+	why := &CallError{Class: fleet.ErrorInternal, Message: "the plugin ended the call without an answer for this item"}
+	if err != nil {
+		why = classify(err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(open)) {
+		answer(ProvisionAnswer{Key: key, Outcome: ProvisionUnknown, Err: why, CallOver: over})
+	}
+	if err != nil {
+		return p.failed(fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet), err)
+	}
+	return nil
+}
+
+func (p *Process) provision(ctx context.Context, request *providerpb.ProvisionRequest, answer func(ProvisionAnswer)) error {
+	if err := p.checkSize(request); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := p.rpc.Provision(ctx, request)
+	if err != nil {
+		return err
+	}
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer(provisionAnswerOf(response))
+	}
+}
+
+var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]ProvisionOutcome{
+	providerpb.ProvisionResponse_OUTCOME_CREATED:     ProvisionCreated,
+	providerpb.ProvisionResponse_OUTCOME_EXISTED:     ProvisionExisted,
+	providerpb.ProvisionResponse_OUTCOME_ACCEPTED:    ProvisionAccepted,
+	providerpb.ProvisionResponse_OUTCOME_NOT_CREATED: ProvisionNotCreated,
+}
+
+// provisionAnswerOf believes a plugin only where its answer is whole: an outcome
+// that is unset, new to this version or at odds with the resource is unknown,
+// and an inspection has to tell.
+func provisionAnswerOf(response *providerpb.ProvisionResponse) ProvisionAnswer {
+	a := ProvisionAnswer{
+		Key:      fleet.OperationID(response.GetKey()),
+		Outcome:  ProvisionUnknown,
+		Err:      callErrorOf(response.GetError()),
+		CallOver: true,
+	}
+	if known, ok := provisionOutcomes[response.GetOutcome()]; ok {
+		a.Outcome = known
+	}
+	if response.GetResource() != nil {
+		resource := resourceOf(response.GetResource())
+		if resource.Key == "" {
+			resource.Key = a.Key
+		}
+		a.Resource = &resource
+	}
+	if complaint := a.contradiction(); complaint != "" {
+		a = ProvisionAnswer{Key: a.Key, Outcome: ProvisionUnknown, CallOver: true,
+			Err: &CallError{Class: fleet.ErrorInternal, Message: complaint}}
+	}
+	return a
+}
+
+func (a ProvisionAnswer) contradiction() string {
+	made := a.Outcome == ProvisionCreated || a.Outcome == ProvisionExisted
+	switch {
+	case made && (a.Resource == nil || a.Resource.ID == ""):
+		return fmt.Sprintf("the plugin says %q and names no resource", a.Outcome)
+	case a.Resource != nil && a.Resource.Key != a.Key:
+		return fmt.Sprintf("the plugin answers with the resource of another key, %q", a.Resource.Key)
+	case a.Outcome == ProvisionNotCreated && a.Resource != nil:
+		return fmt.Sprintf("the plugin says that nothing was made and names resource %q", a.Resource.ID)
+	}
+	return ""
+}
+
+func (r ProvisionRequest) message() *providerpb.ProvisionRequest {
+	message := &providerpb.ProvisionRequest{
+		Fleet:          string(r.Fleet),
+		InstanceJson:   r.Instance,
+		InstanceDigest: r.InstanceDigest,
+		Image:          r.Image,
+		Platform:       &providerpb.Platform{Os: r.Platform.OS, Arch: r.Platform.Arch},
+	}
+	for _, offer := range r.Offers {
+		message.Offers = append(message.Offers, offerMessage(offer))
+	}
+	for _, item := range r.Items {
+		message.Items = append(message.Items, &providerpb.ProvisionRequest_Item{
+			Key:   string(item.Key),
+			Name:  item.Name,
+			Tags:  item.Tags,
+			Asset: item.Asset,
+			Bootstrap: &providerpb.Bootstrap{
+				Kind:          item.Bootstrap.Kind,
+				ManagerUrl:    item.Bootstrap.ManagerURL,
+				CaFingerprint: item.Bootstrap.CAFingerprint,
+				Token:         item.Bootstrap.Token,
+				AgentUrl:      item.Bootstrap.AgentURL,
+				AgentSha256:   item.Bootstrap.AgentSHA256,
+				ServerName:    item.Bootstrap.ServerName,
+			},
+		})
+	}
+	return message
+}
+
+func offerMessage(o fleet.Offer) *providerpb.Offer {
+	return &providerpb.Offer{
+		Zone:        o.Zone,
+		Region:      o.Region,
+		MachineType: o.MachineType,
+		Lifetime:    o.Lifetime,
+		Resources: &providerpb.Resources{
+			CpuMilli:    o.Resources.CPUMilli,
+			MemoryBytes: o.Resources.MemoryBytes,
+			DiskBytes:   o.Resources.DiskBytes,
+			Named:       o.Resources.Named,
+		},
+		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate},
+		BillingGrain: durationpb.New(o.BillingGrain),
+		MinimumLease: durationpb.New(o.MinimumLease),
+	}
+}

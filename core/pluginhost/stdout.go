@@ -1,0 +1,42 @@
+package pluginhost
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"regexp"
+	"time"
+)
+
+// handshakeLine is where go-plugin's one line begins: core protocol, our
+// protocol, network. Whatever a library printed before it on the same line
+// (terminal escapes, for one) is not part of it.
+var handshakeLine = regexp.MustCompile(`\d+\|\d+\|(unix|tcp)\|[^\r\n]*`)
+
+// readStdout passes the handshake on and reads everything else away. Anything
+// before it would break the start, and an unread pipe stops the plugin once
+// 64 KiB are in it.
+func (p *program) readStdout(stdout *os.File, handshake *io.PipeWriter) {
+	defer stdout.Close()
+	lines := bufio.NewReaderSize(stdout, 64<<10)
+	for {
+		// A line that is too long comes in parts; none of them is a handshake.
+		line, err := lines.ReadSlice('\n')
+		if found := handshakeLine.Find(line); found != nil {
+			_, _ = handshake.Write(append(found, '\n'))
+			break
+		}
+		p.log.noise(line)
+		if err != nil && err != bufio.ErrBufferFull {
+			// go-plugin takes the end of the stream for the end of the start.
+			// The exit status, a moment later, is the better explanation.
+			select {
+			case <-p.exited:
+			case <-time.After(drainGrace):
+			}
+			break
+		}
+	}
+	handshake.Close()
+	_, _ = io.Copy(io.Discard, lines)
+}

@@ -1,0 +1,223 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// SupervisorState is what a supervisor is doing.
+//
+//	starting → ready → waiting → starting → …
+//	starting → held     the file or the configuration is refused: only a person helps
+//	waiting  → broken   too many deaths
+//	held, broken → starting   by Retry
+type SupervisorState string
+
+// The states. There is a process to call in SupervisorReady alone.
+const (
+	SupervisorStarting SupervisorState = "starting"
+	SupervisorReady    SupervisorState = "ready"
+	SupervisorWaiting  SupervisorState = "waiting"
+	SupervisorHeld     SupervisorState = "held"
+	SupervisorBroken   SupervisorState = "broken"
+	SupervisorStopped  SupervisorState = "stopped"
+)
+
+// SupervisorStatus is a supervisor's condition at one moment.
+type SupervisorStatus struct {
+	Provider fleet.ProviderAddress
+	State    SupervisorState
+	// Generation counts the launches. What was learned from one process holds
+	// for its generation only.
+	Generation int
+	// Process is set in SupervisorReady and nil otherwise.
+	Process *Process
+	// Account is what the credentials reach; empty until configured.
+	Account string
+	// Diagnostics are what the plugin says about its configuration.
+	Diagnostics []fleet.PluginDiagnostic
+	// Deaths is how many processes died within DeathWindow.
+	Deaths int
+	// NextStart is when the next launch comes, in SupervisorWaiting.
+	NextStart time.Time
+	// Err is the reason why there is no process; nil in SupervisorReady.
+	Err error
+}
+
+// Supervision says what a supervisor keeps alive.
+type Supervision struct {
+	Launch        Launch
+	Configuration Configuration
+	// Changed is called with every new status, one at a time, from Run.
+	Changed func(SupervisorStatus)
+	// ConfigureTimeout bounds Configure; 0: one minute.
+	ConfigureTimeout time.Duration
+	// StopGrace is what a process gets to end in; 0: 5 s.
+	StopGrace time.Duration
+	// Jitter gives numbers in [0, 1); nil: at random.
+	Jitter func() float64
+}
+
+// supervised is what the supervisor needs of a process.
+type supervised interface {
+	Configure(context.Context, Configuration) (string, []fleet.PluginDiagnostic, error)
+	Exited() <-chan struct{}
+	ExitCause() error
+	Stop(grace time.Duration) error
+}
+
+// Supervisor keeps one configured process running for one provider block. Run
+// does the work; the other methods may be called from anywhere.
+type Supervisor struct {
+	supervision Supervision
+	logger      *slog.Logger
+	start       func(context.Context) (supervised, error)
+	retry       chan struct{}
+
+	mutex  sync.Mutex
+	status SupervisorStatus
+}
+
+// NewSupervisor makes a supervisor that starts nothing before Run.
+func NewSupervisor(s Supervision) *Supervisor {
+	s.ConfigureTimeout = cmp.Or(s.ConfigureTimeout, time.Minute)
+	s.StopGrace = cmp.Or(s.StopGrace, 5*time.Second)
+	if s.Jitter == nil {
+		s.Jitter = rand.Float64
+	}
+	if s.Changed == nil {
+		s.Changed = func(SupervisorStatus) {}
+	}
+	s.Launch = s.Launch.withDefaults()
+	return &Supervisor{
+		supervision: s,
+		logger:      s.Launch.Logger,
+		start: func(ctx context.Context) (supervised, error) {
+			process, err := Start(ctx, s.Launch)
+			if err != nil {
+				return nil, err // and no typed nil
+			}
+			return process, nil
+		},
+		retry:  make(chan struct{}, 1),
+		status: SupervisorStatus{Provider: s.Launch.Provider, State: SupervisorStarting, Err: errors.New("it has not been started yet")},
+	}
+}
+
+// Status is the present condition.
+func (s *Supervisor) Status() SupervisorStatus {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.status
+}
+
+// Current is the process to call with its generation, or the reason why there
+// is none.
+func (s *Supervisor) Current() (*Process, int, error) {
+	status := s.Status()
+	if status.State != SupervisorReady {
+		return nil, status.Generation, fmt.Errorf("%s has no process to call (%s): %w", s.supervision.Launch.title(), status.State, status.Err)
+	}
+	return status.Process, status.Generation, nil
+}
+
+// Retry starts again at once what waits, is held or is broken, and forgets the
+// deaths. Elsewhere it does nothing.
+func (s *Supervisor) Retry() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch s.status.State {
+	case SupervisorWaiting, SupervisorHeld, SupervisorBroken:
+		select {
+		case s.retry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Run starts the process, configures it and starts it again when it dies, until
+// the context ends. It returns when the last process is stopped.
+func (s *Supervisor) Run(ctx context.Context) {
+	var history deathHistory
+	for generation := 1; ctx.Err() == nil; generation++ {
+		s.set(SupervisorStatus{State: SupervisorStarting, Generation: generation, Err: errors.New("it is being started")})
+		end := s.serve(ctx, generation)
+		if ctx.Err() != nil {
+			break
+		}
+		next := s.after(&history, end)
+		next.Generation, next.Diagnostics = generation, end.diagnostics
+		s.set(next)
+		s.logger.Warn("a provider plugin is down", "state", next.State, "generation", generation, "deaths", next.Deaths, "error", next.Err)
+		if s.rest(ctx, next) {
+			history = deathHistory{}
+		}
+	}
+	s.set(SupervisorStatus{State: SupervisorStopped, Generation: s.Status().Generation, Err: errors.New("the manager stops")})
+}
+
+// after decides what follows the end of a process.
+func (s *Supervisor) after(history *deathHistory, end ending) SupervisorStatus {
+	now := time.Now()
+	if end.ready >= DeathWindow {
+		*history = deathHistory{}
+	}
+	if end.kind == endedByDeath {
+		history.died(now)
+	}
+	status := SupervisorStatus{Deaths: history.recent(now), Err: end.err}
+	switch {
+	case end.kind == endedForPerson:
+		status.State = SupervisorHeld
+	case status.Deaths >= DeathLimit:
+		status.State = SupervisorBroken
+		status.Err = fmt.Errorf("it died %d times within %s and is not started again until it is told to: %w", status.Deaths, DeathWindow, end.err)
+	default:
+		status.State = SupervisorWaiting
+		status.NextStart = now.Add(history.delay(s.supervision.Jitter()))
+	}
+	return status
+}
+
+// rest waits until the next start; true says that it was asked for.
+func (s *Supervisor) rest(ctx context.Context, status SupervisorStatus) (asked bool) {
+	var due <-chan time.Time
+	if status.State == SupervisorWaiting {
+		timer := time.NewTimer(time.Until(status.NextStart))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-due:
+	case <-s.retry:
+		return true
+	}
+	return false
+}
+
+// set publishes a status. A wish to retry doesn't outlive the state that it was
+// made in.
+func (s *Supervisor) set(status SupervisorStatus) {
+	status.Provider = s.supervision.Launch.Provider
+	s.mutex.Lock()
+	s.status = status
+	if status.State == SupervisorStarting {
+		select {
+		case <-s.retry:
+		default:
+		}
+	}
+	s.mutex.Unlock()
+	s.supervision.Changed(status)
+}

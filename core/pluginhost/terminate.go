@@ -1,0 +1,143 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
+)
+
+// TerminateRef names one resource to remove.
+type TerminateRef struct {
+	// ID is the provider's own; empty for an order that has no machine yet.
+	ID fleet.ProviderInstanceRef
+	// Key is the provision operation that made it.
+	Key fleet.OperationID
+}
+
+// TerminateOutcome is how a removal of one resource ended.
+type TerminateOutcome string
+
+// The outcomes. TerminateRefused is certain: the resource is still there.
+const (
+	TerminateGone     TerminateOutcome = "gone"
+	TerminateAccepted TerminateOutcome = "accepted"
+	TerminateRefused  TerminateOutcome = "refused"
+	TerminateUnknown  TerminateOutcome = "unknown"
+)
+
+// TerminateAnswer is the answer for one resource. Err and CallOver are as in
+// ProvisionAnswer.
+type TerminateAnswer struct {
+	Ref      TerminateRef
+	Outcome  TerminateOutcome
+	Err      *CallError
+	CallOver bool
+}
+
+// Terminate removes resources and passes each answer on as it comes, from the
+// caller's goroutine. Every reference is answered exactly once: one that the
+// plugin leaves out is unknown.
+func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool, answer func(TerminateAnswer)) error {
+	open := append([]TerminateRef(nil), refs...)
+	for i, ref := range refs {
+		if ref == (TerminateRef{}) || matchRef(refs[:i], ref) >= 0 {
+			return fmt.Errorf("ask %s to remove resources: the reference {id %q, key %q} is empty or used twice; nothing was sent", p.launch.title(), ref.ID, ref.Key)
+		}
+	}
+	err := p.terminate(ctx, refs, force, func(a TerminateAnswer) {
+		i := matchRef(open, a.Ref)
+		if i < 0 {
+			p.launch.Logger.Warn("the plugin answers for a resource that isn't open", "id", a.Ref.ID, "key", a.Ref.Key, "outcome", a.Outcome)
+			return
+		}
+		a.Ref = open[i]
+		open = append(open[:i], open[i+1:]...)
+		answer(a)
+	})
+	over := p.callOver(err)
+	why := &CallError{Class: fleet.ErrorInternal, Message: "the plugin ended the call without an answer for this resource"}
+	if err != nil {
+		why = classify(err)
+	}
+	for _, ref := range open {
+		answer(TerminateAnswer{Ref: ref, Outcome: TerminateUnknown, Err: why, CallOver: over})
+	}
+	if err != nil {
+		return p.failed(fmt.Sprintf("remove %d resources", len(refs)), err)
+	}
+	return nil
+}
+
+func (p *Process) terminate(ctx context.Context, refs []TerminateRef, force bool, answer func(TerminateAnswer)) error {
+	request := &providerpb.TerminateRequest{Force: force}
+	for _, ref := range refs {
+		request.Refs = append(request.Refs, &providerpb.Ref{Id: string(ref.ID), Key: string(ref.Key)})
+	}
+	if err := p.checkSize(request); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := p.rpc.Terminate(ctx, request)
+	if err != nil {
+		return err
+	}
+	for {
+		response, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer(terminateAnswerOf(response))
+	}
+}
+
+var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]TerminateOutcome{
+	providerpb.TerminateResponse_OUTCOME_GONE:     TerminateGone,
+	providerpb.TerminateResponse_OUTCOME_ACCEPTED: TerminateAccepted,
+	providerpb.TerminateResponse_OUTCOME_REFUSED:  TerminateRefused,
+}
+
+func terminateAnswerOf(response *providerpb.TerminateResponse) TerminateAnswer {
+	a := TerminateAnswer{
+		Ref:      TerminateRef{ID: fleet.ProviderInstanceRef(response.GetId()), Key: fleet.OperationID(response.GetKey())},
+		Outcome:  TerminateUnknown,
+		Err:      callErrorOf(response.GetError()),
+		CallOver: true,
+	}
+	if known, ok := terminateOutcomes[response.GetOutcome()]; ok {
+		a.Outcome = known
+	}
+	return a
+}
+
+// matchRef finds the reference that an answer is about; -1: none, or more than
+// one. An answer may name less than was asked (an order has no id), but nothing
+// else: an id under another key is another resource.
+func matchRef(refs []TerminateRef, said TerminateRef) int {
+	found := -1
+	for i, ref := range refs {
+		if ref == said {
+			return i
+		}
+		sameKey := said.Key == ref.Key && said.Key != ""
+		sameID := said.ID == ref.ID && said.ID != ""
+		keyFits := sameKey || said.Key == "" || ref.Key == ""
+		idFits := sameID || said.ID == "" || ref.ID == ""
+		if (sameKey || sameID) && keyFits && idFits {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
+}
