@@ -23,8 +23,9 @@ import (
 // enrollment token and is secret as a whole; printing or logging it shows the
 // token's presence and nothing of it.
 type Document struct {
-	// Kind is how the image wants the document: one of Kinds.
-	Kind string `json:"kind"`
+	// Kind is how the image wants the document: one of Kinds. It matters to
+	// Render alone; who reads the document has no use for it.
+	Kind string `json:"kind,omitempty"`
 	// ManagerURL is the enrollment endpoint as this host reaches it.
 	ManagerURL string `json:"manager_url"`
 	// ServerName is what the manager's certificate is for, whatever the URL.
@@ -86,10 +87,10 @@ func Read(path string) (Document, error) {
 	return document, nil
 }
 
-// Write stores the document for its owner's eyes only (mode 0600). The file is
-// complete and on disk, or it isn't there.
+// Write stores the document as JSON, whatever its kind, for its owner's eyes
+// only (mode 0600). The file is complete and on disk, or it isn't there.
 func (d Document) Write(path string) error {
-	content, err := Render(d)
+	content, err := d.encode()
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,6 @@ func (d Document) Check() error {
 			problems = append(problems, fmt.Errorf("bootstrap document: "+format, arguments...))
 		}
 	}
-	complain(d.Kind != "", "kind is missing")
 	complain(isHTTPS(d.ManagerURL), "manager_url %q is not an https URL", d.ManagerURL)
 	complain(d.ServerName != "", "server_name is missing")
 	complain(fingerprintPattern.MatchString(d.CAFingerprint),
@@ -119,6 +119,18 @@ func (d Document) Check() error {
 		complain(digestPattern.MatchString(d.AgentSHA256), "agent_sha256 %q is not 64 hex digits in lower case", d.AgentSHA256)
 	}
 	return errors.Join(problems...)
+}
+
+// encode gives the same bytes for the same document.
+func (d Document) encode() ([]byte, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	content, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the bootstrap document: %w", err)
+	}
+	return append(content, '\n'), nil
 }
 
 // String keeps the token out of every print.

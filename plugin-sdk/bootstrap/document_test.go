@@ -81,7 +81,6 @@ func TestParseRefuses(t *testing.T) {
 		"text that is no JSON":          {"kind: file", "no valid JSON"},
 		"nothing":                       {"", "no valid JSON"},
 		"a missing token":               {change(secretToken, ""), "token is missing"},
-		"a missing kind":                {change(`"kind": "file"`, `"kind": ""`), "kind is missing"},
 		"a missing server name":         {change("manager.test.forgeyard-fleet.internal", ""), "server_name is missing"},
 		"a plain http manager":          {change("https://127.0.0.1:7443\"", "http://127.0.0.1:7443\""), "not an https URL"},
 		"a fingerprint without sha256:": {change("sha256:", ""), "ca_fingerprint"},

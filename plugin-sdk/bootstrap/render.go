@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,12 +20,5 @@ func Render(document Document) ([]byte, error) {
 		return nil, fmt.Errorf("bootstrap kind %q is not supported yet; supported: %s",
 			document.Kind, strings.Join(Kinds, ", "))
 	}
-	if err := document.Check(); err != nil {
-		return nil, err
-	}
-	content, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("render the bootstrap document: %w", err)
-	}
-	return append(content, '\n'), nil
+	return document.encode()
 }

@@ -37,10 +37,12 @@ func (h *logHandler) Enabled(_ context.Context, level slog.Level) bool { return 
 
 func (h *logHandler) Handle(_ context.Context, record slog.Record) error {
 	line := map[string]any{
-		"@level":     hclogLevel(record.Level),
-		"@message":   record.Message,
-		"@module":    h.module,
-		"@timestamp": record.Time.Format("2006-01-02T15:04:05.000000Z07:00"),
+		"@level":   hclogLevel(record.Level),
+		"@message": record.Message,
+		"@module":  h.module,
+	}
+	if !record.Time.IsZero() {
+		line["@timestamp"] = record.Time.Format("2006-01-02T15:04:05.000000Z07:00")
 	}
 	for _, field := range h.fields {
 		line[field.key] = field.value
@@ -89,8 +91,8 @@ func flatten(fields []logField, prefix string, attr slog.Attr) []logField {
 		}
 		return fields
 	}
-	if attr.Key == "" {
-		return fields
+	if attr.Key == "" && value.Any() == nil {
+		return fields // the empty attribute, which slog says to drop
 	}
 	key := prefix + attr.Key
 	if strings.HasPrefix(key, "@") {

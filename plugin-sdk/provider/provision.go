@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -14,6 +15,12 @@ import (
 
 // defaultParallel is how many items of one batch run at once.
 const defaultParallel = 8
+
+// keyPattern is what a key may be. Authors put keys into names, tags and paths
+// and may rely on it.
+var keyPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+var errBadKey = errors.New("the key must be 1 to 63 lower-case letters, digits and dashes")
 
 // Provision answers every item as soon as it is known. Items begin when the RPC
 // arrives or never; once begun they run to their end, whatever becomes of the
@@ -36,8 +43,8 @@ func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest, stream gr
 	batch := batch[*providerpb.ProvisionResponse]{flights: s.flights, slots: s.slots(), send: stream.Send}
 	for _, item := range request.Items {
 		switch {
-		case item.Key == "":
-			batch.answer(notCreated("", NotCreated(Invalid, errors.New("the item has no key"))))
+		case !keyPattern.MatchString(item.Key):
+			batch.answer(notCreated(item.Key, NotCreated(Invalid, errBadKey)))
 		case refusal != nil:
 			batch.answer(notCreated(item.Key, NotCreated(Invalid, refusal)))
 		default:

@@ -142,7 +142,17 @@ func TestInvalidInstanceBlockCreatesNothing(t *testing.T) {
 	if message := got.messages[0].Error.Message; !strings.Contains(message, `"cpu" is not expected here`) {
 		t.Errorf("got %q", message)
 	}
-	wantOutcome(t, host.provision(t, t.Context(), "")[""], nothing, providerpb.Error_CLASS_INVALID)
+}
+
+// Authors put keys into paths.
+func TestKeyThatIsNoNameCreatesNothing(t *testing.T) {
+	host := start(t, &scripted{provision: func(context.Context, ProvisionRequest[testInstance]) (Resource, error) {
+		t.Error("the provider was called")
+		return Resource{}, nil
+	}})
+	for _, key := range []string{"", "..", "a/b", "-x", "UPPER", strings.Repeat("k", 64)} {
+		wantOutcome(t, host.provision(t, t.Context(), key)[key], nothing, providerpb.Error_CLASS_INVALID)
+	}
 }
 
 // A slow item must not hold back the answer of a quick one.

@@ -66,7 +66,8 @@ type Query struct {
 // ProvisionRequest asks for one instance. The same key comes with the same
 // content whenever it is sent again.
 type ProvisionRequest[I any] struct {
-	// Key identifies the create and is safe in names and tags (a ULID in lower case).
+	// Key identifies the create: 1 to 63 lower-case letters, digits and dashes,
+	// safe in names, tags and paths.
 	Key string
 	// Name is for people: the fleet's name and part of the key.
 	Name     string
@@ -108,7 +109,8 @@ type Offer struct {
 	Lifetime string
 }
 
-// Ref names one resource to remove. ID is empty for an order without one.
+// Ref names one resource to remove. ID is empty for an order without one, Key
+// for what no key made; never both.
 type Ref struct {
 	ID    string
 	Key   string

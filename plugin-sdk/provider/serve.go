@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-plugin"
@@ -89,12 +90,13 @@ func serve[C, I any](p Plugin[C, I], compiled blocks, getenv func(string) string
 	outliveSignals()
 
 	service := newServer(lifetime, p, compiled, logger)
+	finish := sync.OnceFunc(service.finish) // both ways to the end wait for it, once
 	listening := make(chan *grpc.Server, 1)
 	go func() {
 		grpcServer := <-listening
 		awaitEnd(os.Stdin)
 		logger.Info("standard input has ended: the host is gone")
-		service.finish()
+		finish()
 		grpcServer.Stop() // removes the socket, and ends plugin.Serve
 	}()
 	plugin.Serve(&plugin.ServeConfig{
@@ -113,7 +115,7 @@ func serve[C, I any](p Plugin[C, I], compiled blocks, getenv func(string) string
 		},
 		Logger: transportLogger(lines, level, p.Name),
 	})
-	service.finish()
+	finish()
 }
 
 // finish lets calls under way end, for a bounded time.

@@ -9,6 +9,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
+var errBadRef = errors.New("a reference needs an id or a key, and a key is 1 to 63 lower-case letters, digits and dashes")
+
 // Terminate removes resources. As with Provision, a removal that began runs to
 // its end; one that didn't begin is answered as unknown, since only a look at
 // the infrastructure can tell whether the resource is there.
@@ -20,8 +22,8 @@ func (s *server[C, I]) Terminate(request *providerpb.TerminateRequest, stream gr
 	batch := batch[*providerpb.TerminateResponse]{flights: s.flights, slots: s.slots(), send: stream.Send}
 	for _, wire := range request.Refs {
 		ref := Ref{ID: wire.Id, Key: wire.Key, Force: request.Force}
-		if ref.ID == "" && ref.Key == "" {
-			batch.answer(terminateOutcome(ref, TerminateUnknown, &Error{Class: Invalid, Err: errors.New("the reference has neither id nor key")}))
+		if ref.Key == "" && ref.ID == "" || ref.Key != "" && !keyPattern.MatchString(ref.Key) {
+			batch.answer(terminateOutcome(ref, TerminateUnknown, &Error{Class: Invalid, Err: errBadRef}))
 			continue
 		}
 		name := ref.flightName()

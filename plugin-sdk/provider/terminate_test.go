@@ -46,10 +46,10 @@ func TestForceAndReferenceReachTheAuthor(t *testing.T) {
 	}
 }
 
-func TestEmptyReferenceAndPanicAreUnknown(t *testing.T) {
+func TestBadReferenceAndPanicAreUnknown(t *testing.T) {
 	host := start(t, &scripted{terminate: func(context.Context, Ref) (TerminateState, error) { panic("oh") }})
-	got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{}, {Id: "i-1"}}}))
-	if got.err != nil || len(got.messages) != 2 {
+	got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{}, {Key: "../.."}, {Id: "i-1"}}}))
+	if got.err != nil || len(got.messages) != 3 {
 		t.Fatalf("got %v", got)
 	}
 	for _, answer := range got.messages {
