@@ -6,6 +6,8 @@
 // author's kit (plugin-sdk/provider) share. It decides nothing.
 package providerpb
 
+//go:generate ./generate.sh
+
 // The go-plugin handshake. The cookie is no security: it lets a plugin that a
 // person started by hand say so instead of waiting for a host for ever.
 const (

@@ -1,0 +1,5 @@
+package bootstrap
+
+// syncDirectory does nothing: Windows has no such call, and its rename is
+// journalled by the file system.
+func syncDirectory(string) error { return nil }
