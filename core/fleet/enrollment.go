@@ -1,0 +1,24 @@
+package fleet
+
+import "fmt"
+
+// EnrollmentSubject is all that enrollment must know to judge one call of an
+// agent: what its token or certificate stands for, read at one moment.
+type EnrollmentSubject struct {
+	// Operation is the provision operation whose token the agent holds.
+	Operation Operation
+	Instance  CapacityInstance
+	Fleet     ManagedFleet
+	// Runner is nil until the token was spent.
+	Runner *Runner
+}
+
+// AlreadyEnrolledError says that the operation's token was spent before: by the
+// same agent, whose answer was lost, or by another key.
+type AlreadyEnrolledError struct {
+	Existing Runner
+}
+
+func (e *AlreadyEnrolledError) Error() string {
+	return fmt.Sprintf("the token of operation %s was already spent by runner %s", e.Existing.Operation, e.Existing.ID)
+}
