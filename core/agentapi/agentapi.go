@@ -136,6 +136,9 @@ const (
 	CodeUnknownRunner = "unknown_runner"  // final
 	CodeBadRequest    = "bad_request"     // final
 	CodeTryLater      = "try_later"       // tried again
+	// CodeCertificateExpired asks for a renewal with the same key at once, and
+	// then for the call again.
+	CodeCertificateExpired = "certificate_expired"
 )
 
 // Final says whether an agent should give up on the code.

@@ -1,0 +1,96 @@
+// Command forgeyard-runner is the agent on a host: it enrolls with the manager
+// that its bootstrap document names, and runs what it is told there.
+//
+// Exit codes: 0 it ended as it should, or another agent already runs here; 1 it
+// could not go on; 2 it was called wrongly; 3 the manager refused this host for
+// good, so that starting it again is of no use.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with everything handed in.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	flags := flag.NewFlagSet("forgeyard-runner", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	bootstrap := flags.String("bootstrap", "", "the bootstrap document `FILE` (required)")
+	state := flags.String("state", "", "the `DIR` for the agent's key, certificate and jobs (default: the bootstrap's folder)")
+	lock := flags.String("lock", "", "the lock `FILE` that is held while the agent runs (default: lock in the state folder)")
+	showVersion := flags.Bool("version", false, "print the version and exit")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return exitDone
+		}
+		return exitUsage
+	}
+	if *showVersion {
+		fmt.Fprintf(out, "forgeyard-runner %s %s-%s\n", version, runtime.GOOS, runtime.GOARCH)
+		return exitDone
+	}
+	if *bootstrap == "" || flags.NArg() > 0 {
+		fmt.Fprintln(errs, "forgeyard-runner needs --bootstrap FILE and takes no other arguments; the fleet manager's provider writes that file")
+		return exitUsage
+	}
+	log := slog.New(slog.NewJSONHandler(errs, nil))
+	document, err := readBootstrap(*bootstrap)
+	if err != nil {
+		log.Error("the agent can't start", "error", err)
+		return exitFailed
+	}
+	if *state == "" {
+		*state = filepath.Dir(*bootstrap)
+	}
+	err = agent.Run(ctx, agent.Config{
+		ManagerURL: document.ManagerURL, ServerName: document.ServerName, CAFingerprint: document.CAFingerprint,
+		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version, Logger: log,
+	})
+	return exitCode(log, err)
+}
+
+func exitCode(log *slog.Logger, err error) int {
+	var running *agent.AlreadyRunningError
+	var refused *agent.RefusedError
+	switch {
+	case err == nil:
+		log.Info("the agent ended")
+		return exitDone
+	case errors.As(err, &running):
+		log.Info("nothing to do", "because", err.Error())
+		return exitDone
+	case errors.As(err, &refused):
+		log.Error("the agent ends", "code", refused.Code, "error", err)
+		return exitRefused
+	}
+	log.Error("the agent ends", "error", err)
+	return exitFailed
+}

@@ -1,0 +1,141 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Config is everything that an agent needs to know. The first six values come
+// from its bootstrap document and its command line; the others have defaults.
+type Config struct {
+	// ManagerURL is the https address of the manager.
+	ManagerURL string
+	// ServerName is the name in the manager's certificate, whatever the address.
+	ServerName string
+	// CAFingerprint is "sha256:" and the hex digest of the manager's authority.
+	CAFingerprint string
+	// Token is spent once; it is a secret until then.
+	Token string
+	// StateDir holds the key, the certificate, the job's files and the log.
+	StateDir string
+	// Version of the agent.
+	Version string
+
+	// LockFile is held for the agent's life and has its pid in it; empty:
+	// StateDir/lock.
+	LockFile string
+	// Probes shows capabilities by name; nil: HostProbes().
+	Probes map[string]Probe
+	// Path is where a job's commands are found; empty: the agent's own PATH.
+	Path string
+	// Retry is how calls that failed are tried again; zero: 1s to 30s.
+	Retry Backoff
+	// Restart is how a command that fails at once is run again; zero: 1s to 1m.
+	Restart Backoff
+	// Grace is how long a job may take to end after it was asked; 0: 10s.
+	Grace time.Duration
+	// LogLimit is how many bytes of a job's output are kept; 0: 4 MiB.
+	LogLimit int64
+	// Now is the host's clock; nil: time.Now. Durations never come from it.
+	Now func() time.Time
+	// Random gives numbers in [0,1) for jitter; nil: math/rand.
+	Random func() float64
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.ManagerURL == "" || c.ServerName == "" || c.CAFingerprint == "" || c.Token == "" || c.StateDir == "" || c.Logger == nil {
+		return c, errors.New("an agent needs the manager's URL, server name and CA fingerprint, a token, a state folder and a logger")
+	}
+	state, err := filepath.Abs(c.StateDir)
+	if err != nil {
+		return c, fmt.Errorf("find the state folder %s: %w", c.StateDir, err)
+	}
+	c.StateDir = state
+	if c.LockFile == "" {
+		c.LockFile = filepath.Join(c.StateDir, "lock")
+	}
+	if c.Probes == nil {
+		c.Probes = HostProbes()
+	}
+	if c.Path == "" {
+		c.Path = os.Getenv("PATH")
+	}
+	if c.Retry == (Backoff{}) {
+		c.Retry = Backoff{First: time.Second, Most: 30 * time.Second}
+	}
+	if c.Restart == (Backoff{}) {
+		c.Restart = Backoff{First: time.Second, Most: time.Minute}
+	}
+	if c.Grace == 0 {
+		c.Grace = 10 * time.Second
+	}
+	if c.LogLimit == 0 {
+		c.LogLimit = 4 << 20
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	return c, nil
+}
+
+// Run is the agent's life. It returns nil when the agent ended as it should: a
+// limit was reached and told, or ctx ended and the job with it.
+// *AlreadyRunningError: another agent holds the lock. *RefusedError: the manager
+// will never take this agent. *UntrustedManagerError: it isn't our manager.
+func Run(ctx context.Context, c Config) error {
+	c, err := c.withDefaults()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
+		return fmt.Errorf("make the agent's state folder: %w", err)
+	}
+	lock, err := takeLock(c.LockFile)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	if err := adoptOrphans(); err != nil {
+		return fmt.Errorf("become the parent of processes that jobs leave behind: %w", err)
+	}
+	history, err := openHistory(c.StateDir)
+	if err != nil {
+		return err
+	}
+	client, err := newClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.close()
+	identity, err := openIdentity(c.StateDir, c.Token)
+	if err != nil {
+		return err
+	}
+	var renewAfter time.Duration // a stored certificate's age is unknown: renew at once
+	if !identity.enrolled() {
+		if renewAfter, err = enroll(ctx, c, client, identity); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	certificate, err := identity.certificate()
+	if err != nil {
+		return err
+	}
+	client.use(certificate)
+	r := newRunner(c, client, identity, history, renewAfter)
+	defer r.close()
+	return r.run(ctx)
+}

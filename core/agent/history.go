@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// history is what must survive the agent's process: how many jobs this host has
+// run, so that a one-job host stays one, and which processes a job may have
+// left behind.
+type history struct {
+	path   string
+	record historyRecord
+}
+
+// historyRecord is jobs.json.
+type historyRecord struct {
+	// Begun counts jobs when they begin: one that the agent's crash cut off has
+	// been run too.
+	Begun    int        `json:"begun"`
+	LastExit string     `json:"last_exit,omitempty"`
+	Running  *jobRecord `json:"running,omitempty"`
+}
+
+// jobRecord finds the processes of a job again after the agent was killed.
+type jobRecord struct {
+	// Mark is in the environment of the job's processes.
+	Mark string `json:"mark"`
+	// PID is the job's first process and its process group; 0: not known.
+	PID int `json:"pid,omitempty"`
+	// Started and Boot tell that process from a later one with the same PID.
+	Started string `json:"started,omitempty"`
+	Boot    string `json:"boot,omitempty"`
+	Folder  string `json:"folder"`
+}
+
+func openHistory(folder string) (*history, error) {
+	h := &history{path: filepath.Join(folder, "jobs.json")}
+	content, err := os.ReadFile(h.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which jobs this host has run: %w", err)
+	}
+	if err := json.Unmarshal(content, &h.record); err != nil {
+		return nil, fmt.Errorf("read which jobs this host has run: %s is damaged; this host must be replaced: %w", h.path, err)
+	}
+	return h, nil
+}
+
+// begin records a job before its process exists, and again when it is known.
+func (h *history) begin(r jobRecord) error {
+	if h.record.Running == nil {
+		h.record.Begun++
+	}
+	h.record.Running = &r
+	return writeStateJSON(h.path, h.record)
+}
+
+// finish records that no process of the job is left. A job that never started
+// doesn't count.
+func (h *history) finish(exit string, started bool) error {
+	if !started {
+		h.record.Begun--
+	}
+	h.record.Running, h.record.LastExit = nil, exit
+	return writeStateJSON(h.path, h.record)
+}

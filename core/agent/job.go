@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+)
+
+// markVariable is in the environment of every process of a job, with a value
+// that no other job has.
+const markVariable = "FORGEYARD_JOB"
+
+// How long the processes and the folder of a job that is over may resist before
+// the agent complains, and how often it looks.
+const (
+	resistTime = 10 * time.Second
+	lookAgain  = 20 * time.Millisecond
+)
+
+// job is one run of the command, from its first process until none is left.
+type job struct {
+	cmd    *exec.Cmd
+	group  *group
+	log    *jobLog
+	folder string
+	begun  time.Time
+	// stuck says which processes resist; nil: none.
+	stuck atomic.Pointer[string]
+}
+
+// jobResult is how a job ended. Clean: no process of it is left.
+type jobResult struct {
+	exit    string
+	failed  bool
+	took    time.Duration
+	clean   bool
+	problem string // what couldn't be cleaned up; empty: nothing
+}
+
+// startJob runs the command in a new process group, in an empty folder, with a
+// clean environment. The history knows of it before it exists.
+func startJob(c Config, h *history, d agentapi.Directive) (*job, error) {
+	mark, err := newMark()
+	if err != nil {
+		return nil, err
+	}
+	j := &job{folder: filepath.Join(c.StateDir, "work")}
+	if err := removeFolder(j.folder); err != nil {
+		return nil, fmt.Errorf("remove the files of the job before: %w", err)
+	}
+	temporary := filepath.Join(j.folder, "tmp")
+	if err := os.MkdirAll(temporary, 0o700); err != nil {
+		return nil, fmt.Errorf("make the job's folder: %w", err)
+	}
+	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
+		return nil, err
+	}
+	j.cmd = exec.Command(d.Command[0], d.Command[1:]...)
+	j.cmd.Dir = j.folder
+	j.cmd.Env = append(environment(c.Path, j.folder, temporary, d.Env), markVariable+"="+mark)
+	j.cmd.Stdout, j.cmd.Stderr = j.log.in, j.log.in
+	inNewGroup(j.cmd)
+
+	record := jobRecord{Mark: mark, Folder: j.folder, Boot: bootOfNow()}
+	if err := h.begin(record); err != nil {
+		j.log.close()
+		return nil, err
+	}
+	j.begun = time.Now()
+	if err := j.start(mark); err != nil {
+		j.log.close()
+		return nil, errors.Join(err, h.finish("did not start: "+err.Error(), false))
+	}
+	record.PID = j.cmd.Process.Pid
+	record.Started, _ = identify(record.PID)
+	if err := h.begin(record); err != nil {
+		// The mark finds the job too; losing the pid alone is no reason to stop it.
+		c.Logger.Warn("the job's process could not be noted", "error", err)
+	}
+	return j, nil
+}
+
+func (j *job) start(mark string) error {
+	if err := children.start(j.cmd); err != nil {
+		return fmt.Errorf("start %s: %w", j.cmd.Path, err)
+	}
+	_ = j.log.in.Close() // the job has its own
+	var err error
+	if j.group, err = newGroup(j.cmd, mark); err != nil {
+		_ = j.cmd.Process.Kill()
+		_ = children.wait(j.cmd)
+		return err
+	}
+	return nil
+}
+
+// finish waits for the job and cleans up after it: every process that it left is
+// ended and its folder removed. It returns without that only when ctx ends.
+func (j *job) finish(ctx context.Context) jobResult {
+	err := children.wait(j.cmd)
+	r := jobResult{exit: exitText(j.cmd, err), failed: err != nil, took: time.Since(j.begun)}
+	r.clean = j.endProcesses(ctx)
+	j.log.close()
+	j.group.close()
+	if r.clean {
+		if err := j.removeFolder(); err != nil {
+			r.problem = "the files of a job could not be removed: " + err.Error()
+		}
+	} else {
+		r.problem = *j.stuck.Load()
+	}
+	return r
+}
+
+// endProcesses ends what the job left until nothing is, however long that takes.
+// Where something resists, stuck says so meanwhile; ctx gives up.
+func (j *job) endProcesses(ctx context.Context) bool {
+	for begun := time.Now(); ; {
+		left, err := j.group.members()
+		if err == nil && len(left) == 0 {
+			return true
+		}
+		err = errors.Join(err, j.group.signal(true))
+		wait := lookAgain
+		if time.Since(begun) > resistTime {
+			wait = time.Second
+			text := stuckText(len(left), err)
+			j.stuck.Store(&text)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			text := stuckText(len(left), err)
+			j.stuck.Store(&text)
+			return false
+		}
+	}
+}
+
+func stuckText(left int, err error) string {
+	text := fmt.Sprintf("%d processes of a job can't be ended", left)
+	if err != nil {
+		text += ": " + err.Error()
+	}
+	return text
+}
+
+func (j *job) removeFolder() error {
+	err := removeFolder(j.folder)
+	for begun := time.Now(); err != nil && time.Since(begun) < time.Second; err = removeFolder(j.folder) {
+		time.Sleep(lookAgain) // Windows lets go of files a moment after their process
+	}
+	return err
+}
+
+// removeFolder removes a folder even where a job took away its own right to
+// write in it, as module caches do.
+func removeFolder(path string) error {
+	if err := os.RemoveAll(path); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
+
+// environment is all that a job sees of the host's: nothing of the agent's own.
+func environment(path, home, temporary string, more map[string]string) []string {
+	env := []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8", "TMPDIR=" + temporary}
+	if runtime.GOOS == "windows" {
+		env = append(env, "USERPROFILE="+home, "TEMP="+temporary, "TMP="+temporary)
+		for _, name := range []string{"SystemRoot", "SystemDrive", "ComSpec", "PATHEXT", "windir"} {
+			env = append(env, name+"="+os.Getenv(name))
+		}
+	}
+	for name, value := range more {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+func exitText(cmd *exec.Cmd, err error) string {
+	if cmd.ProcessState == nil {
+		return fmt.Sprintf("ended unseen: %v", err)
+	}
+	return cmd.ProcessState.String()
+}
+
+func newMark() (string, error) {
+	mark := make([]byte, 16)
+	if _, err := rand.Read(mark); err != nil {
+		return "", fmt.Errorf("make the job's mark: %w", err)
+	}
+	return hex.EncodeToString(mark), nil
+}
+
+// bootOfNow tells this start of the host from others.
+func bootOfNow() string {
+	_, boot := identify(os.Getpid())
+	return boot
+}

@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// process is one line of /proc.
+type process struct {
+	pid, parent, group int
+	zombie             bool
+	started            string // ticks since boot: with the pid, unique
+}
+
+// processes lists all processes that this one may see.
+func processes() ([]process, error) {
+	folder, err := os.Open("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var all []process
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, err := readProcess(pid); err == nil { // else it ended meanwhile
+				all = append(all, p)
+			}
+		}
+	}
+	return all, nil
+}
+
+func readProcess(pid int) (process, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, err
+	}
+	return parseStat(pid, stat)
+}
+
+// parseStat reads the fields after the command's name, which may hold anything,
+// even brackets and spaces.
+func parseStat(pid int, stat []byte) (process, error) {
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return process{}, fmt.Errorf("read process %d: its stat line is short", pid)
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return process{}, fmt.Errorf("read the parent of process %d: %w", pid, err)
+	}
+	group, err := strconv.Atoi(fields[2])
+	if err != nil {
+		return process{}, fmt.Errorf("read the group of process %d: %w", pid, err)
+	}
+	return process{pid: pid, parent: parent, group: group, zombie: fields[0] == "Z" || fields[0] == "X", started: fields[19]}, nil
+}
+
+// withDescendants is the roots and everything below them.
+func withDescendants(all, roots []process) []process {
+	below := map[int][]process{}
+	for _, p := range all {
+		below[p.parent] = append(below[p.parent], p)
+	}
+	seen := map[int]bool{}
+	var found []process
+	for queue := roots; len(queue) > 0; queue = queue[1:] {
+		p := queue[0]
+		if seen[p.pid] {
+			continue
+		}
+		seen[p.pid] = true
+		found = append(found, p)
+		queue = append(queue, below[p.pid]...)
+	}
+	return found
+}
+
+// mark is the job's mark in the environment that the process was started with.
+func (p process) mark() (string, bool) {
+	environment, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+	if err != nil {
+		return "", false
+	}
+	for entry := range bytes.SplitSeq(environment, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, []byte(markVariable+"=")); ok {
+			return string(value), true
+		}
+	}
+	return "", false
+}

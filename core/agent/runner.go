@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+)
+
+// The phases that an agent reports.
+const (
+	phaseIdle    = "idle"
+	phaseRunning = "running"
+	phaseStopped = "stopped"
+)
+
+const (
+	// failedAtOnce is how soon a command must fail to be held back.
+	failedAtOnce = 10 * time.Second
+	// betweenJobs is the least time between two runs of the command.
+	betweenJobs = 100 * time.Millisecond
+	// betweenBeats is the least time between two beats because of a change that
+	// nobody waits for: a command of milliseconds must not make a storm.
+	betweenBeats = time.Second
+	// probeAgain is how often a capability that wasn't shown is looked for again.
+	probeAgain = 10 * time.Second
+)
+
+// runner is an enrolled agent. One goroutine, run, owns all of it; calls, probes
+// and jobs run beside it and come back as messages.
+//
+// It is level-triggered: run looks at what is wanted and what is, does what is
+// due, and waits for the next message or moment.
+type runner struct {
+	Config
+	client   *client
+	identity *identity
+	history  *history
+	started  time.Time // max_age counts from here
+
+	// beside is the life of everything that runs beside run.
+	beside context.Context
+	cancel context.CancelFunc
+
+	directive agentapi.Directive // what is wanted; begins as "wait"
+	interval  time.Duration      // between beats
+
+	// One call is made at a time.
+	calling     bool
+	answers     chan func()
+	beatDue     time.Time
+	lastBeat    time.Time
+	lastPhase   string // in the last beat that was sent
+	lastEmpty   bool
+	beatFailed  int // in a row
+	renewDue    time.Time
+	renewFailed int
+
+	probeNames []string
+	probing    bool
+	probed     chan map[string]agentapi.Probe
+	shown      map[string]agentapi.Probe
+	probeDue   time.Time
+
+	job          *job
+	jobOver      chan jobResult
+	jobNotBefore time.Time
+	jobFailed    int    // at once, in a row
+	problem      string // what a job left and can't be removed
+	fatal        error  // why the agent must end
+}
+
+func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Duration) *runner {
+	now := time.Now()
+	r := &runner{
+		Config: c, client: k, identity: i, history: h, started: now,
+		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
+		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
+		beatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
+	}
+	r.beside, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// close waits for everything that runs beside.
+func (r *runner) close() {
+	r.cancel()
+	if r.calling {
+		<-r.answers
+	}
+	if r.probing {
+		<-r.probed
+	}
+	if r.job != nil {
+		<-r.jobOver
+	}
+}
+
+func (r *runner) run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		r.clearLeftover()
+		r.startJobIfWanted()
+		r.startProbes()
+		r.startCall()
+		if reason := r.limitReached(); reason != "" && r.mayLeave() {
+			r.Logger.Info("leaving", "reason", reason)
+			r.leave(ctx, reason, 5)
+			return nil
+		}
+		timer.Reset(time.Until(r.nextMoment()))
+		select {
+		case <-timer.C:
+		case answer := <-r.answers:
+			r.calling = false
+			answer()
+		case shown := <-r.probed:
+			r.keepProbes(shown)
+		case result := <-r.jobOver:
+			r.keepResult(result)
+		case <-ctx.Done():
+			return r.end(nil)
+		}
+		if r.fatal != nil {
+			return r.end(r.fatal)
+		}
+	}
+}
+
+// end ends the job and then the agent. Only an agent with no job says that it
+// leaves, and only if the manager still listens to it.
+func (r *runner) end(why error) error {
+	if r.job != nil && !r.endJob() {
+		return errors.Join(why, fmt.Errorf("the agent ends, but %s", r.problem))
+	}
+	if why == nil && r.history.record.Running == nil {
+		short, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		r.leave(short, "signal", 2)
+	}
+	return why
+}
+
+// nextMoment is when something is due by time alone.
+func (r *runner) nextMoment() time.Time {
+	next := time.Now().Add(time.Hour)
+	sooner := func(t time.Time) {
+		if t.Before(next) {
+			next = t
+		}
+	}
+	if !r.calling {
+		sooner(r.renewDue)
+		if r.shown != nil || len(r.probeNames) == 0 {
+			sooner(r.beatDue)
+		}
+	}
+	if !r.probing && r.probesMissing() {
+		sooner(r.probeDue)
+	}
+	if r.job == nil && r.mayStart() {
+		sooner(r.jobNotBefore)
+	}
+	if age := r.maxAge(); age > 0 && r.mayLeave() {
+		sooner(r.started.Add(age))
+	}
+	return next
+}
+
+// phase is what the agent is doing now.
+func (r *runner) phase() string {
+	switch {
+	case r.job != nil:
+		return phaseRunning
+	case r.directive.Want == agentapi.WantStop:
+		return phaseStopped
+	}
+	return phaseIdle
+}
+
+// groupEmpty says that no process of any job is left on this host.
+func (r *runner) groupEmpty() bool { return r.job == nil && r.history.record.Running == nil }
+
+func (r *runner) maxAge() time.Duration {
+	return time.Duration(r.directive.MaxAgeSeconds) * time.Second
+}
+
+// limitReached names the limit that lets this agent begin no other job.
+func (r *runner) limitReached() string {
+	if most := r.directive.MaxJobs; most > 0 && r.history.record.Begun >= most {
+		return "max_jobs"
+	}
+	if age := r.maxAge(); age > 0 && time.Since(r.started) >= age {
+		return "max_age"
+	}
+	return ""
+}
+
+// mayLeave says that the agent has nothing to do. One that was told to stop goes
+// on beating until its host is removed.
+func (r *runner) mayLeave() bool { return r.groupEmpty() && r.directive.Want != agentapi.WantStop }

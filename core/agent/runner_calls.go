@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+)
+
+// startCall begins the call that is due, a renewal before a beat. The first
+// beat waits for the probes.
+func (r *runner) startCall() {
+	now := time.Now()
+	switch {
+	case r.calling:
+	case !now.Before(r.renewDue):
+		r.beginRenewal()
+	case !now.Before(r.beatDue) && (r.shown != nil || len(r.probeNames) == 0):
+		r.beginBeat()
+	}
+}
+
+// begin makes a call beside the loop; what it returns runs in the loop.
+func (r *runner) begin(call func(context.Context) func()) {
+	r.calling = true
+	go func() { r.answers <- call(r.beside) }()
+}
+
+func (r *runner) beginBeat() {
+	beat := r.beat()
+	r.lastBeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
+	r.begin(func(ctx context.Context) func() {
+		var answer agentapi.HeartbeatResponse
+		err := r.client.call(ctx, agentapi.HeartbeatPath, beat, &answer)
+		return func() { r.keepAnswer(answer, err) }
+	})
+}
+
+// beat is the state of this moment.
+func (r *runner) beat() agentapi.Heartbeat {
+	problem := r.problem
+	if r.job != nil {
+		_, _ = r.job.group.members() // reaps orphans while the job runs on
+		if stuck := r.job.stuck.Load(); stuck != nil {
+			problem = *stuck
+		}
+	}
+	return agentapi.Heartbeat{
+		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(),
+		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.shown,
+		// Jobs run as the agent's own user: that is no isolation, and is said so.
+		Isolation: "none",
+		Load1:     load1(), DiskFree: diskFree(r.StateDir), Unhealthy: problem,
+	}
+}
+
+// jobsRun counts the jobs that are over.
+func (r *runner) jobsRun() int {
+	n := r.history.record.Begun
+	if r.history.record.Running != nil {
+		n--
+	}
+	return n
+}
+
+// keepAnswer makes the manager's answer what is wanted. Without an answer
+// nothing changes: the job goes on.
+func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
+	if err != nil {
+		if hasCode(err, agentapi.CodeCertificateExpired) && r.renewFailed == 0 {
+			r.renewDue = time.Now()
+		}
+		r.beatFailed++
+		if r.failed("heartbeat", r.beatFailed, err) {
+			return
+		}
+		// No rarer than beats are due, so that the manager's return is seen soon.
+		wait := Backoff{First: min(r.Retry.First, r.interval), Most: min(r.Retry.Most, r.interval)}
+		r.beatDue = time.Now().Add(wait.Jittered(r.beatFailed, r.Random()))
+		return
+	}
+	if r.beatFailed > 0 {
+		r.Logger.Info("the manager answers again", "failed_beats", r.beatFailed)
+		r.beatFailed = 0
+	}
+	if answer.Directive.Want != r.directive.Want {
+		r.Logger.Info("the manager wants something else", "want", answer.Directive.Want, "before", r.directive.Want)
+	}
+	r.directive = answer.Directive
+	r.interval = min(max(time.Duration(answer.NextMillis)*time.Millisecond, 50*time.Millisecond), 5*time.Minute)
+	r.beatDue = r.lastBeat.Add(r.interval)
+	if len(answer.ProbeCapabilities) > 0 {
+		r.probeNames = answer.ProbeCapabilities
+	}
+	r.beatSoonIfChanged()
+}
+
+// beatSoonIfChanged brings the next beat forward when the last one is no longer
+// true: at once when the manager waits for it, else not too often.
+func (r *runner) beatSoonIfChanged() {
+	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty {
+		return
+	}
+	soon := time.Now()
+	if r.directive.Want != agentapi.WantStop {
+		soon = r.lastBeat.Add(betweenBeats)
+	}
+	if soon.Before(r.beatDue) && r.beatFailed == 0 {
+		r.beatDue = soon
+	}
+}
+
+func (r *runner) beginRenewal() {
+	csr, err := r.identity.request()
+	if err != nil {
+		r.fatal = err
+		return
+	}
+	request := agentapi.RenewRequest{CSR: csr, Clock: r.Now().UTC()}
+	r.begin(func(ctx context.Context) func() {
+		var answer agentapi.Certificate
+		err := r.client.call(ctx, agentapi.RenewPath, request, &answer)
+		return func() { r.keepRenewal(answer, err) }
+	})
+}
+
+func (r *runner) keepRenewal(answer agentapi.Certificate, err error) {
+	if err == nil {
+		err = r.useCertificate(answer)
+	}
+	if err != nil {
+		r.renewFailed++
+		if !r.failed("renewal", r.renewFailed, err) {
+			r.renewDue = time.Now().Add(r.Retry.Jittered(r.renewFailed, r.Random()))
+		}
+		return
+	}
+	r.renewFailed = 0
+	r.renewDue = time.Now().Add(seconds(answer.RenewAfterSeconds))
+	if r.beatFailed > 0 {
+		r.beatDue = time.Now() // perhaps it was the certificate
+	}
+}
+
+func (r *runner) useCertificate(c agentapi.Certificate) error {
+	if err := r.identity.keepCertificate(c); err != nil {
+		return err
+	}
+	certificate, err := r.identity.certificate()
+	if err != nil {
+		return err
+	}
+	r.client.use(certificate)
+	return nil
+}
+
+// failed takes note of a call's failure and says whether it ends the agent. The
+// first of a row is logged, and then ever fewer.
+func (r *runner) failed(call string, times int, err error) bool {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		r.fatal = err
+		return true
+	}
+	if times&(times-1) == 0 {
+		r.Logger.Warn("a call to the manager failed; it is tried again", "call", call, "times", times, "error", err)
+	}
+	return false
+}
+
+// leave says the agent's last word, trying a few times: a manager that doesn't
+// hear it will find the runner silent.
+func (r *runner) leave(ctx context.Context, reason string, tries int) {
+	for n := 1; n <= tries; n++ {
+		err := r.client.call(ctx, agentapi.LeavePath, agentapi.LeaveRequest{Reason: reason}, &struct{}{})
+		if hasCode(err, agentapi.CodeCertificateExpired) {
+			err = errors.Join(err, r.renewNow(ctx))
+		}
+		var refused *RefusedError
+		if err == nil || errors.As(err, &refused) {
+			return
+		}
+		r.Logger.Warn("could not tell the manager that this agent leaves", "reason", reason, "error", err)
+		select {
+		case <-time.After(r.Retry.Jittered(n, r.Random())):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// renewNow renews outside of the loop.
+func (r *runner) renewNow(ctx context.Context) error {
+	csr, err := r.identity.request()
+	if err != nil {
+		return err
+	}
+	var answer agentapi.Certificate
+	if err := r.client.call(ctx, agentapi.RenewPath, agentapi.RenewRequest{CSR: csr, Clock: r.Now().UTC()}, &answer); err != nil {
+		return err
+	}
+	return r.useCertificate(answer)
+}

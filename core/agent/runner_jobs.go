@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+)
+
+// leftoverAgain is how often processes of a job from before a crash are ended.
+const leftoverAgain = 50 * time.Millisecond
+
+// clearLeftover ends what a job left when this agent was killed. Until nothing
+// is left the host isn't empty, says so, and begins no job.
+func (r *runner) clearLeftover() {
+	left := r.history.record.Running
+	if r.job != nil || left == nil {
+		return
+	}
+	for begun := time.Now(); ; {
+		gone, err := endLeftover(*left)
+		if gone && err == nil {
+			break
+		}
+		// At the first look the processes get a moment to end; later ones are
+		// made on each round of the loop.
+		if r.problem != "" || time.Since(begun) > 2*time.Second {
+			r.problem = "processes of a job from before the agent was killed can't be ended"
+			r.jobNotBefore = time.Now().Add(time.Second)
+			return
+		}
+		time.Sleep(leftoverAgain)
+	}
+	r.problem = ""
+	if err := removeFolder(left.Folder); err != nil {
+		r.problem = "the files of a job could not be removed: " + err.Error()
+	}
+	r.Logger.Warn("cleaned up after a job that ran when the agent was killed")
+	r.noteFinished("cut off: the agent was killed while the job ran", true)
+}
+
+// mayStart says that a job is wanted and nothing but its time stands against it.
+func (r *runner) mayStart() bool {
+	return r.directive.Want == agentapi.WantRun && len(r.directive.Command) > 0 &&
+		r.groupEmpty() && r.problem == "" && r.limitReached() == ""
+}
+
+func (r *runner) startJobIfWanted() {
+	if !r.mayStart() || time.Now().Before(r.jobNotBefore) {
+		return
+	}
+	j, err := startJob(r.Config, r.history, r.directive)
+	if err != nil {
+		r.Logger.Error("the job could not be started", "error", err)
+		r.history.record.LastExit = "did not start: " + err.Error()
+		r.holdBack(true)
+		return
+	}
+	r.Logger.Info("a job began", "pid", j.cmd.Process.Pid)
+	r.job = j
+	go func() { r.jobOver <- j.finish(r.beside) }()
+	r.beatSoonIfChanged()
+}
+
+// keepResult takes note that a job is over.
+func (r *runner) keepResult(result jobResult) {
+	r.job = nil
+	r.problem = result.problem
+	if result.clean {
+		r.noteFinished(result.exit, true)
+	}
+	r.Logger.Info("a job is over", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
+	r.holdBack(result.failed && result.took < failedAtOnce)
+	r.beatSoonIfChanged()
+}
+
+func (r *runner) noteFinished(exit string, started bool) {
+	if err := r.history.finish(exit, started); err != nil {
+		// The record in memory is right; the next one that is written carries it.
+		r.Logger.Error("the end of a job could not be noted", "error", err)
+	}
+}
+
+// holdBack sets when the next job may begin.
+func (r *runner) holdBack(failed bool) {
+	wait := betweenJobs
+	if failed {
+		r.jobFailed++
+		wait = max(wait, r.Restart.After(r.jobFailed))
+	} else {
+		r.jobFailed = 0
+	}
+	r.jobNotBefore = time.Now().Add(wait)
+}
+
+// endJob asks the job to end, forces it after the grace, and says whether
+// nothing of it is left.
+func (r *runner) endJob() bool {
+	_ = r.job.group.signal(false)
+	for _, wait := range []time.Duration{r.Grace, resistTime} {
+		select {
+		case result := <-r.jobOver:
+			r.keepResult(result)
+			return result.clean
+		case <-time.After(wait):
+			_ = r.job.group.signal(true)
+		}
+	}
+	r.cancel()
+	result := <-r.jobOver
+	r.keepResult(result)
+	return result.clean
+}
+
+// startProbes shows the capabilities that the manager asks for: all of them
+// once, and those that failed again while the agent waits to be admitted.
+func (r *runner) startProbes() {
+	if r.probing || !r.probesMissing() || time.Now().Before(r.probeDue) {
+		return
+	}
+	r.probing = true
+	names := slices.Clone(r.probeNames)
+	go func() { r.probed <- probeAll(r.beside, r.Probes, names) }()
+}
+
+func (r *runner) probesMissing() bool {
+	for _, name := range r.probeNames {
+		shown, done := r.shown[name]
+		if !done || !shown.OK && r.directive.Want == agentapi.WantWait {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *runner) keepProbes(shown map[string]agentapi.Probe) {
+	r.probing = false
+	r.shown = shown
+	r.probeDue = time.Now().Add(probeAgain)
+}

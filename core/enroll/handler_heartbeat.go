@@ -1,0 +1,128 @@
+package enroll
+
+import (
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// Bounds of what is kept of an agent's words, in bytes.
+const (
+	maxName     = 64
+	maxSentence = 1024
+)
+
+// heartbeat records the agent's state and answers what the manager wants of it
+// now, derived from the stored state of its instance alone.
+func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
+	_, subject, err := s.caller(r, 0)
+	if err != nil {
+		return nil, err
+	}
+	var beat agentapi.Heartbeat
+	if err := decode(body, &beat); err != nil {
+		return nil, err
+	}
+	report, err := reportOf(beat, subject.Fleet.Class.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now()
+	deadline := subject.Fleet.Timeouts.Heartbeat
+	var silence time.Duration
+	s.recorder.record(*subject.Runner, min(15*time.Second, deadline/4), func(f *fleet.Runner) {
+		if !f.LastBeat.IsZero() {
+			silence = now.Sub(f.LastBeat)
+		}
+		f.Beats++
+		f.LastBeat, f.Skew, f.Address = now, beat.Clock.Sub(now), address(r)
+		f.AgentVersion = clean(beat.AgentVersion, maxName)
+		f.Report = report
+	})
+	if silence > deadline {
+		s.Logger.Info("a silent runner is back", "runner", subject.Runner.ID, "silence", silence.Round(time.Second).String())
+	}
+	return agentapi.HeartbeatResponse{
+		Directive:         directive(subject),
+		NextMillis:        s.nextBeat(deadline).Milliseconds(),
+		ProbeCapabilities: subject.Fleet.Class.Capabilities,
+	}, nil
+}
+
+// directive is what the agent should do. The command and its environment are
+// told to admitted runners only. One that said it left gets no more work,
+// whatever the loop has seen of that so far.
+func directive(subject fleet.EnrollmentSubject) agentapi.Directive {
+	policy := subject.Fleet.Runner
+	d := agentapi.Directive{
+		Want:          string(lifecycle.InstructionFor(subject.Instance)),
+		MaxJobs:       policy.MaxJobs,
+		MaxAgeSeconds: int64((policy.MaxAge + time.Second - 1) / time.Second),
+	}
+	if !subject.Runner.Left.IsZero() {
+		d.Want = agentapi.WantStop
+	}
+	if d.Want == agentapi.WantRun {
+		d.Command, d.Env = policy.Command, policy.Env
+	}
+	return d
+}
+
+// nextBeat lets three beats be lost before a runner counts as silent.
+func (s *Server) nextBeat(deadline time.Duration) time.Duration {
+	next := min(deadline/4, 10*time.Second)
+	next -= time.Duration(0.2 * s.Jitter() * float64(next))
+	return max(next, 250*time.Millisecond)
+}
+
+// reportOf checks an agent's words and keeps those that were asked for.
+func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport, error) {
+	phase := fleet.AgentPhase(beat.Phase)
+	switch phase {
+	case fleet.PhaseIdle, fleet.PhaseRunning, fleet.PhaseStopped:
+	default:
+		return fleet.AgentReport{}, badRequest("phase must be idle, running or stopped")
+	}
+	if beat.Isolation != "user" && beat.Isolation != "none" {
+		return fleet.AgentReport{}, badRequest("isolation must be user or none")
+	}
+	if beat.JobsRun < 0 || beat.DiskFree < 0 || beat.Load1 < 0 {
+		return fleet.AgentReport{}, badRequest("jobs_run, load1 and disk_free_bytes can't be negative")
+	}
+	report := fleet.AgentReport{
+		Phase: phase, GroupEmpty: beat.GroupEmpty, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
+		Isolation: beat.Isolation, Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
+	}
+	for _, name := range capabilities {
+		if probe, shown := beat.Probes[name]; shown {
+			if report.Probes == nil {
+				report.Probes = map[string]fleet.Probe{}
+			}
+			report.Probes[name] = fleet.Probe{OK: probe.OK, Evidence: clean(probe.Evidence, maxSentence)}
+		}
+	}
+	return report, nil
+}
+
+// clean makes a host's words fit for a person's terminal: one line, bounded,
+// without control characters.
+func clean(s string, most int) string {
+	s = strings.Map(func(c rune) rune {
+		if c == '\n' || c == '\t' {
+			return ' '
+		}
+		if !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, ""))
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,37 @@
+package enroll
+
+import (
+	"net/http"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// renew signs a new certificate for the same key. One that expired while the
+// manager was away still renews for the fleet's max_offline.
+func (s *Server) renew(r *http.Request, body []byte) (any, error) {
+	caller, subject, err := s.caller(r, renewable)
+	if err != nil {
+		return nil, err
+	}
+	var call agentapi.RenewRequest
+	if err := decode(body, &call); err != nil {
+		return nil, err
+	}
+	csr, err := parseRequest(call.CSR)
+	if err != nil {
+		return nil, badRequest("%s", err).with("runner", caller.Runner)
+	}
+	if csr.keyHash != caller.KeyHash {
+		return nil, badRequest("a renewal is for the same key").with("runner", caller.Runner)
+	}
+	now := s.Now()
+	certificate, err := s.Authority.SignRunner(caller.Runner, csr.key, now, s.CertificateLife)
+	if err != nil {
+		return nil, err
+	}
+	s.recorder.record(*subject.Runner, 0, func(f *fleet.Runner) {
+		f.Serial, f.NotAfter, f.Address, f.Skew = certificate.Serial, certificate.NotAfter, address(r), call.Clock.Sub(now)
+	})
+	return s.certificate(certificate, subject.Fleet), nil
+}

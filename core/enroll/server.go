@@ -1,0 +1,199 @@
+package enroll
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Store is what enrollment needs of the durable truth.
+type Store interface {
+	// EnrollmentSubject reads what the operation stands for.
+	EnrollmentSubject(context.Context, fleet.OperationID) (fleet.EnrollmentSubject, bool, error)
+	// Enroll stores the runner and spends its operation's token in one
+	// transaction. If the token is spent: fleet.AlreadyEnrolledError.
+	Enroll(context.Context, fleet.Runner) error
+	// RunnerSubject reads what the runner stands for.
+	RunnerSubject(context.Context, fleet.RunnerID) (fleet.EnrollmentSubject, bool, error)
+	// RecordRunners replaces the facts of known runners in one transaction. It
+	// leaves Revoked as it is stored, which is not the agents' to change.
+	RecordRunners(context.Context, []fleet.Runner) error
+}
+
+// Config is what a Server is made of. Authority, Tokens, Store and Now are
+// required.
+type Config struct {
+	Authority *Authority
+	Tokens    *Tokens
+	Store     Store
+	// Binaries are offered for download; nil: none.
+	Binaries *AgentBinaries
+	// Now is the manager's clock, the only one by which certificates, tokens
+	// and skew are judged.
+	Now func() time.Time
+	// Random is the entropy of runner ids.
+	Random io.Reader
+	// Jitter gives numbers in [0,1) that spread the agents' calls; nil: none.
+	Jitter func() float64
+	// Wake is called after a fact was stored that the loop waits for; nil: none.
+	Wake   func()
+	Logger *slog.Logger
+	// CertificateLife is how long a client certificate lasts; 0: one hour.
+	CertificateLife time.Duration
+	// FlushInterval is how often facts of heartbeats are stored; 0: one second.
+	FlushInterval time.Duration
+}
+
+// Bounds of the endpoint. Nothing that a stranger sends may hold the manager up.
+const (
+	maxCalls       = 512 // calls in work at once
+	maxDownloads   = 64
+	maxHeaderBytes = 16 << 10
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 15 * time.Second
+	answerTimeout  = 30 * time.Second
+	// idleTimeout outlasts the longest heartbeat interval, so that an agent
+	// keeps its connection.
+	idleTimeout     = 2 * time.Minute
+	downloadTimeout = 10 * time.Minute
+	// maxSkew is how far a host's clock may be off when it enrolls.
+	maxSkew = 5 * time.Minute
+)
+
+// Server answers agents. Make it with NewServer and end it with Close.
+type Server struct {
+	Config
+	recorder  *recorder
+	http      *http.Server
+	calls     chan struct{}
+	downloads chan struct{}
+	random    sync.Mutex // Random needn't be safe for concurrent use
+}
+
+// NewServer makes a server and starts the recorder of its facts.
+func NewServer(c Config) (*Server, error) {
+	if c.Authority == nil || c.Tokens == nil || c.Store == nil || c.Now == nil || c.Random == nil || c.Logger == nil {
+		return nil, errors.New("an enrollment server needs an authority, tokens, a store, a clock, randomness and a logger")
+	}
+	if c.Jitter == nil {
+		c.Jitter = func() float64 { return 0 }
+	}
+	if c.Wake == nil {
+		c.Wake = func() {}
+	}
+	if c.CertificateLife == 0 {
+		c.CertificateLife = time.Hour
+	}
+	if c.FlushInterval == 0 {
+		c.FlushInterval = time.Second
+	}
+	s := &Server{Config: c, calls: make(chan struct{}, maxCalls), downloads: make(chan struct{}, maxDownloads)}
+	s.recorder = startRecorder(c.Store, c.FlushInterval, c.Now, c.Wake, c.Logger)
+	s.http = &http.Server{
+		Handler:           s,
+		TLSConfig:         s.TLSConfig(),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       headerTimeout + bodyTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// TLSConfig asks for client certificates and leaves judging them to the
+// handlers: enrolling agents have none, and an expired one may still renew.
+func (s *Server) TLSConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		NextProtos: []string{"http/1.1"},
+		ClientAuth: tls.RequestClientCert,
+		ClientCAs:  s.Authority.pool,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return s.Authority.ServerCertificate(s.Now())
+		},
+	}
+}
+
+// Serve answers agents on the listener until Close. It owns the listener.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("answer agents on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Close stops listening, lets calls in work finish until ctx ends, and stores
+// the facts that aren't yet.
+func (s *Server) Close(ctx context.Context) error {
+	shut := s.http.Shutdown(ctx)
+	if shut != nil {
+		shut = fmt.Errorf("finish the agents' calls: %w", errors.Join(shut, s.http.Close()))
+	}
+	return errors.Join(shut, s.recorder.close(ctx))
+}
+
+// ServeHTTP routes a call, bounds it, and turns its end into JSON.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer, err := s.call(w, r)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	if answer != nil {
+		writeJSON(w, http.StatusOK, "application/json", answer)
+	}
+}
+
+// call runs the endpoint. A nil answer without an error has been written.
+func (s *Server) call(w http.ResponseWriter, r *http.Request) (answer any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Logger.Error("an agent's call panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			err = tryLater("the manager failed inside; its log says more")
+		}
+	}()
+	if r.URL.Path == agentapi.DownloadPath {
+		return nil, s.download(w, r)
+	}
+	endpoint := map[string]func(*http.Request, []byte) (any, error){
+		agentapi.EnrollPath:    s.enroll,
+		agentapi.HeartbeatPath: s.heartbeat,
+		agentapi.RenewPath:     s.renew,
+		agentapi.LeavePath:     s.leave,
+	}[r.URL.Path]
+	if endpoint == nil {
+		return nil, &refusal{status: http.StatusNotFound, code: agentapi.CodeBadRequest, detail: "there is no such endpoint"}
+	}
+	if r.Method != http.MethodPost {
+		return nil, &refusal{status: http.StatusMethodNotAllowed, code: agentapi.CodeBadRequest, detail: "this endpoint takes POST"}
+	}
+	// The body is read before a slot is taken: a slow sender costs nobody else.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, agentapi.MaxBodyBytes))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, &refusal{status: http.StatusRequestEntityTooLarge, code: agentapi.CodeBadRequest, detail: fmt.Sprintf("the body is over %d bytes", agentapi.MaxBodyBytes)}
+		}
+		return nil, tryLater("the body didn't arrive whole")
+	}
+	select {
+	case s.calls <- struct{}{}:
+		defer func() { <-s.calls }()
+	default:
+		return nil, tryLater("the manager is busy with other agents")
+	}
+	return endpoint(r, body)
+}
