@@ -3,8 +3,8 @@ module github.com/forgeyard/forgeyard-fleet/core
 go 1.26.0
 
 require (
-	github.com/forgeyard/forgeyard-fleet/plugin-sdk v0.0.0-00010101000000-000000000000
 	github.com/agext/levenshtein v1.2.1
+	github.com/forgeyard/forgeyard-fleet/plugin-sdk v0.0.0-00010101000000-000000000000
 	github.com/gofrs/flock v0.13.2
 	github.com/google/go-cmp v0.7.0
 	github.com/hashicorp/go-hclog v1.6.3

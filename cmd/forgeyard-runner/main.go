@@ -19,11 +19,10 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
-
-// version is set when a release is built.
-var version = "dev"
 
 const (
 	exitDone    = 0
@@ -43,7 +42,7 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("forgeyard-runner", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	bootstrap := flags.String("bootstrap", "", "the bootstrap document `FILE` (required)")
+	documentPath := flags.String("bootstrap", "", "the bootstrap document `FILE` (required)")
 	state := flags.String("state", "", "the `DIR` for the agent's key, certificate and jobs (default: the bootstrap's folder)")
 	lock := flags.String("lock", "", "the lock `FILE` that is held while the agent runs (default: lock in the state folder)")
 	showVersion := flags.Bool("version", false, "print the version and exit")
@@ -54,25 +53,25 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitUsage
 	}
 	if *showVersion {
-		fmt.Fprintf(out, "forgeyard-runner %s %s-%s\n", version, runtime.GOOS, runtime.GOARCH)
+		fmt.Fprintf(out, "forgeyard-runner %s %s-%s\n", version.Version, runtime.GOOS, runtime.GOARCH)
 		return exitDone
 	}
-	if *bootstrap == "" || flags.NArg() > 0 {
+	if *documentPath == "" || flags.NArg() > 0 {
 		fmt.Fprintln(errs, "forgeyard-runner needs --bootstrap FILE and takes no other arguments; the fleet manager's provider writes that file")
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))
-	document, err := readBootstrap(*bootstrap)
+	document, err := bootstrap.Read(*documentPath)
 	if err != nil {
 		log.Error("the agent can't start", "error", err)
 		return exitFailed
 	}
 	if *state == "" {
-		*state = filepath.Dir(*bootstrap)
+		*state = filepath.Dir(*documentPath)
 	}
 	err = agent.Run(ctx, agent.Config{
 		ManagerURL: document.ManagerURL, ServerName: document.ServerName, CAFingerprint: document.CAFingerprint,
-		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version, Logger: log,
+		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
 	})
 	return exitCode(log, err)
 }

@@ -21,7 +21,7 @@ import (
 func build(t *testing.T, goos, goarch string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "forgeyard-runner-"+goos+"-"+goarch)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=9.8.7", "-o", path, ".")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/forgeyard/forgeyard-fleet/cmd/internal/version.Version=9.8.7", "-o", path, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build for %s-%s: %v\n%s", goos, goarch, err, out)

@@ -42,6 +42,9 @@ type CapacityInstance struct {
 	ID       CapacityInstanceID `json:"id"`
 	Fleet    RunnerFleetID      `json:"fleet"`
 	Provider ProviderAddress    `json:"provider"`
+	// Account is what the provider's credentials reached when the request went
+	// out. Seen from another account, the resource would look gone.
+	Account string `json:"account,omitempty"`
 	// ProviderInstance is empty until the provider named the resource.
 	ProviderInstance ProviderInstanceRef `json:"provider_instance,omitempty"`
 	// Runner is empty until an agent enrolled.

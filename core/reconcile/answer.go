@@ -8,23 +8,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// recover turns the calls of an earlier process into unknown outcomes: nobody
-// is left to take their answers [47, 153].
-func (l *Loop) recover(w *work) {
-	if l.recovered {
-		return
-	}
-	for _, r := range w.rows {
-		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
-			if op != nil && op.State == fleet.OperationInProgress {
-				r.edit(op).State = fleet.OperationUnknown
-				op.CallOver = time.Time{}
-				op.Message = "The manager ended before the answer came."
-			}
-		}
-	}
-}
-
 // takeIn applies events in order. It may run twice on the same events (when a
 // commit failed), so it only ever sets what the event says.
 func (l *Loop) takeIn(w *work, events []Event) {

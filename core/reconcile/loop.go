@@ -79,11 +79,13 @@ type Result struct {
 	Transitions []Transition
 	// Instances are the live instances and those that ended in this step.
 	Instances []fleet.CapacityInstance
-	// Settled says that nothing is on its way: no instance between two states
-	// that the loop moves by itself, no open operation, no fleet that waits.
+	// Settled says that everything was seen and nothing is on its way: no
+	// instance between two states, no unknown outcome, no fleet that waits.
 	Settled bool
 	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int
+	// Unobserved names the providers that can't be seen now, with the reason.
+	Unobserved map[fleet.ProviderAddress]string
 	// Unrecorded counts resources of the installation without a live record, by
 	// provider. They are left alone.
 	Unrecorded map[fleet.ProviderAddress]int
@@ -103,15 +105,13 @@ type Transition struct {
 // changed and nothing must be done; the events are kept for the next step.
 func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
 	l.backlog = append(l.backlog, events...)
-	state, err := l.store.Load(ctx)
+	w, err := l.load(ctx, now)
 	if err != nil {
-		return Result{}, fmt.Errorf("reconcile: load the state: %w", err)
+		return Result{}, err
 	}
-	w, err := newWork(now, state)
-	if err != nil {
-		return Result{}, fmt.Errorf("reconcile: %w", err)
+	if !l.recovered {
+		abandon(w, "The manager ended before the answer came.")
 	}
-	l.recover(w)
 	l.takeIn(w, l.backlog)
 	l.contact(w)
 	l.passDeadlines(w)
@@ -127,11 +127,10 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	effects := l.send(w)
 	l.retire(w)
 
-	change := w.change()
-	if err := l.store.Commit(ctx, change); err != nil {
-		return Result{}, fmt.Errorf("reconcile: commit the step: %w", err)
+	if err := l.commit(ctx, w); err != nil {
+		return Result{}, err
 	}
-	l.backlog, l.recovered = nil, true
+	l.recovered = true
 	l.remember(effects, now)
 	return l.result(w, plan, effects), nil
 }

@@ -240,6 +240,33 @@ func TestARenamedResourceIsNotTakenForOurs(t *testing.T) {
 	}
 }
 
+func TestCredentialsForAnotherAccountMakeNothingLookGone(t *testing.T) {
+	w := newWorld(t)
+	w.facts.Account = "account A"
+	w.restart()
+	w.store.fleets["f1"] = demoFleet(2, 4)
+	w.settle()
+	w.calls = nil
+	mine := w.cloud
+	w.cloud, w.facts.Account = map[fleet.OperationID]fleet.Resource{}, "account B"
+	w.restart()
+	for range 10 {
+		for id := range w.store.runners {
+			w.beat(id, func(*fleet.Runner) {})
+		}
+		w.inspect()
+	}
+	if len(w.calls) != 0 || len(w.live()) != 2 || !strings.Contains(w.live()[0].Conflict, `"account B"`) {
+		t.Fatalf("seen from another account: %s", w.describe())
+	}
+	w.cloud, w.facts.Account = mine, "account A"
+	w.restart()
+	w.settle()
+	if len(w.calls) != 0 || len(w.live()) != 2 || w.live()[0].Conflict != "" {
+		t.Errorf("back in the right account: %s", w.describe())
+	}
+}
+
 func TestAResourceThatStopsAfterSignsOfLifeIsRemovedAndReplaced(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()

@@ -29,7 +29,7 @@ func (l *Loop) remember(effects []Effect, now time.Time) {
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
-		Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
+		Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
 	}
 	res.Settled = len(w.retired) == 0
 	for _, r := range w.rows {
@@ -39,7 +39,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
-		if !lifecycle.Settled(r.State) {
+		if !lifecycle.Settled(r.State) || r.Live() && l.provider(r.Provider).blind != "" {
 			res.Settled = false
 		}
 	}
@@ -49,6 +49,9 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		}
 	}
 	for address, p := range l.providers {
+		if p.blind != "" {
+			res.Unobserved[address] = p.blind
+		}
 		if p.unrecorded > 0 {
 			res.Unrecorded[address] = p.unrecorded
 		}

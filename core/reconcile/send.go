@@ -44,6 +44,7 @@ func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
 		if r.State == fleet.Requested {
 			w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
 		}
+		r.Account, r.dirty = p.facts.Account, true
 		begin(r, op)
 		return Provision{Provider: r.Provider, Operation: *op, Intent: intent}
 	case r.State == fleet.Terminating && r.terminate != nil:

@@ -66,6 +66,10 @@ type look struct {
 
 // match compares one row with what an inspection shows of its key.
 func (l *Loop) match(w *work, p *provider, r *row, look look) {
+	if p.facts != nil && r.Account != "" && r.Account != p.facts.Account {
+		r.conflict(fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.facts.Account, r.Account))
+		return
+	}
 	switch len(look.found) {
 	case 0:
 		if look.complete {

@@ -14,6 +14,7 @@ import (
 // work is one step's copy of the stored state with what has changed in it.
 type work struct {
 	now         time.Time
+	serial      int64 // of the definition that the state showed
 	fleets      map[fleet.RunnerFleetID]fleet.ManagedFleet
 	rows        []*row // by instance id
 	byKey       map[fleet.OperationID]*row
@@ -37,6 +38,7 @@ type row struct {
 func newWork(now time.Time, s store.State) (*work, error) {
 	w := &work{
 		now:         now,
+		serial:      s.Serial,
 		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
 		rows:        make([]*row, 0, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
@@ -117,7 +119,7 @@ func (r *row) conflict(why string) {
 // change is everything that the step writes. A step that changed nothing writes
 // nothing.
 func (w *work) change() store.Change {
-	c := store.Change{Decisions: w.decisions, RetireFleets: w.retired}
+	c := store.Change{Decisions: w.decisions, RetireFleets: w.retired, Serial: w.serial}
 	for _, r := range w.rows {
 		if r.dirty {
 			c.Instances = append(c.Instances, r.CapacityInstance)

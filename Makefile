@@ -1,0 +1,53 @@
+# One command each. `make quickstart` and `make test` need nothing but Go (and,
+# for the tests, Debian's packages, which they install where they are missing).
+SHELL := /bin/bash
+BIN   := $(CURDIR)/bin
+GO    := go
+
+# Binaries are static and the same for every path they are built in.
+export CGO_ENABLED := 0
+BUILD := $(GO) build -trimpath -ldflags "-s -w"
+
+.PHONY: build quickstart test test-race lint bench generate clean
+
+build:
+	@mkdir -p $(BIN)
+	$(BUILD) -o $(BIN)/forgeyard-fleet ./cmd/forgeyard-fleet
+	$(BUILD) -o $(BIN)/forgeyard-runner ./cmd/forgeyard-runner
+	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
+
+quickstart: build
+	examples/quickstart/quickstart.sh $(BIN)
+
+# The store's tests run on SQLite and on a real PostgreSQL.
+test: test-packages
+	$(GO) test work
+	$(MAKE) test-race
+
+# What is concurrent runs under the race detector, too.
+test-race:
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/...
+
+.PHONY: test-packages
+test-packages:
+	@if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v postgres >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql git gcc libc6-dev; \
+	  else echo "PostgreSQL is missing; the tests that need it are skipped (Debian: apt-get install postgresql)"; fi; fi
+
+STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+lint:
+	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
+	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet work
+	for module in cmd core plugin-sdk plugins/local examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...
+
+generate:
+	$(GO) generate ./plugin-sdk/... ./core/... ./cmd/...
+
+clean:
+	rm -rf $(BIN)

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitError       = 1
+	exitChanges     = 2 // plan --detailed-exitcode
+	exitUnresolved  = 3 // done, but something is still on its way or unknown
+	exitDeclined    = 4
+	exitInterrupted = 130
+)
+
+// app is the command line with everything it takes from outside.
+type app struct {
+	in          io.Reader
+	out, err    io.Writer
+	inTerminal  bool
+	outTerminal bool
+	lookupEnv   func(string) (string, bool)
+	environ     func() []string
+	now         func() time.Time
+	version     string
+	// hurry is closed when the user no longer wants to wait for answers.
+	hurry <-chan struct{}
+
+	flags globalFlags
+}
+
+// globalFlags are those of every command.
+type globalFlags struct {
+	state    string
+	logLevel string
+}
+
+// exitStatus ends a command with a code after everything has been said.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// run carries out one command line and returns the exit code. An error is
+// printed here and nowhere else.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var (
+		status exitStatus
+		found  config.Diagnostics
+	)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &status):
+		return int(status)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(a.err, "Interrupted.")
+		return exitInterrupted
+	case errors.As(err, &found):
+		if err := found.Render(a.err, a.color()); err != nil {
+			return exitError
+		}
+		return exitError
+	}
+	fmt.Fprintf(a.err, "Error: %s\n", capital(err.Error()))
+	return exitError
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "forgeyard-fleet",
+		Short:         "Keep enough trusted CI runners alive, on any infrastructure",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
+	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error")
+	root.AddCommand(a.initCommand(), a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.listCommand(),
+		a.instanceCommand(), a.pluginCommand(), a.versionCommand())
+	return root
+}
+
+// color says whether to colour output for people.
+func (a *app) color() bool {
+	_, never := a.lookupEnv("NO_COLOR")
+	return a.outTerminal && !never
+}
+
+// log is the logger of the flags.
+func (a *app) log() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level %q: use debug, info, warn or error", a.flags.logLevel)
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})), nil
+}
+
+// options are how control opens the installation of a workspace.
+func (a *app) options(w control.Workspace, command string) (control.Options, error) {
+	log, err := a.log()
+	if err != nil {
+		return control.Options{}, err
+	}
+	place, err := control.FindPlace(a.flags.state, w.Requirements.Installation, a.lookupEnv)
+	if err != nil {
+		return control.Options{}, err
+	}
+	return control.Options{
+		Place: place, Installation: w.Requirements.Installation, Version: a.version, Command: command, Clock: a.now, Log: log,
+	}, nil
+}
+
+// workspace reads the fleet files of the directory argument.
+func (a *app) workspace(args []string) (control.Workspace, error) {
+	plugins, err := control.PluginDirectory(a.lookupEnv)
+	if err != nil {
+		return control.Workspace{}, err
+	}
+	return control.ReadWorkspace(directory(args), plugins, a.version)
+}
+
+// directory is the optional DIR argument.
+func directory(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}
+
+// printJSON writes one value for programs.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// confirm asks a question that only "yes" answers.
+func (a *app) confirm(question string) (bool, error) {
+	if !a.inTerminal {
+		return false, errors.New("nobody can be asked here; pass --auto-approve to go on without a question")
+	}
+	fmt.Fprintf(a.out, "\n%s Only \"yes\" goes on: ", question)
+	line, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil && line == "" {
+		return false, nil
+	}
+	return strings.TrimSpace(line) == "yes", nil
+}
+
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }

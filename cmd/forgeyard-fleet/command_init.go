@@ -1,0 +1,56 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// starter is the fleet file that init writes: two runners on this machine.
+//
+//go:embed starter.hcl
+var starter string
+
+func (a *app) initCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write a first fleet file: two runners on this machine",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := directory(args)
+			if _, err := config.ReadDir(dir); err == nil {
+				return fmt.Errorf("%s has fleet files already; nothing was written", dir)
+			} else if !errors.Is(err, config.ErrNoSources) && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return fmt.Errorf("make the directory: %w", err)
+			}
+			path := filepath.Join(dir, "fleet.hcl")
+			here := fleet.PlatformOf(runtime.GOOS, runtime.GOARCH)
+			text := strings.NewReplacer("@OS@", here.OS, "@ARCH@", here.Arch).Replace(starter)
+			file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if err != nil {
+				return fmt.Errorf("write the fleet file: %w", err)
+			}
+			if _, err := file.WriteString(text); err != nil {
+				return errors.Join(fmt.Errorf("write %s: %w", path, err), file.Close())
+			}
+			if err := file.Close(); err != nil {
+				return fmt.Errorf("write %s: %w", path, err)
+			}
+			a.printf("Wrote %s: two runners on this machine.\n\nNext:\n  forgeyard-fleet plugin install --from DIR %[2]s\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n", path, dir)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status [FLEET]",
+		Short: "Show each fleet's numbers, health and reasons",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c, dir, func(look *control.Look) error {
+				fleets, err := look.Fleets(c.Context())
+				if err != nil {
+					return err
+				}
+				if len(args) == 1 {
+					if fleets, err = only(fleets, args[0]); err != nil {
+						return err
+					}
+				}
+				if asJSON {
+					return a.printJSON(fleets)
+				}
+				holder, running := look.Manager()
+				a.renderStatus(fleets, holder, running)
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &dir, &asJSON)
+	return c
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the fleets, a line each",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.look(c, dir, func(look *control.Look) error {
+				fleets, err := look.Fleets(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(fleets)
+				}
+				a.renderFleets(fleets)
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &dir, &asJSON)
+	return c
+}
+
+// lookFlags are the flags of every command that looks.
+func lookFlags(c *cobra.Command, dir *string, asJSON *bool) {
+	c.Flags().StringVar(dir, "dir", ".", "directory of the fleet files, which name the installation")
+	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
+
+// look opens the installation of a directory for reading.
+func (a *app) look(c *cobra.Command, dir string, do func(*control.Look) error) error {
+	w, err := a.workspace([]string{dir})
+	if err != nil {
+		return err
+	}
+	options, err := a.options(w, c.CommandPath())
+	if err != nil {
+		return err
+	}
+	look, err := control.OpenToLook(c.Context(), options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(look), look.Close())
+}
+
+// only is the fleet of a name or address.
+func only(fleets []view.Fleet, name string) ([]view.Fleet, error) {
+	n := slices.IndexFunc(fleets, func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name })
+	if n >= 0 {
+		return fleets[n : n+1], nil
+	}
+	var names []string
+	for _, f := range fleets {
+		names = append(names, f.Address.Name())
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no fleet %q; nothing is applied", name)
+	}
+	return nil, fmt.Errorf("there is no fleet %q; there are: %s", name, strings.Join(names, ", "))
+}

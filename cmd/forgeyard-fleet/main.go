@@ -1,0 +1,33 @@
+// Command forgeyard-fleet plans, applies and shows runner fleets.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
+)
+
+func main() {
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	ctx, interrupt := context.WithCancel(context.Background())
+	hurry := make(chan struct{})
+	go func() { // the first asks to stop in order, the second not to wait for answers
+		<-interrupts
+		interrupt()
+		<-interrupts
+		close(hurry)
+	}()
+	a := &app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		lookupEnv: os.LookupEnv, environ: os.Environ, now: time.Now, version: version.Version, hurry: hurry,
+	}
+	os.Exit(a.run(ctx, os.Args[1:]))
+}

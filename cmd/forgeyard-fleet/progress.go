@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+// progress shows each move of each instance as a line; on a terminal a last
+// line that changes in place sums up where everything is.
+type progress struct {
+	app    *app
+	began  time.Time
+	held   map[fleet.RunnerFleetID]string
+	status bool
+}
+
+func (a *app) newProgress() *progress {
+	return &progress{app: a, began: a.now(), held: map[fleet.RunnerFleetID]string{}}
+}
+
+// observe is called after every step.
+func (p *progress) observe(res reconcile.Result) {
+	p.clear()
+	for _, t := range res.Transitions {
+		p.line("%s %s: %s", t.Fleet.Name(), t.Instance, step(t))
+	}
+	for id, hold := range res.Holds {
+		if p.held[id] != hold.Reason {
+			p.held[id] = hold.Reason
+			p.line("held back: %s", hold.Reason)
+		}
+	}
+	if p.app.outTerminal {
+		p.app.printf("%s", sum(res))
+		p.status = true
+	}
+}
+
+func (p *progress) line(format string, args ...any) {
+	p.app.printf("%6s  %s\n", p.app.now().Sub(p.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...))
+}
+
+// clear takes the line that changes in place away.
+func (p *progress) clear() {
+	if p.status {
+		p.app.printf("\r\033[K")
+		p.status = false
+	}
+}
+
+func (p *progress) end() { p.clear() }
+
+// step is one move in words.
+func step(t reconcile.Transition) string {
+	if t.From == "" {
+		return fmt.Sprintf("%s. %s", t.To, t.Reason)
+	}
+	return fmt.Sprintf("%s → %s. %s", t.From, t.To, t.Reason)
+}
+
+// sum counts the instances by state.
+func sum(res reconcile.Result) string {
+	counts := map[fleet.CapacityInstanceState]int{}
+	for _, i := range res.Instances {
+		counts[i.State]++
+	}
+	var parts []string
+	for _, s := range fleet.CapacityInstanceStates() {
+		if counts[s] > 0 && s != fleet.Terminated {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		}
+	}
+	if len(parts) == 0 {
+		return "no instances"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// renderOutcome says how an apply ended and what is left.
+func (a *app) renderOutcome(o control.Outcome, wait time.Duration) error {
+	a.printf("\n")
+	for provider, n := range o.Last.Unrecorded {
+		a.printf("! %s has %s of this installation without a record; they are left alone.\n", provider, plural(n, "resource"))
+	}
+	switch o.Ending {
+	case control.Settled:
+		a.printf("Applied. %s.\n", capital(sum(o.Last)))
+		if live(o.Last) > 0 {
+			a.printf("They run on by themselves, but nothing scales, renews or removes them until the next apply.\n")
+		}
+		return nil
+	case control.Interrupted:
+		a.printf("Interrupted: %s. What was asked for is stored; the next apply goes on from here.\n", sum(o.Last))
+		return exitStatus(exitInterrupted)
+	case control.Stuck:
+		a.printf("Stopped: %s, and what is missing needs a person:\n", sum(o.Last))
+		for _, hold := range o.Last.Holds {
+			a.printf("  %s\n", hold.Reason)
+		}
+		return exitStatus(exitUnresolved)
+	}
+	a.printf("Not finished after %s: %s, %s. The next apply goes on from here.\n", wait, sum(o.Last), plural(o.Last.Unresolved, "unknown outcome"))
+	return exitStatus(exitUnresolved)
+}
+
+func live(res reconcile.Result) int {
+	n := 0
+	for _, i := range res.Instances {
+		if i.Live() {
+			n++
+		}
+	}
+	return n
+}
+
+// capital begins a text with a capital letter.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

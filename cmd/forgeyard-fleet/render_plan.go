@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// marks begin the line of a change.
+var marks = map[config.Action]string{config.Create: "+", config.Modify: "~", config.Drain: "-", config.Drift: "!"}
+
+// renderPlan shows a plan: changes with their consequence beside them, then the
+// forecast for each fleet, the sums last.
+func (a *app) renderPlan(p control.Plan) {
+	sums := map[config.Action]int{}
+	for _, c := range p.Changes {
+		sums[c.Action]++
+		a.printf("%s %s%s\n", marks[c.Action], c.Address, consequence(c))
+		if c.Action == config.Modify {
+			for _, at := range c.Attributes {
+				replaces := ""
+				if at.ReplacesInstances {
+					replaces = "   replaces instances"
+				}
+				a.printf("    %s  %s → %s%s\n", at.Path, orNone(at.Old), orNone(at.New), replaces)
+			}
+		}
+	}
+	if len(p.Changes) > 0 {
+		a.printf("\n")
+	}
+	starts, replaced, leave := 0, 0, 0
+	for _, f := range p.Forecast.Fleets {
+		a.renderForecast(f)
+		starts, replaced = starts+f.Create, replaced+len(f.Drifted)
+		for _, act := range f.Actions {
+			if act.Cause != "rollout" {
+				leave++
+			}
+		}
+	}
+	if p.Unresolved > 0 {
+		a.printf("! %s unknown: inspected at the next apply, never guessed.\n", plural(p.Unresolved, "outcome")+" "+isAre(p.Unresolved))
+	}
+	if !p.HasChanges() {
+		a.printf("No changes. %s, %s.", plural(len(p.Forecast.Fleets), "fleet"), plural(instances(p.Forecast), "instance"))
+		if starts > 0 {
+			a.printf(" %s on the way to the desired number.", plural(starts, "start")+" "+isAre(starts))
+		}
+		a.printf("\n")
+		return
+	}
+	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to leave.\n",
+		sums[config.Create], sums[config.Modify], sums[config.Drain], plural(starts, "instance"), replaced, leave)
+}
+
+// renderForecast shows what will happen to one fleet and why.
+func (a *app) renderForecast(f planner.FleetPlan) {
+	a.printf("  %s: %d ready, %d wanted", f.Address, f.Counts.Ready, f.Desired)
+	var chain []string
+	for _, b := range f.Bounds {
+		chain = append(chain, fmt.Sprintf("%s %d", b.Name, b.After))
+	}
+	a.printf(" (%s)", strings.Join(chain, " → "))
+	if f.Create > 0 {
+		a.printf("; %s now", plural(f.Create, "start"))
+	}
+	a.printf("\n")
+	for _, act := range f.Actions {
+		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
+	}
+	if n := len(f.Drifted); n > 0 {
+		a.printf("      %s replaced, one at a time, each after its job ends\n", plural(n, "instance")+" "+isAre(n))
+	}
+	for _, w := range f.Waiting {
+		a.printf("      ! %s\n", w.Sentence)
+	}
+}
+
+// afterJob says in words what happens to a running job.
+func afterJob(act planner.Action) string {
+	if act.Kind == planner.Drain {
+		return " It leaves after its job ends."
+	}
+	return ""
+}
+
+func consequence(c config.Change) string {
+	switch {
+	case c.Action == config.Drain:
+		return "   removed: every runner leaves after its job ends"
+	case c.Action == config.Drift:
+		return "   no longer in the files: it runs on as it was applied; take it away with a removed block"
+	case c.ReplacesInstances:
+		return "   replaces instances"
+	}
+	return ""
+}
+
+func instances(o planner.Output) int {
+	n := 0
+	for _, f := range o.Fleets {
+		n += f.Counts.Footprint
+	}
+	return n
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "(none)"
+	}
+	return text
+}
+
+// plural is "1 fleet", "2 fleets".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

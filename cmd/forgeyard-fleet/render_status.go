@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+func (a *app) renderStatus(fleets []view.Fleet, holder control.Holder, running bool) {
+	if len(fleets) == 0 {
+		a.printf("There are no fleets.\n")
+	}
+	for n, f := range fleets {
+		if n > 0 {
+			a.printf("\n")
+		}
+		a.renderFleet(f)
+	}
+	if running {
+		a.printf("\nManager: %s.\n", holder)
+		return
+	}
+	a.printf("\nNo manager is running: the numbers are as they were last known, and nothing scales, renews or removes instances.\n")
+}
+
+func (a *app) renderFleet(f view.Fleet) {
+	c := f.Counts
+	a.printf("%s   %s, %s\n", f.Address, f.Health, f.Operational)
+	a.printf("  provider %s, class %s\n", f.Provider, f.Class)
+	a.printf("  ready %d (busy %d, idle %d)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
+		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
+	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
+	for _, b := range f.Bounds {
+		a.printf("    %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
+	}
+	for _, r := range f.Reasons {
+		a.printf("  ! %s\n", r)
+	}
+}
+
+func (a *app) renderFleets(fleets []view.Fleet) {
+	a.table([]string{"FLEET", "READY", "DESIRED", "MIN", "MAX", "PROVIDER", "HEALTH"}, len(fleets), func(n int) []any {
+		f := fleets[n]
+		return []any{f.Address, f.Counts.Ready, f.Desired, f.Min, f.Max, f.Provider, f.Health}
+	})
+}
+
+func (a *app) renderInstances(instances []view.Instance) {
+	a.table([]string{"INSTANCE", "FLEET", "STATE", "FOR", "PROVIDER INSTANCE", "RUNNER", "WHY"}, len(instances), func(n int) []any {
+		i := instances[n]
+		runner := "-"
+		if i.Runner != nil {
+			runner = string(i.Runner.ID)
+		}
+		return []any{i.ID, i.Fleet, i.State, a.ago(i.Since), orDash(string(i.ProviderInstance)), runner, i.Reason}
+	})
+}
+
+func (a *app) renderInstance(i view.Instance) {
+	a.printf("%s   %s for %s\n  %s\n", i.ID, i.State, a.ago(i.Since), i.Reason)
+	a.printf("  fleet %s, provider %s, provider instance %s (%s)\n", i.Fleet, i.Provider, orDash(string(i.ProviderInstance)), orDash(string(i.Seen)))
+	if i.Conflict != "" {
+		a.printf("  ! %s\n", i.Conflict)
+	}
+	if r := i.Runner; r != nil {
+		a.printf("  runner %s, agent %s at %s, last heartbeat %s ago, %s, %s\n", r.ID, r.AgentVersion, r.Address, a.ago(r.LastBeat), r.Phase, plural(r.JobsRun, "job")+" done")
+		if r.Alert != "" {
+			a.printf("  ! %s\n", r.Alert)
+		}
+	}
+	if len(i.Admission.Checks) > 0 {
+		a.printf("  admission %s\n", i.Admission.State)
+		for _, c := range i.Admission.Checks {
+			a.printf("    %-8s %-13s %s\n", c.Result, c.Name, c.Evidence)
+		}
+	}
+	for _, op := range i.Operations {
+		a.printf("  %s %s: %s after %s", op.Kind, op.ID, op.State, plural(op.Attempts, "call"))
+		if op.Message != "" {
+			a.printf("; %s", op.Message)
+		}
+		a.printf("\n")
+	}
+}
+
+// table prints rows in aligned columns.
+func (a *app) table(header []string, rows int, row func(int) []any) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(header, "\t"))
+	for n := range rows {
+		cells := row(n)
+		text := make([]string, len(cells))
+		for c, cell := range cells {
+			text[c] = fmt.Sprint(cell)
+		}
+		fmt.Fprintln(w, strings.Join(text, "\t"))
+	}
+	// What can't be written to standard output can't be reported there either.
+	_ = w.Flush()
+}
+
+// ago is how long ago a time was.
+func (a *app) ago(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return a.now().Sub(t).Truncate(time.Second).String()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

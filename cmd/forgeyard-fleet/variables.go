@@ -1,0 +1,45 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// variableFlags are --var and --var-file.
+type variableFlags struct {
+	assignments []string
+	files       []string
+}
+
+func (v *variableFlags) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&v.assignments, "var", nil, "set a variable, as name=value; may be given often")
+	flags.StringArrayVar(&v.files, "var-file", nil, "set variables from a file of name = value lines; may be given often")
+}
+
+// load reads the whole definition of a workspace. Warnings are printed, errors
+// are returned.
+func (a *app) load(w control.Workspace, v variableFlags) (*config.Loaded, error) {
+	variables := config.Variables{Assignments: v.assignments, Environment: a.environ()}
+	for _, path := range v.files {
+		file, err := config.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		variables.Files = append(variables.Files, file)
+	}
+	loaded, found := w.Load(variables)
+	return loaded, a.report(found)
+}
+
+// report prints warnings and returns errors.
+func (a *app) report(found config.Diagnostics) error {
+	if found.HasErrors() {
+		return found
+	}
+	if len(found) > 0 {
+		return found.Render(a.err, a.color())
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Holder says who has the writer's lock of a state directory.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Command string    `json:"command"`
+	Since   time.Time `json:"since"`
+}
+
+func (h Holder) String() string {
+	if h.PID == 0 {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d (%s), since %s", h.PID, h.Command, h.Since.Local().Format(time.DateTime))
+}
+
+// LockedError says that another manager is the writer of a state directory.
+type LockedError struct {
+	State  string
+	Holder Holder
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("the state directory %s is in use by %s; wait until it ends, or stop it", e.State, e.Holder)
+}
+
+// writerLock is held for a manager's life: there is one writer [277].
+type writerLock struct {
+	flock *flock.Flock
+	note  string
+}
+
+// takeWriterLock takes the lock of a state directory. The kernel lets go of it
+// when the process ends, however it ends. Who holds it is noted beside it, for
+// people only.
+func takeWriterLock(state string, h Holder) (*writerLock, error) {
+	l := &writerLock{flock: flock.New(filepath.Join(state, "manager.lock")), note: filepath.Join(state, "manager.json")}
+	taken, err := l.flock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("take the writer's lock: %w", err)
+	}
+	if !taken {
+		return nil, &LockedError{State: state, Holder: readHolder(l.note)}
+	}
+	note, err := json.Marshal(h)
+	if err == nil {
+		err = os.WriteFile(l.note, note, 0o600)
+	}
+	if err != nil {
+		l.release()
+		return nil, fmt.Errorf("note who holds the writer's lock: %w", err)
+	}
+	return l, nil
+}
+
+func readHolder(note string) Holder {
+	var h Holder
+	if b, err := os.ReadFile(note); err == nil {
+		// An unreadable note costs the name of the holder and nothing else.
+		_ = json.Unmarshal(b, &h)
+	}
+	return h
+}
+
+// held says whether some process has the lock of a state directory, and who.
+func held(state string) (Holder, bool) {
+	l := flock.New(filepath.Join(state, "manager.lock"), flock.SetFlag(os.O_RDWR))
+	taken, err := l.TryRLock()
+	if err != nil {
+		return Holder{}, false // no lock file: no manager ever ran
+	}
+	defer l.Close()
+	if taken {
+		return Holder{}, false
+	}
+	return readHolder(filepath.Join(state, "manager.json")), true
+}
+
+func (l *writerLock) release() error {
+	_ = os.Remove(l.note)
+	return l.flock.Close()
+}

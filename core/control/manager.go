@@ -1,0 +1,171 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// Options are what a manager is opened with. All fields are required.
+type Options struct {
+	Place        Place
+	Installation string
+	// Version is of this program; agents must match its minor version.
+	Version string
+	// Command is what the user typed, for whoever finds the lock held.
+	Command string
+	Clock   func() time.Time
+	Log     *slog.Logger
+}
+
+// Manager is the one writer of an installation. Open takes the lock, Close
+// gives it back.
+type Manager struct {
+	options   Options
+	lock      *writerLock
+	store     *store.Store
+	authority *enroll.Authority
+	tokens    *enroll.Tokens
+}
+
+// sweepWait is what a predecessor's plugins get to finish their answers.
+const sweepWait = 10 * time.Second
+
+// Open makes this process the writer of the state directory, which is created
+// where it is missing. Another writer gives a *LockedError.
+func Open(ctx context.Context, o Options) (m *Manager, err error) {
+	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state directory: %w", err)
+	}
+	m = &Manager{options: o}
+	if m.lock, err = takeWriterLock(o.Place.State, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.Close())
+		}
+	}()
+	// Plugins of a manager that died may still be at work: no call of ours goes
+	// out, and nothing is called absent, before they are gone.
+	if err = pluginhost.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
+		return nil, err
+	}
+	if m.store, err = store.Open(ctx, databasePath(o.Place)); err != nil {
+		return nil, err
+	}
+	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
+		return nil, err
+	}
+	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
+		return nil, err
+	}
+	return m, m.loadKeys(ctx)
+}
+
+func databasePath(p Place) string { return filepath.Join(p.State, "fleet.db") }
+
+// remember keeps a value at the first start and insists on it afterwards.
+func (m *Manager) remember(ctx context.Context, name, value, mismatch string) error {
+	stored, found, err := m.store.Setting(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return m.store.SetSetting(ctx, name, value)
+	case stored != value:
+		return fmt.Errorf(mismatch, stored, value)
+	}
+	return nil
+}
+
+// loadKeys reads the keys that this installation made, or makes them at the
+// first start. The store holds their ids: a key that got lost or exchanged is
+// noticed before anything is signed with another.
+func (m *Manager) loadKeys(ctx context.Context) (err error) {
+	folder := filepath.Join(m.options.Place.State, "keys")
+	if m.authority, err = enroll.LoadAuthority(folder, m.options.Installation, m.options.Clock()); err != nil {
+		return err
+	}
+	if m.tokens, err = enroll.LoadTokens(folder); err != nil {
+		return err
+	}
+	for _, key := range []struct{ name, id string }{{"authority key", m.authority.KeyID()}, {"enrollment key", m.tokens.KeyID()}} {
+		stored, found, err := m.store.Setting(ctx, key.name)
+		if err != nil {
+			return err
+		}
+		if err := enroll.CheckKeyID(key.name, stored, key.id); err != nil {
+			return err
+		}
+		if !found {
+			if err := m.store.SetSetting(ctx, key.name, key.id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Close closes the store and gives the lock back. It comes after Run.
+func (m *Manager) Close() error {
+	var errs []error
+	if m.store != nil {
+		errs = append(errs, m.store.Close())
+	}
+	if m.lock != nil {
+		errs = append(errs, m.lock.release())
+	}
+	return errors.Join(errs...)
+}
+
+// Plan compares a file's definition with what is stored.
+func (m *Manager) Plan(ctx context.Context, file fleet.Definition) (Plan, error) {
+	return planFrom(ctx, m.store, file, m.options)
+}
+
+// Apply makes a plan's definition the current one. The loop does the rest.
+func (m *Manager) Apply(ctx context.Context, p Plan, by string) (serial int64, err error) {
+	return m.store.ApplyDefinition(ctx, store.Apply{
+		Expect: p.Serial, Definition: p.definition, At: m.options.Clock(), By: by, Fleets: p.rows,
+	})
+}
+
+// Listen opens the listener of the enrollment endpoint: where the definition
+// says, else on loopback and the port that was chosen at the first start.
+func (m *Manager) Listen(ctx context.Context, settings fleet.ManagerSettings) (net.Listener, error) {
+	address := settings.Listen
+	if address == "" {
+		stored, found, err := m.store.Setting(ctx, "listen")
+		if err != nil {
+			return nil, err
+		}
+		if address = stored; !found {
+			address = "127.0.0.1:0"
+		}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for agents on %s: %w; end what uses the address, or set manager { listen } in the forgeyard block", address, err)
+	}
+	if settings.Listen == "" {
+		if err := m.store.SetSetting(ctx, "listen", l.Addr().String()); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// newID makes the ids of rows.
+func newID(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) }

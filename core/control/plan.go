@@ -1,0 +1,177 @@
+package control
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// Plan is what applying a file would do: the definition that it would store
+// and, as a forecast, what the loop would do next.
+type Plan struct {
+	Installation string `json:"installation"`
+	// Serial is of the stored definition that the plan was made from; 0: none.
+	Serial int64 `json:"serial"`
+	// Changes is the difference between the stored definition and the file.
+	Changes []config.Change `json:"changes"`
+	// Forecast is what the planner would do with the new definition now.
+	Forecast planner.Output `json:"forecast"`
+	// Accounts are what the providers' credentials reach, where a plugin was asked.
+	Unresolved int `json:"unresolved"`
+
+	definition fleet.Definition
+	rows       []fleet.ManagedFleet
+}
+
+// HasChanges says that applying would change the definition, or replace or
+// remove named instances. Capacity on its way to its desired number is none.
+func (p Plan) HasChanges() bool {
+	for _, c := range p.Changes {
+		if c.Action != config.Drift {
+			return true
+		}
+	}
+	for _, f := range p.Forecast.Fleets {
+		if len(f.Drifted) > 0 || len(f.Actions) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// planInput is everything that a plan depends on.
+type planInput struct {
+	file         fleet.Definition
+	stored       store.AppliedDefinition
+	state        store.State
+	now          time.Time
+	agentVersion string
+	newID        func(time.Time) (string, error)
+}
+
+// makePlan compares the file with what is stored. What the file no longer
+// mentions stays as it was last applied, with the provider and plugin that it
+// needs; a removed block drains a fleet.
+func makePlan(in planInput) (Plan, error) {
+	p := Plan{
+		Installation: in.file.Installation,
+		Serial:       in.stored.Serial,
+		Changes:      config.Diff(in.stored.Definition, in.file),
+	}
+	removed := map[fleet.FleetAddress]bool{}
+	for _, a := range in.file.Removed {
+		removed[a] = true
+	}
+	bound := map[fleet.FleetAddress]fleet.ManagedFleet{}
+	for _, f := range in.state.Fleets {
+		bound[f.Address] = f
+	}
+	p.definition = keep(in, removed, bound)
+	all := map[fleet.FleetAddress]fleet.ManagedFleet{}
+	for _, f := range p.definition.Fleets {
+		row, known := bound[f.Address]
+		if known && row.Operational != fleet.FleetDraining && same(row.RunnerFleet, f) {
+			all[f.Address] = row
+			continue
+		}
+		row.RunnerFleet = f
+		if !known {
+			id, err := in.newID(in.now)
+			if err != nil {
+				return Plan{}, fmt.Errorf("make an id for %s: %w", f.Address, err)
+			}
+			row.ID, row.Operational = fleet.RunnerFleetID(id), fleet.FleetActive
+		}
+		if row.Operational == fleet.FleetDraining {
+			row.Operational = fleet.FleetActive // declared again before it was gone
+		}
+		all[f.Address] = row
+		p.rows = append(p.rows, row)
+	}
+	for address, row := range bound {
+		if _, declared := all[address]; declared {
+			continue
+		}
+		if removed[address] && row.Operational != fleet.FleetDraining {
+			row.Operational = fleet.FleetDraining
+			p.rows = append(p.rows, row)
+		}
+		all[address] = row
+	}
+	slices.SortFunc(p.rows, func(a, b fleet.ManagedFleet) int { return cmp.Compare(a.Address, b.Address) })
+	p.forecast(in, all)
+	return p, nil
+}
+
+// forecast runs the planner on the state as the plan would leave it.
+func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {
+	state := in.state
+	state.Fleets = nil
+	for _, f := range fleets {
+		state.Fleets = append(state.Fleets, f)
+	}
+	p.Forecast = view.Forecast(state, view.Moment{Now: in.now, Since: in.now, AgentVersion: in.agentVersion})
+	for _, op := range state.Operations {
+		if op.State == fleet.OperationUnknown {
+			p.Unresolved++
+		}
+	}
+}
+
+// keep adds to a file's definition what must not be lost: the fleets that it
+// doesn't mention, and the providers, with their plugins, of all fleets and
+// instances that still have a row.
+func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.FleetAddress]fleet.ManagedFleet) fleet.Definition {
+	d, stored := in.file, in.stored.Definition
+	d.Fleets, d.Providers, d.Plugins = slices.Clone(d.Fleets), slices.Clone(d.Providers), slices.Clone(d.Plugins)
+	for _, f := range stored.Fleets {
+		mentioned := slices.ContainsFunc(d.Fleets, func(o fleet.RunnerFleet) bool { return o.Address == f.Address })
+		if _, lives := bound[f.Address]; lives && !mentioned && !removed[f.Address] {
+			d.Fleets = append(d.Fleets, f)
+		}
+	}
+	needed := map[fleet.ProviderAddress]bool{}
+	for _, row := range bound {
+		needed[row.Provider] = true
+	}
+	for _, i := range in.state.Instances {
+		needed[i.Provider] = true
+	}
+	for _, p := range stored.Providers {
+		there := slices.ContainsFunc(d.Providers, func(o fleet.Provider) bool { return o.Address == p.Address })
+		if !there && needed[p.Address] {
+			d.Providers = append(d.Providers, p)
+			d.Plugins = withPlugin(d.Plugins, stored.Plugins, p.Address.Plugin())
+		}
+	}
+	slices.SortFunc(d.Fleets, func(a, b fleet.RunnerFleet) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortFunc(d.Providers, func(a, b fleet.Provider) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortFunc(d.Plugins, func(a, b fleet.PluginRequirement) int { return cmp.Compare(a.Name, b.Name) })
+	return d
+}
+
+func withPlugin(have, stored []fleet.PluginRequirement, name string) []fleet.PluginRequirement {
+	named := func(r fleet.PluginRequirement) bool { return r.Name == name }
+	if slices.ContainsFunc(have, named) {
+		return have
+	}
+	if n := slices.IndexFunc(stored, named); n >= 0 {
+		return append(have, stored[n])
+	}
+	return have
+}
+
+// same says whether two fleets are declared alike.
+func same(a, b fleet.RunnerFleet) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

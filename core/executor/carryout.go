@@ -1,0 +1,126 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+// carryOut runs one effect to its one event. ctx ends when the manager doesn't
+// wait for answers any longer.
+func (e *Executor) carryOut(ctx context.Context, effect reconcile.Effect) {
+	var answer reconcile.Event
+	switch effect := effect.(type) {
+	case reconcile.Inspect:
+		answer = e.inspect(ctx, effect)
+	case reconcile.Provision:
+		answer = e.provision(ctx, effect)
+	case reconcile.Terminate:
+		answer = e.terminate(ctx, effect)
+	default:
+		// A new kind of effect that nobody carries out would hang its row.
+		panic(fmt.Sprintf("executor: no way to carry out %T", effect))
+	}
+	e.events <- answer
+}
+
+func (e *Executor) inspect(ctx context.Context, effect reconcile.Inspect) reconcile.Event {
+	out := reconcile.Inspected{Provider: effect.Provider, Began: e.settings.Clock()}
+	p, err := e.settings.Provider(effect.Provider)
+	if err != nil {
+		out.Failure = failure(err)
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Inspect)
+	defer cancel()
+	if out.Inspection, err = p.Inspect(ctx, nil); err != nil {
+		out.Failure = failure(err)
+		e.settings.Log.Warn("an inspection failed; nothing is taken for gone", "provider", effect.Provider, "error", err)
+	}
+	return out
+}
+
+func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) reconcile.Event {
+	op := effect.Operation
+	out := reconcile.ProvisionAnswered{Operation: op.ID, Outcome: reconcile.ProvisionUnknown}
+	p, err := e.settings.Provider(effect.Provider)
+	if err != nil {
+		// Nothing was sent, so no call can be running.
+		out.Failure, out.CallOver = failure(err), true
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Provision)
+	defer cancel()
+	err = p.Provision(ctx, e.request(effect), func(a pluginhost.ProvisionAnswer) {
+		out.Outcome, out.CallOver = reconcile.ProvisionOutcome(a.Outcome), a.CallOver
+		if a.Resource != nil {
+			out.Resource = *a.Resource
+		}
+		if a.Err != nil {
+			out.Failure = failure(a.Err)
+		}
+	})
+	if out.Failure == nil && err != nil {
+		out.Failure = failure(err)
+	}
+	e.logAnswer("provision", effect.Provider, op.ID, string(out.Outcome), out.Failure)
+	return out
+}
+
+// request is the stored intent with its token: the same bytes at every attempt.
+func (e *Executor) request(effect reconcile.Provision) pluginhost.ProvisionRequest {
+	i := effect.Intent
+	return pluginhost.ProvisionRequest{
+		Fleet: i.Fleet, Instance: i.Instance, InstanceDigest: i.InstanceDigest, Image: i.Image, Platform: i.Platform, Offers: i.Offers,
+		Items: []pluginhost.ProvisionItem{{
+			Key: effect.Operation.ID, Name: i.Name, Tags: i.Tags, Asset: i.Asset,
+			Bootstrap: pluginhost.Bootstrap{BootstrapIntent: i.Bootstrap, Token: e.settings.Token(effect.Operation)},
+		}},
+	}
+}
+
+func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) reconcile.Event {
+	out := reconcile.TerminateAnswered{Operation: effect.Operation, Outcome: reconcile.TerminateUnknown}
+	p, err := e.settings.Provider(effect.Provider)
+	if err != nil {
+		out.Failure = failure(err)
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Terminate)
+	defer cancel()
+	ref := pluginhost.TerminateRef{ID: effect.Resource, Key: effect.Key}
+	err = p.Terminate(ctx, []pluginhost.TerminateRef{ref}, effect.Force, func(a pluginhost.TerminateAnswer) {
+		out.Outcome = reconcile.TerminateOutcome(a.Outcome)
+		if a.Err != nil {
+			out.Failure = failure(a.Err)
+		}
+	})
+	if out.Failure == nil && err != nil {
+		out.Failure = failure(err)
+	}
+	e.logAnswer("terminate", effect.Provider, effect.Key, string(out.Outcome), out.Failure)
+	return out
+}
+
+func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *reconcile.Failure) {
+	if f != nil {
+		e.settings.Log.Warn(call+" was answered", "provider", provider, "key", key, "outcome", outcome, "class", f.Class, "error", f.Message)
+		return
+	}
+	e.settings.Log.Debug(call+" was answered", "provider", provider, "key", key, "outcome", outcome)
+}
+
+// failure carries a classified error on. What pluginhost didn't classify is
+// transient: its outcome is unknown anyway.
+func failure(err error) *reconcile.Failure {
+	f := &reconcile.Failure{Class: fleet.ErrorTransient, Message: err.Error(), RetryAfter: time.Duration(0)}
+	if call := (*pluginhost.CallError)(nil); errors.As(err, &call) {
+		f.Class, f.Message, f.RetryAfter = call.Class, call.Message, call.RetryAfter
+	}
+	return f
+}

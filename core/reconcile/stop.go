@@ -1,0 +1,66 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Absorb commits the answers among events without planning anything: what an
+// ordered stop does while the last calls are answered.
+func (l *Loop) Absorb(ctx context.Context, now time.Time, events []Event) error {
+	l.backlog = append(l.backlog, events...)
+	w, err := l.load(ctx, now)
+	if err != nil {
+		return err
+	}
+	l.takeIn(w, l.backlog)
+	return l.commit(ctx, w)
+}
+
+// Abandon marks the calls that nobody will hear from any more as unknown. The
+// next start would do the same; doing it now shows it to people in between.
+func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
+	w, err := l.load(ctx, now)
+	if err != nil {
+		return err
+	}
+	l.takeIn(w, l.backlog)
+	abandon(w, "The manager stopped before the answer came.")
+	return l.commit(ctx, w)
+}
+
+// abandon turns calls without a listener into unknown outcomes [47, 153].
+func abandon(w *work, why string) {
+	for _, r := range w.rows {
+		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+			if op != nil && op.State == fleet.OperationInProgress {
+				r.edit(op).State = fleet.OperationUnknown
+				op.CallOver, op.Message = time.Time{}, why
+			}
+		}
+	}
+}
+
+func (l *Loop) load(ctx context.Context, now time.Time) (*work, error) {
+	state, err := l.store.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reconcile: load the state: %w", err)
+	}
+	w, err := newWork(now, state)
+	if err != nil {
+		return nil, fmt.Errorf("reconcile: %w", err)
+	}
+	return w, nil
+}
+
+// commit writes what changed. Until it succeeds the events stay in the backlog.
+func (l *Loop) commit(ctx context.Context, w *work) error {
+	if err := l.store.Commit(ctx, w.change()); err != nil {
+		return fmt.Errorf("reconcile: commit the step: %w", err)
+	}
+	l.backlog = nil
+	return nil
+}

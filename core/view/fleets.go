@@ -1,0 +1,150 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// Fleet is one fleet as status shows it [182].
+type Fleet struct {
+	Address     fleet.FleetAddress          `json:"address"`
+	ID          fleet.RunnerFleetID         `json:"id"`
+	Provider    fleet.ProviderAddress       `json:"provider"`
+	Class       string                      `json:"capacity_class"`
+	Operational fleet.FleetOperationalState `json:"operational"`
+	Min         int                         `json:"min"`
+	Max         int                         `json:"max"`
+	Warm        int                         `json:"warm"`
+	Desired     int                         `json:"desired"`
+	Counts      planner.Counts              `json:"counts"`
+	Bounds      []fleet.Bound               `json:"bounds"`
+	Outdated    int                         `json:"outdated"`
+	Unresolved  int                         `json:"unresolved"`
+	Health      Health                      `json:"health"`
+	// Reasons say why the fleet isn't healthy; empty where it is.
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// Health is a fleet's condition [167]. It is derived, never set by hand.
+type Health string
+
+// The conditions of section 167.
+const (
+	Healthy             Health = "healthy"
+	CapacityConstrained Health = "capacity_constrained"
+	ProviderDegraded    Health = "provider_degraded"
+	BootstrapDegraded   Health = "bootstrap_degraded"
+	Unhealthy           Health = "unhealthy"
+)
+
+// Moment is when and how the state is looked at.
+type Moment struct {
+	Now time.Time
+	// Since is when the running manager started; silence isn't counted before.
+	// With no manager running, nobody could have heard: pass Now.
+	Since time.Time
+	// AgentVersion is what new hosts would run.
+	AgentVersion string
+	// Unobserved and Holds are a running manager's knowledge; nil elsewhere.
+	Unobserved map[fleet.ProviderAddress]string
+	Holds      map[fleet.RunnerFleetID]planner.Hold
+}
+
+// Forecast runs the planner on a state as it would be seen at the moment.
+func Forecast(s store.State, m Moment) planner.Output {
+	runners := runnersByInstance(s)
+	fleets := make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets))
+	for _, f := range s.Fleets {
+		fleets[f.ID] = f
+	}
+	in := planner.Input{Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds}
+	for _, i := range s.Instances {
+		p := planner.Instance{CapacityInstance: i}
+		if r := runners[i.ID]; r != nil {
+			p.Busy = r.Report.Phase == fleet.PhaseRunning
+			p.Silent = lifecycle.Silent(*r, fleets[i.Fleet].Timeouts.Heartbeat, m.Since, m.Now)
+		}
+		in.Instances = append(in.Instances, p)
+	}
+	return planner.Plan(in)
+}
+
+// Fleets lists every fleet by address.
+func Fleets(s store.State, m Moment) []Fleet {
+	fleets := make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets))
+	for _, f := range s.Fleets {
+		fleets[f.ID] = f
+	}
+	unresolved := map[fleet.RunnerFleetID]int{}
+	for _, op := range s.Operations {
+		if op.State == fleet.OperationUnknown {
+			unresolved[op.Fleet]++
+		}
+	}
+	var out []Fleet
+	for _, p := range Forecast(s, m).Fleets {
+		f := fleets[p.Fleet]
+		v := Fleet{
+			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
+			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
+			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID],
+		}
+		v.Health, v.Reasons = health(s, m, f, p, v.Unresolved)
+		out = append(out, v)
+	}
+	return out
+}
+
+// health derives the condition from the worst thing that is true, and gives all
+// reasons, the worst first.
+func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, unresolved int) (Health, []string) {
+	worst, reasons := Healthy, []string(nil)
+	say := func(h Health, format string, args ...any) {
+		if worst == Healthy {
+			worst = h
+		}
+		reasons = append(reasons, fmt.Sprintf(format, args...))
+	}
+	for _, i := range s.Instances {
+		if i.Fleet == f.ID && i.Conflict != "" {
+			say(Unhealthy, "%s: %s", i.ID, i.Conflict)
+		}
+	}
+	if p.Counts.Silent > 0 {
+		say(Unhealthy, "No heartbeat from %d of its runners.", p.Counts.Silent)
+	}
+	if why, blind := m.Unobserved[f.Provider]; blind {
+		say(ProviderDegraded, "%s can't be seen: %s.", f.Provider, why)
+	}
+	if unresolved > 0 {
+		say(ProviderDegraded, "%d outcomes are unknown until an inspection shows them.", unresolved)
+	}
+	if p.Counts.Failed+p.Counts.Quarantined > 0 {
+		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
+	}
+	for _, w := range p.Waiting {
+		say(CapacityConstrained, "%s", w.Sentence)
+	}
+	for _, i := range s.Instances {
+		if i.Fleet != f.ID || i.State != fleet.Draining && i.State != fleet.Terminating {
+			continue
+		}
+		if d := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > d {
+			say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, d)
+		}
+	}
+	return worst, reasons
+}
+
+func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner {
+	out := make(map[fleet.CapacityInstanceID]*fleet.Runner, len(s.Runners))
+	for n := range s.Runners {
+		out[s.Runners[n].Instance] = &s.Runners[n]
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// Instance is one capacity instance as people see it. Tokens, nonces and
+// certificates are not part of it.
+type Instance struct {
+	ID               fleet.CapacityInstanceID    `json:"id"`
+	Fleet            fleet.FleetAddress          `json:"fleet"`
+	Provider         fleet.ProviderAddress       `json:"provider"`
+	ProviderInstance fleet.ProviderInstanceRef   `json:"provider_instance,omitempty"`
+	Key              fleet.OperationID           `json:"key"`
+	State            fleet.CapacityInstanceState `json:"state"`
+	Since            time.Time                   `json:"since"`
+	Cause            string                      `json:"cause"`
+	Reason           string                      `json:"reason"`
+	Drain            fleet.DrainStep             `json:"drain,omitempty"`
+	Created          time.Time                   `json:"created"`
+	Seen             fleet.ResourceState         `json:"seen,omitempty"`
+	Zone             string                      `json:"zone,omitempty"`
+	MachineType      string                      `json:"machine_type,omitempty"`
+	Conflict         string                      `json:"conflict,omitempty"`
+	Admission        fleet.Admission             `json:"admission"`
+	Runner           *Runner                     `json:"runner,omitempty"`
+	Operations       []Operation                 `json:"operations,omitempty"`
+}
+
+// Runner is what the instance's agent last showed.
+type Runner struct {
+	ID           fleet.RunnerID   `json:"id"`
+	AgentVersion string           `json:"agent_version"`
+	Address      string           `json:"address"`
+	Enrolled     time.Time        `json:"enrolled"`
+	LastBeat     time.Time        `json:"last_beat,omitzero"`
+	Phase        fleet.AgentPhase `json:"phase,omitempty"`
+	JobsRun      int              `json:"jobs_run"`
+	LastExit     string           `json:"last_exit,omitempty"`
+	Isolation    string           `json:"isolation,omitempty"`
+	Certificate  time.Time        `json:"certificate_until"`
+	Left         time.Time        `json:"left,omitzero"`
+	Alert        string           `json:"alert,omitempty"`
+}
+
+// Operation is one external effect.
+type Operation struct {
+	ID       fleet.OperationID    `json:"id"`
+	Kind     fleet.OperationKind  `json:"kind"`
+	State    fleet.OperationState `json:"state"`
+	Created  time.Time            `json:"created"`
+	Attempts int                  `json:"attempts"`
+	Class    fleet.ErrorClass     `json:"class,omitempty"`
+	Message  string               `json:"message,omitempty"`
+}
+
+// Instances lists the live instances by fleet and age.
+func Instances(s store.State) []Instance {
+	addresses := map[fleet.RunnerFleetID]fleet.FleetAddress{}
+	for _, f := range s.Fleets {
+		addresses[f.ID] = f.Address
+	}
+	runners := runnersByInstance(s)
+	operations := map[fleet.CapacityInstanceID][]fleet.Operation{}
+	for _, op := range s.Operations {
+		operations[op.Instance] = append(operations[op.Instance], op)
+	}
+	out := make([]Instance, 0, len(s.Instances))
+	for _, i := range s.Instances {
+		out = append(out, One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID]))
+	}
+	slices.SortFunc(out, func(a, b Instance) int {
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// One is the view of a single instance; runner may be nil.
+func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Runner, operations []fleet.Operation) Instance {
+	v := Instance{
+		ID: i.ID, Fleet: address, Provider: i.Provider, ProviderInstance: i.ProviderInstance, Key: i.Key, State: i.State,
+		Since: i.Since, Cause: i.Cause, Reason: i.Reason, Drain: i.Drain, Created: i.Created, Seen: i.Seen, Zone: i.Zone,
+		MachineType: i.MachineType, Conflict: i.Conflict, Admission: i.Admission,
+	}
+	if r := runner; r != nil {
+		v.Runner = &Runner{
+			ID: r.ID, AgentVersion: r.AgentVersion, Address: r.Address, Enrolled: r.Enrolled, LastBeat: r.LastBeat,
+			Phase: r.Report.Phase, JobsRun: r.Report.JobsRun, LastExit: r.Report.LastExit, Isolation: r.Report.Isolation,
+			Certificate: r.NotAfter, Left: r.Left, Alert: r.Alert,
+		}
+	}
+	for _, op := range operations {
+		v.Operations = append(v.Operations, Operation{
+			ID: op.ID, Kind: op.Kind, State: op.State, Created: op.Created, Attempts: op.Attempts, Class: op.Class, Message: op.Message,
+		})
+	}
+	slices.SortFunc(v.Operations, func(a, b Operation) int { return cmp.Compare(a.ID, b.ID) })
+	return v
+}
