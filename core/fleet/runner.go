@@ -2,6 +2,9 @@ package fleet
 
 import "time"
 
+// MaxClockSkew is how far a host's clock may be from the manager's.
+const MaxClockSkew = 5 * time.Minute
+
 // Runner is what an agent has shown and said of itself. Only enroll writes it;
 // it is a record of facts, never a verdict.
 type Runner struct {
