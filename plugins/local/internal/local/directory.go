@@ -1,0 +1,168 @@
+//go:build linux || darwin
+
+package local
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
+)
+
+// record is resource.json: what the directory is for.
+type record struct {
+	Key            string            `json:"key"`
+	Installation   string            `json:"installation"`
+	Fleet          string            `json:"fleet"`
+	Name           string            `json:"name,omitempty"`
+	Label          string            `json:"label,omitempty"`
+	Image          string            `json:"image,omitempty"`
+	InstanceDigest string            `json:"instance_digest,omitempty"`
+	Tags           map[string]string `json:"tags,omitempty"`
+	Created        time.Time         `json:"created"`
+}
+
+// started names one process for all time: a pid comes back, with its start time
+// and the boot it doesn't.
+type started struct {
+	PID   int    `json:"pid"`
+	Begun string `json:"begun"`
+	Boot  string `json:"boot"`
+}
+
+// directory is root/KEY.
+type directory string
+
+func (m *machine) directory(key string) directory { return directory(filepath.Join(m.root, key)) }
+
+func (d directory) path(name string) string { return filepath.Join(string(d), name) }
+
+const (
+	recordFile      = "resource.json"
+	bootstrapFile   = "bootstrap.json"
+	startedFile     = "started"
+	lockFile        = "lock"
+	terminatingFile = "terminating"
+	agentFolder     = "agent"
+	agentLog        = "agent.log"
+)
+
+// create makes the directory appear, complete and on disk, by one rename. It
+// fails with fs.ErrExist where the key has one already.
+func (m *machine) create(content record, document bootstrap.Document) (err error) {
+	making, err := os.MkdirTemp(m.root, ".tmp-"+content.Key+"-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(making))
+		}
+	}()
+	if err := writeJSON(filepath.Join(making, recordFile), content); err != nil {
+		return err
+	}
+	if err := document.Write(filepath.Join(making, bootstrapFile)); err != nil {
+		return err
+	}
+	if err := syncFolder(making); err != nil {
+		return err
+	}
+	// A directory that isn't empty is never replaced by a rename.
+	return os.Rename(making, string(m.directory(content.Key)))
+}
+
+// record reads whose the directory is. fs.ErrNotExist: it isn't an instance.
+func (d directory) record() (record, error) {
+	var content record
+	err := readJSON(d.path(recordFile), &content)
+	return content, err
+}
+
+// started reads which process was started; ok is false where none was recorded.
+func (d directory) started() (process started, ok bool, err error) {
+	err = readJSON(d.path(startedFile), &process)
+	if errors.Is(err, fs.ErrNotExist) {
+		return started{}, false, nil
+	}
+	return process, err == nil, err
+}
+
+// lockPID is the pid that the agent wrote when it had the lock; 0: not yet.
+func (d directory) lockPID() (int, error) {
+	content, err := os.ReadFile(d.path(lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	line, complete := strings.CutSuffix(string(content), "\n")
+	if !complete {
+		return 0, nil // it is being written
+	}
+	pid, err := strconv.Atoi(line)
+	if err != nil || pid <= 1 {
+		return 0, fmt.Errorf("%s holds no pid", d.path(lockFile))
+	}
+	return pid, nil
+}
+
+func (d directory) isTerminating() bool {
+	_, err := os.Lstat(d.path(terminatingFile))
+	return err == nil
+}
+
+func (d directory) markTerminating() error {
+	return writeJSON(d.path(terminatingFile), struct{}{})
+}
+
+func writeJSON(path string, content any) error {
+	encoded, err := json.MarshalIndent(content, "", "  ")
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(encoded, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+func readJSON(path string, into any) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// syncFolder makes renames within the folder survive a power cut.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,86 @@
+//go:build linux || darwin
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+)
+
+// Inspect yields every directory of the installation. A directory that can't be
+// read makes the list incomplete; one that disappears meanwhile doesn't.
+func (m *machine) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provider.Resource, error] {
+	return func(yield func(provider.Resource, error) bool) {
+		entries, err := os.ReadDir(m.root)
+		if err != nil {
+			yield(provider.Resource{}, fmt.Errorf("list the instances: %w", err))
+			return
+		}
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), ".") || !entry.IsDir() {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				yield(provider.Resource{}, err)
+				return
+			}
+			resource, ours, err := m.look(entry.Name())
+			if err != nil {
+				yield(provider.Resource{}, fmt.Errorf("look at instance %s: %w", entry.Name(), err))
+				return
+			}
+			if ours && !yield(resource, nil) {
+				return
+			}
+		}
+	}
+}
+
+// look reads one directory. What isn't an instance of this installation isn't ours.
+func (m *machine) look(key string) (resource provider.Resource, ours bool, err error) {
+	d := m.directory(key)
+	content, err := d.record()
+	if errors.Is(err, fs.ErrNotExist) {
+		return provider.Resource{}, false, nil
+	}
+	if err != nil {
+		return provider.Resource{}, false, err
+	}
+	if content.Installation != m.installation || content.Key != key {
+		return provider.Resource{}, false, nil
+	}
+	seen, err := d.condition()
+	if err != nil {
+		return provider.Resource{}, false, err
+	}
+	return provider.Resource{
+		ID: key, Key: content.Key, Fleet: content.Fleet, State: seen.state,
+		Created: content.Created, InstanceDigest: content.InstanceDigest,
+		Tags: content.Tags, Image: content.Image, Detail: detail(d, content, seen),
+	}, true, nil
+}
+
+func detail(d directory, content record, seen condition) string {
+	var text string
+	switch {
+	case seen.pid != 0:
+		text = fmt.Sprintf("agent process %d", seen.pid)
+	case seen.state == provider.Stopped:
+		text = "the agent has ended; its output is in " + d.path(agentLog)
+	case seen.state == provider.Pending && !seen.begun:
+		text = "not started yet"
+	case seen.state == provider.Pending:
+		text = "the agent is starting"
+	}
+	if content.Label != "" {
+		return strings.TrimPrefix(text+"; "+content.Label, "; ")
+	}
+	return text
+}
