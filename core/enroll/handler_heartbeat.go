@@ -102,11 +102,16 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 	if beat.Isolation != "user" && beat.Isolation != "none" {
 		return fleet.AgentReport{}, badRequest("isolation must be user or none")
 	}
+	switch beat.Heard {
+	case "", agentapi.WantWait, agentapi.WantRun, agentapi.WantStop:
+	default:
+		return fleet.AgentReport{}, badRequest("heard must be wait, run or stop")
+	}
 	if beat.JobsRun < 0 || beat.DiskFree < 0 || beat.Load1 < 0 {
 		return fleet.AgentReport{}, badRequest("jobs_run, load1 and disk_free_bytes can't be negative")
 	}
 	report := fleet.AgentReport{
-		Phase: phase, GroupEmpty: beat.GroupEmpty, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
+		Phase: phase, GroupEmpty: beat.GroupEmpty, Heard: beat.Heard, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
 		Isolation: beat.Isolation, Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
 	}
 	for _, name := range capabilities {
