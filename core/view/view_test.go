@@ -1,6 +1,8 @@
 package view
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -105,9 +107,18 @@ func TestAFleetShowsItsNumbersAndTheirReasons(t *testing.T) {
 func TestInstancesAreSortedAndKeepNoSecrets(t *testing.T) {
 	s := state(fleet.Healthy, fleet.Draining)
 	s.Instances[0].Created, s.Instances[1].Created = now, now.Add(-time.Hour)
-	s.Operations = []fleet.Operation{{ID: "ka", Instance: "a", Kind: fleet.ProvisionOperation, State: fleet.OperationSucceeded, Nonce: []byte("secret"), TokenHash: "hash"}}
+	s.Operations = []fleet.Operation{{ID: "ka", Instance: "a", Kind: fleet.ProvisionOperation, State: fleet.OperationSucceeded, Nonce: []byte("a nonce"), TokenHash: "token-hash"}}
 	got := Instances(s)
 	if got[0].ID != "b" || got[1].ID != "a" || got[1].Runner.ID != "ra" || got[1].Operations[0].State != fleet.OperationSucceeded {
 		t.Errorf("instances: %+v", got)
+	}
+	shown, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{base64.StdEncoding.EncodeToString([]byte("a nonce")), "token-hash"} {
+		if strings.Contains(string(shown), secret) {
+			t.Errorf("%q is shown: %s", secret, shown)
+		}
 	}
 }
