@@ -54,6 +54,7 @@ type runner struct {
 	lastBeat    time.Time
 	lastPhase   string // in the last beat that was sent
 	lastEmpty   bool
+	lastHeard   string
 	beatFailed  int // in a row
 	renewDue    time.Time
 	renewFailed int

@@ -29,7 +29,7 @@ func (r *runner) begin(call func(context.Context) func()) {
 
 func (r *runner) beginBeat() {
 	beat := r.beat()
-	r.lastBeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
+	r.lastBeat, r.lastPhase, r.lastEmpty, r.lastHeard = time.Now(), beat.Phase, beat.GroupEmpty, beat.Heard
 	r.begin(func(ctx context.Context) func() {
 		var answer agentapi.HeartbeatResponse
 		err := r.client.call(ctx, agentapi.HeartbeatPath, beat, &answer)
@@ -47,7 +47,7 @@ func (r *runner) beat() agentapi.Heartbeat {
 		}
 	}
 	return agentapi.Heartbeat{
-		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(),
+		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(), Heard: r.directive.Want,
 		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.shown,
 		// Jobs run as the agent's own user: that is no isolation, and is said so.
 		Isolation: "none",
@@ -99,11 +99,12 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 // beatSoonIfChanged brings the next beat forward when the last one is no longer
 // true: at once when the manager waits for it, else not too often.
 func (r *runner) beatSoonIfChanged() {
-	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty {
+	heard := r.directive.Want != r.lastHeard
+	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && !heard {
 		return
 	}
 	soon := time.Now()
-	if r.directive.Want != agentapi.WantStop {
+	if r.directive.Want != agentapi.WantStop && !heard {
 		soon = r.lastBeat.Add(betweenBeats)
 	}
 	if soon.Before(r.beatDue) && r.beatFailed == 0 {

@@ -57,17 +57,19 @@ type Certificate struct {
 // Heartbeat is the agent's state. Only the current truth counts: a lost beat
 // loses nothing.
 type Heartbeat struct {
-	Clock        time.Time        `json:"clock"`
-	AgentVersion string           `json:"agent_version"`
-	Phase        string           `json:"phase"` // idle, running, stopped
-	GroupEmpty   bool             `json:"group_empty"`
-	JobsRun      int              `json:"jobs_run"`
-	LastExit     string           `json:"last_exit,omitempty"`
-	Probes       map[string]Probe `json:"probes,omitempty"`
-	Isolation    string           `json:"isolation"` // user, none
-	Load1        float64          `json:"load1"`
-	DiskFree     int64            `json:"disk_free_bytes"`
-	Unhealthy    string           `json:"unhealthy,omitempty"`
+	Clock        time.Time `json:"clock"`
+	AgentVersion string    `json:"agent_version"`
+	Phase        string    `json:"phase"` // idle, running, stopped
+	GroupEmpty   bool      `json:"group_empty"`
+	// Heard is the Want of the last directive that the agent got.
+	Heard     string           `json:"heard"`
+	JobsRun   int              `json:"jobs_run"`
+	LastExit  string           `json:"last_exit,omitempty"`
+	Probes    map[string]Probe `json:"probes,omitempty"`
+	Isolation string           `json:"isolation"` // user, none
+	Load1     float64          `json:"load1"`
+	DiskFree  int64            `json:"disk_free_bytes"`
+	Unhealthy string           `json:"unhealthy,omitempty"`
 }
 
 // Probe is one capability as the host showed it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
-// The times of an ordered stop.
+// The times of an ordered stop, and of the agents' facts.
 const (
 	// stopGrace is what a plugin process gets to end by itself.
 	stopGrace = 5 * time.Second
@@ -24,6 +25,8 @@ const (
 	answerGrace = 2 * time.Minute
 	// closeGrace is what agents' calls under way get.
 	closeGrace = 5 * time.Second
+	// flushFacts is how soon what agents report reaches the loop.
+	flushFacts = 250 * time.Millisecond
 )
 
 // Running is what a manager runs with.
@@ -114,7 +117,7 @@ type agentServer struct {
 func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wake func()) (*agentServer, error) {
 	server, err := enroll.NewServer(enroll.Config{
 		Authority: m.authority, Tokens: m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
-		Random: rand.Reader, Wake: wake, Logger: m.options.Log,
+		Random: rand.Reader, Jitter: mathrand.Float64, Wake: wake, Logger: m.options.Log, FlushInterval: flushFacts,
 	})
 	if err != nil {
 		return nil, err

@@ -118,9 +118,9 @@ func (s *Server) refuseEnrollment(call agentapi.EnrollRequest, subject fleet.Enr
 	if !platformName.MatchString(call.OS) || !platformName.MatchString(call.Arch) {
 		return badRequest("os and arch must be Go's names, such as linux and amd64")
 	}
-	if skew := call.Clock.Sub(now); skew.Abs() > maxSkew {
+	if skew := call.Clock.Sub(now); skew.Abs() > fleet.MaxClockSkew {
 		return &refusal{status: http.StatusConflict, code: agentapi.CodeClockSkew, detail: "the host's clock says " + stamp(call.Clock) +
-			" and the manager's " + stamp(now) + ": they may differ by " + maxSkew.String() + " at most; set the wrong one"}
+			" and the manager's " + stamp(now) + ": they may differ by " + fleet.MaxClockSkew.String() + " at most; set the wrong one"}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 	}
 	return agentapi.HeartbeatResponse{
 		Directive:         directive(subject),
-		NextMillis:        s.nextBeat(deadline).Milliseconds(),
+		NextMillis:        s.nextBeat(deadline, s.recorder.known()).Milliseconds(),
 		ProbeCapabilities: subject.Fleet.Class.Capabilities,
 	}, nil
 }
@@ -73,9 +73,20 @@ func directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 	return d
 }
 
-// nextBeat lets three beats be lost before a runner counts as silent.
-func (s *Server) nextBeat(deadline time.Duration) time.Duration {
-	next := min(deadline/4, 10*time.Second)
+// Heartbeat spacing. An agent hears what is wanted of it in the answer to a
+// beat, so few agents beat often, and drains are quick; many share beatsPerSecond
+// until each is down to slowestBeat.
+const (
+	quickestBeat   = time.Second
+	slowestBeat    = 10 * time.Second
+	beatsPerSecond = 100
+)
+
+// nextBeat spaces the beats of so many runners, and lets three of them be lost
+// before a runner counts as silent.
+func (s *Server) nextBeat(deadline time.Duration, runners int) time.Duration {
+	share := time.Duration(runners) * time.Second / beatsPerSecond
+	next := min(max(share, quickestBeat), slowestBeat, deadline/4)
 	next -= time.Duration(0.2 * s.Jitter() * float64(next))
 	return max(next, 250*time.Millisecond)
 }
@@ -91,11 +102,16 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 	if beat.Isolation != "user" && beat.Isolation != "none" {
 		return fleet.AgentReport{}, badRequest("isolation must be user or none")
 	}
+	switch beat.Heard {
+	case "", agentapi.WantWait, agentapi.WantRun, agentapi.WantStop:
+	default:
+		return fleet.AgentReport{}, badRequest("heard must be wait, run or stop")
+	}
 	if beat.JobsRun < 0 || beat.DiskFree < 0 || beat.Load1 < 0 {
 		return fleet.AgentReport{}, badRequest("jobs_run, load1 and disk_free_bytes can't be negative")
 	}
 	report := fleet.AgentReport{
-		Phase: phase, GroupEmpty: beat.GroupEmpty, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
+		Phase: phase, GroupEmpty: beat.GroupEmpty, Heard: beat.Heard, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
 		Isolation: beat.Isolation, Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
 	}
 	for _, name := range capabilities {

@@ -86,6 +86,13 @@ func (r *recorder) record(stored fleet.Runner, fresh time.Duration, change func(
 	e.wakes = e.wakes || !reflect.DeepEqual(notable(before), notable(e.runner))
 }
 
+// known is how many runners call, give or take those that stopped just now.
+func (r *recorder) known() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.entries)
+}
+
 // settled is a runner without what changes in every heartbeat.
 func settled(r fleet.Runner) fleet.Runner {
 	r.Beats, r.LastBeat, r.Skew, r.Report.Load1, r.Report.DiskFree = 0, time.Time{}, 0, 0, 0

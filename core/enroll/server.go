@@ -67,8 +67,6 @@ const (
 	// keeps its connection.
 	idleTimeout     = 2 * time.Minute
 	downloadTimeout = 10 * time.Minute
-	// maxSkew is how far a host's clock may be off when it enrolls.
-	maxSkew = 5 * time.Minute
 )
 
 // Server answers agents. Make it with NewServer and end it with Close.

@@ -2,6 +2,9 @@ package fleet
 
 import "time"
 
+// MaxClockSkew is how far a host's clock may be from the manager's.
+const MaxClockSkew = 5 * time.Minute
+
 // Runner is what an agent has shown and said of itself. Only enroll writes it;
 // it is a record of facts, never a verdict.
 type Runner struct {
@@ -44,7 +47,9 @@ type AgentReport struct {
 	Phase AgentPhase `json:"phase"`
 	// GroupEmpty says that no process of a job is left on the host.
 	GroupEmpty bool `json:"group_empty"`
-	JobsRun    int  `json:"jobs_run"`
+	// Heard is what the agent last heard that it should do: wait, run or stop.
+	Heard   string `json:"heard,omitempty"`
+	JobsRun int    `json:"jobs_run"`
 	// LastExit tells how the last job ended; empty before any.
 	LastExit string `json:"last_exit,omitempty"`
 	// Probes is the result of each capability that the host was asked to show.

@@ -5,14 +5,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
-
-// MaxSkew is how far an agent's clock may be from the manager's.
-const MaxSkew = 5 * time.Minute
 
 // admit judges the agents that have enrolled [70]. Until every check passed a
 // runner is told to wait; the trust class comes from the capacity class, and
@@ -135,11 +131,11 @@ func minorOf(version string) string {
 }
 
 func timeSanity(r *row) fleet.AdmissionCheck {
-	if skew := r.runner.Skew.Abs(); skew > MaxSkew {
-		return check("time", fleet.Waiting, "The host's clock is %s off; at most %s is allowed.", r.runner.Skew, MaxSkew)
+	if skew := r.runner.Skew.Abs(); skew > fleet.MaxClockSkew {
+		return check("time", fleet.Waiting, "The host's clock is %s off; at most %s is allowed.", r.runner.Skew, fleet.MaxClockSkew)
 	}
 	// The exact skew changes with every beat and would be a write each time.
-	return check("time", fleet.Passed, "The host's clock is within %s.", MaxSkew)
+	return check("time", fleet.Passed, "The host's clock is within %s.", fleet.MaxClockSkew)
 }
 
 func health(r *row) fleet.AdmissionCheck {

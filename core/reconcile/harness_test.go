@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -298,7 +299,7 @@ func (w *world) behave(i fleet.CapacityInstance) {
 	case enrolled && (i.State == fleet.Draining || i.State == fleet.Quarantined) && r.Report.Phase != fleet.PhaseRunning:
 		w.beat(id, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseStopped, true })
 	case enrolled:
-		w.beat(id, func(*fleet.Runner) {})
+		w.beat(id, func(r *fleet.Runner) { r.Report.Heard = string(lifecycle.InstructionFor(i)) })
 	}
 }
 

@@ -29,9 +29,9 @@ func (l *Loop) remember(effects []Effect, now time.Time) {
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
-		Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
+		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
 	}
-	res.Settled = len(w.retired) == 0
+	res.Settled = true
 	for _, r := range w.rows {
 		res.Instances = append(res.Instances, r.CapacityInstance)
 		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
@@ -39,7 +39,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
-		if !lifecycle.Settled(r.State) || r.Live() && l.provider(r.Provider).blind != "" {
+		if !lifecycle.Settled(r.State) || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
@@ -49,6 +49,10 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		}
 	}
 	for address, p := range l.providers {
+		res.Calls += len(p.calls)
+		if p.blocked {
+			res.Blocked[address] = p.down
+		}
 		if p.blind != "" {
 			res.Unobserved[address] = p.blind
 		}
@@ -58,6 +62,12 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	}
 	res.Settled = res.Settled && res.Unresolved == 0
 	return res
+}
+
+// hasHeard says that an admitted runner knows that it should work: until then
+// its manager must not go away. One that is silent can't be waited for.
+func (l *Loop) hasHeard(w *work, r *row) bool {
+	return r.State != fleet.Healthy || r.runner == nil || l.silent(w, r) || r.runner.Report.Heard == string(lifecycle.Run)
 }
 
 // wake is when something happens by itself next: a deadline, a back-off's end,

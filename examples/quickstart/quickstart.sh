@@ -14,13 +14,16 @@ case $(uname -m) in
   aarch64 | arm64) export FLEET_VAR_arch=arm64 ;;
 esac
 
+# A process that ended and was not reaped yet is gone, too.
+runs() { case $(ps -o stat= -p "$1" 2>/dev/null) in '' | Z*) return 1 ;; esac; }
+
 # Agents hold their lock file for life and write their process id into it.
 agents() {
   local lock pid
   for lock in "$work"/hosts/*/lock; do
     [ -e "$lock" ] || continue
     pid=$(tr -dc 0-9 <"$lock")
-    [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null && echo "$pid"
+    if [ -n "$pid" ] && runs "$pid"; then echo "$pid"; fi
   done
 }
 
@@ -71,7 +74,7 @@ fleet list
 
 say "7. Nothing is left"
 for pid in $pids; do
-  if kill -0 "$pid" 2>/dev/null; then
+  if runs "$pid"; then
     echo "agent $pid still runs"
     exit 1
   fi

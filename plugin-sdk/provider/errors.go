@@ -71,8 +71,9 @@ func NotCreated(class Class, err error) error {
 	return &claim
 }
 
-// claimsNotCreated follows the single chain of causes only.
-func claimsNotCreated(err error) bool {
+// IsNotCreated says whether the error makes the claim of NotCreated. It follows
+// the single chain of causes only.
+func IsNotCreated(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if claim, ok := err.(*Error); ok && claim.notCreated {
 			return true

@@ -128,10 +128,10 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 		problems = append(problems, errors.New("version is empty"))
 	}
 	if p.New == nil {
-		problems = append(problems, errors.New("New is nil"))
+		problems = append(problems, errors.New("field New is nil"))
 	}
 	if p.Parallel < 0 || p.MaxBatch < 0 || p.ListSettle < 0 {
-		problems = append(problems, errors.New("Parallel, MaxBatch and ListSettle can't be negative"))
+		problems = append(problems, errors.New("none of Parallel, MaxBatch and ListSettle can be negative"))
 	}
 	config, err := compileBlock[C]()
 	if err != nil {

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"sync"
 
 	"google.golang.org/grpc"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
-
-// defaultParallel is how many items of one batch run at once.
-const defaultParallel = 8
 
 // keyPattern is what a key may be. Authors put keys into names, tags and paths
 // and may rely on it.
@@ -85,7 +81,7 @@ func (s *server[C, I]) create(ctx context.Context, provider Provider[I], request
 	}()
 	resource, err := provider.Provision(ctx, request)
 	switch {
-	case claimsNotCreated(err):
+	case IsNotCreated(err):
 		return notCreated(request.Key, err)
 	case err != nil:
 		return provisionUnknown(request.Key, err)
@@ -153,55 +149,4 @@ func provisionFromWire[I any](request *providerpb.ProvisionRequest, item *provid
 		})
 	}
 	return decoded
-}
-
-// slots bounds one batch.
-func (s *server[C, I]) slots() chan struct{} {
-	if s.plugin.Parallel > 0 {
-		return make(chan struct{}, s.plugin.Parallel)
-	}
-	return make(chan struct{}, defaultParallel)
-}
-
-// batch runs the items of one RPC and sends each answer when it is known. It
-// waits for all of them even where the stream has broken: they run anyway.
-type batch[A any] struct {
-	flights *flights
-	slots   chan struct{}
-	send    func(A) error
-
-	running sync.WaitGroup
-	mutex   sync.Mutex // a stream takes one message at a time
-	failed  error
-}
-
-// answer sends what is known at once.
-func (b *batch[A]) answer(answer A) {
-	b.follow(func() A { return answer })
-}
-
-// follow waits for one item's answer in its own goroutine.
-func (b *batch[A]) follow(answer func() A) {
-	b.flights.owe(1)
-	b.running.Go(func() {
-		defer b.flights.paid()
-		known := answer()
-		b.mutex.Lock()
-		defer b.mutex.Unlock()
-		if b.failed == nil {
-			b.failed = b.send(known)
-		}
-	})
-}
-
-// inSlot runs the work when one of the batch's slots is free.
-func (b *batch[A]) inSlot(work func()) {
-	b.slots <- struct{}{}
-	defer func() { <-b.slots }()
-	work()
-}
-
-func (b *batch[A]) wait() error {
-	b.running.Wait()
-	return b.failed
 }

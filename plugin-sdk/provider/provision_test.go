@@ -105,8 +105,8 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 func TestPanicCostsOneItemAndNotTheProcess(t *testing.T) {
 	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
 		if request.Key == "bad" {
-			var nobody map[string]int
-			nobody["x"] = 1
+			var offers []Offer
+			return Resource{ID: offers[len(request.Offers)].Zone}, nil
 		}
 		return Resource{ID: "i-" + request.Key}, nil
 	}})

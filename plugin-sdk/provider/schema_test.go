@@ -31,11 +31,11 @@ type fullBlock struct {
 		Name string `fleet:"name,required"`
 		MTU  int    `fleet:"mtu" default:"1500"`
 	} `fleet:"network"`
-	Old      string      `fleet:"old" deprecated:"Use region."`
-	Disk     *noteBlock  `fleet:"disk,block" doc:"The disk."`
-	Extra    []noteBlock `fleet:"extra,block"`
-	Ignored  chan int    `fleet:"-"`
-	internal int
+	Old     string      `fleet:"old" deprecated:"Use region."`
+	Disk    *noteBlock  `fleet:"disk,block" doc:"The disk."`
+	Extra   []noteBlock `fleet:"extra,block"`
+	Ignored chan int    `fleet:"-"`
+	_       func()
 }
 
 func TestTagsBecomeTheSchema(t *testing.T) {
@@ -162,7 +162,7 @@ func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`name "Acme"`, "version is empty", "New is nil", "negative", "provider block", "instance block", "field X"} {
+	for _, want := range []string{`name "Acme"`, "version is empty", "field New is nil", "negative", "provider block", "instance block", "field X"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)
 		}

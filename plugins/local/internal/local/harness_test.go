@@ -29,7 +29,7 @@ const (
 	playStubborn = "stubborn" // takes the lock, doesn't leave
 	playBriefly  = "briefly"  // takes the lock and ends
 	playBroken   = "broken"   // ends before it has the lock
-	playSlowly   = "slowly"   // takes its time before the lock
+	playSlowly   = "slowly"   // takes its time between opening the lock's file and locking it
 	playWithJobs = "jobs"     // starts one job in a group and one in a session of its own; stubborn
 )
 
@@ -52,15 +52,15 @@ func playAgent(how string, arguments []string) int {
 	}
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
-	switch how {
-	case playBroken:
+	if how == playBroken {
 		return 3
-	case playSlowly:
-		time.Sleep(30 * time.Millisecond)
 	}
 	lock, err := os.OpenFile(flags["--lock"], os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return 4
+	}
+	if how == playSlowly {
+		time.Sleep(30 * time.Millisecond)
 	}
 	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return 0
@@ -175,6 +175,22 @@ func awaitState(t testing.TB, m *machine, key string, state provider.State) {
 func runs(pid int) bool {
 	one, err := readProcess(pid)
 	return err == nil && !one.zombie
+}
+
+// startStranger starts a process, in a session of its own, that runs until the
+// test ends.
+func startStranger(t *testing.T) (pid int) {
+	t.Helper()
+	stranger := exec.Command("sleep", "600")
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stranger.Process.Kill()
+		_ = stranger.Wait()
+	})
+	return stranger.Process.Pid
 }
 
 // eventually polls a condition that no channel tells of.

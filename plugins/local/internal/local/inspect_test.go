@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
@@ -71,20 +73,22 @@ func TestLookingNeverTakesTheLockFromAnAgentThatStarts(t *testing.T) {
 	m := newTestMachine(t)
 	stop := make(chan struct{})
 	var looking sync.WaitGroup
-	looking.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				for _, err := range m.Inspect(t.Context(), provider.Query{}) {
-					if err != nil && !errors.Is(err, fs.ErrNotExist) {
-						t.Error(err)
+	for range 2 {
+		looking.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					for _, err := range m.Inspect(t.Context(), provider.Query{}) {
+						if err != nil && !errors.Is(err, fs.ErrNotExist) {
+							t.Error(err)
+						}
 					}
 				}
 			}
-		}
-	})
+		})
+	}
 	const agents = 12
 	for i := range agents {
 		provision(t, m, fmt.Sprint("k", i), playSlowly)
@@ -94,6 +98,34 @@ func TestLookingNeverTakesTheLockFromAnAgentThatStarts(t *testing.T) {
 	}
 	close(stop)
 	looking.Wait()
+}
+
+func TestLockWithoutAPIDIsNotProbed(t *testing.T) {
+	m := newTestMachine(t)
+	request := requestFor("k1", playWell)
+	if err := m.create(m.recordOf(request), fileDocument(request.Bootstrap)); err != nil {
+		t.Fatal(err)
+	}
+	d := m.directory("k1")
+	if err := writeJSON(d.path(startedFile), identify(startStranger(t))); err != nil {
+		t.Fatal(err)
+	}
+	for content, state := range map[string]provider.State{"": provider.Pending, "4194": provider.Pending, "4194303\n": provider.Running} {
+		lock, err := os.Create(d.path(lockFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lock.WriteString(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		if got := list(t, m)["k1"].State; got != state {
+			t.Errorf("%q in the lock: got %v, wanted %v", content, got, state)
+		}
+		lock.Close()
+	}
 }
 
 func BenchmarkInspectThousand(b *testing.B) {

@@ -5,7 +5,6 @@ package local
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -124,14 +123,7 @@ func TestJobOfAnAgentThatDiedIsKilledToo(t *testing.T) {
 // After a restart of the machine, or when numbers have come round, the pid in an
 // old directory is somebody else's.
 func TestProcessThatOnlyHasTheSameNumberIsLeftAlone(t *testing.T) {
-	stranger := exec.Command("sleep", "600")
-	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := stranger.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer stranger.Wait()
-	defer stranger.Process.Kill()
-	pid := stranger.Process.Pid
+	pid := startStranger(t)
 	identity := identify(pid)
 	for name, record := range map[string]started{
 		"of another boot":       {PID: pid, Begun: identity.Begun, Boot: "another"},
