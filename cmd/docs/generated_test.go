@@ -107,9 +107,11 @@ func functionsMarkdown() string {
 	return "`" + strings.Join(config.Functions(), "`, `") + "`.\n"
 }
 
-// lifecycleMarkdown is the table of the state machine without its head.
+// lifecycleMarkdown is the table of the state machine. A marker within a table
+// would end it, so the head is a part of what is made.
 func lifecycleMarkdown() string {
 	var table strings.Builder
+	table.WriteString("| from | to | because of | when |\n|---|---|---|---|\n")
 	for _, edge := range lifecycle.Edges() {
 		fmt.Fprintf(&table, "| %s | %s | `%s` | %s |\n", edge.From, edge.To, edge.Cause, edge.When)
 	}

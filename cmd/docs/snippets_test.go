@@ -85,9 +85,15 @@ func TestTheReferenceNamesEveryCapabilityThatAgentsCanShow(t *testing.T) {
 func TestAFragmentWithANameThatDoesNotExistIsFound(t *testing.T) {
 	plugins := pluginSchemas(t)
 	for _, fragment := range []string{
-		`flet "a" {}`, `fleet "a" { scalling { } }`, `fleet "a" { scaling { minimum = 1 } }`, `scaling { min = 1 }`, `x = 1`,
-		`provider "local" "here" { rot = "/a" }`, `provider "aws" "here" {}`,
-		`fleet "a" { provider = provider.local.here` + "\n" + `instance { nicer = 1 } }`,
+		"x = 1",
+		"scaling {\n  min = 1\n}",
+		"flet \"a\" {\n}",
+		"fleet {\n}",
+		"fleet \"a\" {\n  scalling {\n  }\n}",
+		"fleet \"a\" {\n  scaling {\n    minimum = 1\n  }\n}",
+		"provider \"aws\" \"here\" {\n}",
+		"provider \"local\" \"here\" {\n  rot = \"/a\"\n}",
+		"fleet \"a\" {\n  provider = provider.local.here\n\n  instance {\n    nicer = 1\n  }\n}",
 	} {
 		if len(checkFragment(parse(t, fragment), plugins)) == 0 {
 			t.Errorf("nothing is wrong with: %s", fragment)

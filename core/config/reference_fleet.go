@@ -83,7 +83,7 @@ var fleetReference = []ReferenceBlock{
 			{Name: "provision", Type: DurationValue, Default: `"10m"`, Doc: "From the request until the resource is seen. Then the instance failed."},
 			{Name: "boot", Type: DurationValue, Default: `"5m"`, Doc: "From then until an agent enrolls. Then it failed."},
 			{Name: "enroll", Type: DurationValue, Default: `"3m"`, Doc: "From then until it is admitted. Then it failed. The enrollment token is good for `provision`, `boot` and `enroll` together."},
-			{Name: "heartbeat", Type: DurationValue, Default: `"2m"`, Doc: "Silence after which a runner no longer counts as capacity. Agents beat four times as often, and at least every 10 seconds."},
+			{Name: "heartbeat", Type: DurationValue, Default: `"2m"`, Doc: "Silence after which a runner no longer counts as capacity. Agents beat at least four times as often: each second where they are few, and never more than 10 seconds apart."},
 			{Name: "lost_grace", Type: DurationValue, Default: `"15m"`, Doc: "Silence after which an admitted runner is quarantined. It comes back with its next heartbeat. Less than `heartbeat` counts as `heartbeat`."},
 			{Name: "quarantine", Type: DurationValue, Default: `"1d"`, Doc: "From quarantine until the instance is terminated, unless its agent still beats and reports a running job. Silence for `heartbeat` and `quarantine` together also ends a drain."},
 			{Name: "drain", Type: DurationValue, Default: `"2h"`, Doc: "How long a drain may take before the fleet's health says so. It never ends a job."},
