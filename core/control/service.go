@@ -1,0 +1,131 @@
+package control
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// Service is what people do with an installation. A *Manager in this process is
+// one, and so is the API's client, over a daemon's socket or over HTTPS: a
+// command renders what a Service says and doesn't know which one it has.
+//
+// Every method needs the permission that Permissions names for it. The caller is
+// in the context; a *DeniedError refuses it.
+type Service interface {
+	// Plan compares a submission with what is stored. Mistakes in the files are
+	// config.Diagnostics; warnings are in the plan.
+	Plan(ctx context.Context, s Submission) (Plan, error)
+	// Apply makes the submission's definition current, if it still means what was
+	// approved; else the error is a *StalePlanError.
+	Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error)
+	// Watch yields the progress of the loop from now on, first where it stands.
+	// It ends with ctx, or with the error that cut it off.
+	Watch(ctx context.Context) iter.Seq2[Progress, error]
+
+	Fleets(ctx context.Context) ([]view.Fleet, error)
+	Instances(ctx context.Context) ([]view.Instance, error)
+	// Instance finds one, live or terminated; else the error is a *NotFoundError.
+	Instance(ctx context.Context, id string) (view.Instance, error)
+	// Decisions are the newest of a fleet, the newest first.
+	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
+
+	// CreateToken makes an API token; its secret is returned this once.
+	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
+	Tokens(ctx context.Context) ([]Token, error)
+	// RevokeToken ends a token at once, by id or name.
+	RevokeToken(ctx context.Context, idOrName string) error
+	// Audit lists what was done by whom, the newest first.
+	Audit(ctx context.Context, limit int) ([]AuditRecord, error)
+}
+
+// Submission is what a user wants applied: everything that the definition is
+// made from, so that a manager elsewhere reads the same.
+type Submission struct {
+	Sources []config.Source `json:"sources"`
+	// Lock is the text of fleet.lock.hcl.
+	Lock      string           `json:"lock"`
+	Variables config.Variables `json:"variables"`
+	// Prune drains the fleets that the files don't mention.
+	Prune bool `json:"prune,omitempty"`
+}
+
+// Approval is what of a plan must still be true when it is applied.
+type Approval struct {
+	// Serial is of the definition that the plan was made from; 0: none.
+	Serial int64 `json:"serial"`
+	// Format is PlanFormat when the plan was made.
+	Format int `json:"format"`
+	// Lock is the digest of the plugin lock.
+	Lock string `json:"lock"`
+	// Settings is the digest of what the plan replaces apart from fleets.
+	Settings string `json:"settings"`
+	// Fleets are the serials of the fleets that the plan touches, 0 for those
+	// that it creates.
+	Fleets map[fleet.FleetAddress]int64 `json:"fleets"`
+}
+
+// PlanFormat is the version of plans; one of another version is stale.
+const PlanFormat = 1
+
+// Receipt is an apply that was stored.
+type Receipt struct {
+	Serial int64 `json:"serial"`
+	// Changed says that the definition changed; false: it was current already.
+	Changed bool `json:"changed"`
+}
+
+// Progress is what one step of the loop led to, for people who watch.
+type Progress struct {
+	At          time.Time                           `json:"at"`
+	Transitions []reconcile.Transition              `json:"transitions,omitempty"`
+	States      map[fleet.CapacityInstanceState]int `json:"states"`
+	// Settled: everything was seen and nothing is on its way. Stuck: nothing
+	// moves any more, and what is missing needs a person.
+	Settled bool `json:"settled"`
+	Stuck   bool `json:"stuck"`
+	// Serial is of the definition that the step worked with.
+	Serial     int64                                `json:"serial"`
+	Unresolved int                                  `json:"unresolved"`
+	Holds      map[fleet.RunnerFleetID]planner.Hold `json:"holds,omitempty"`
+	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
+	Unrecorded map[fleet.ProviderAddress]int        `json:"unrecorded,omitempty"`
+}
+
+// Token is an API token without its secret, of which only a hash is kept.
+type Token struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Permissions []Permission `json:"permissions"`
+	// Fleets limits the token to these; empty: all.
+	Fleets  []fleet.FleetAddress `json:"fleets,omitempty"`
+	Created time.Time            `json:"created"`
+	By      string               `json:"by"`
+	Expires time.Time            `json:"expires,omitzero"`
+	Revoked time.Time            `json:"revoked,omitzero"`
+}
+
+// NewToken is what a token is made from.
+type NewToken struct {
+	Name        string               `json:"name"`
+	Permissions []Permission         `json:"permissions"`
+	Fleets      []fleet.FleetAddress `json:"fleets,omitempty"`
+	// For is how long it is good; 0: until it is revoked.
+	For time.Duration `json:"for,omitempty"`
+}
+
+// AuditRecord is one thing that somebody did [193].
+type AuditRecord struct {
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	Action string    `json:"action"`
+	Detail string    `json:"detail"`
+}
