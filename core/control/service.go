@@ -19,22 +19,13 @@ import (
 // Every method needs the permission that Permissions names for it. The caller is
 // in the context; a *DeniedError refuses it.
 type Service interface {
-	// Plan compares a submission with what is stored. Mistakes in the files are
-	// config.Diagnostics; warnings are in the plan.
-	Plan(ctx context.Context, s Submission) (Plan, error)
+	Reader
 	// Apply makes the submission's definition current, if it still means what was
 	// approved; else the error is a *StalePlanError.
 	Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error)
 	// Watch yields the progress of the loop from now on, first where it stands.
 	// It ends with ctx, or with the error that cut it off.
 	Watch(ctx context.Context) iter.Seq2[Progress, error]
-
-	Fleets(ctx context.Context) ([]view.Fleet, error)
-	Instances(ctx context.Context) ([]view.Instance, error)
-	// Instance finds one, live or terminated; else the error is a *NotFoundError.
-	Instance(ctx context.Context, id string) (view.Instance, error)
-	// Decisions are the newest of a fleet, the newest first.
-	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
 
 	// CreateToken makes an API token; its secret is returned this once.
 	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
@@ -43,6 +34,20 @@ type Service interface {
 	RevokeToken(ctx context.Context, idOrName string) error
 	// Audit lists what was done by whom, the newest first.
 	Audit(ctx context.Context, limit int) ([]AuditRecord, error)
+}
+
+// Reader is the part of a Service that changes nothing. It works on a state
+// directory without a manager, too.
+type Reader interface {
+	// Plan compares a submission with what is stored. Mistakes in the files are
+	// config.Diagnostics; warnings are in the plan.
+	Plan(ctx context.Context, s Submission) (Plan, error)
+	Fleets(ctx context.Context) ([]view.Fleet, error)
+	Instances(ctx context.Context) ([]view.Instance, error)
+	// Instance finds one, live or terminated; else the error is a *NotFoundError.
+	Instance(ctx context.Context, id string) (view.Instance, error)
+	// Decisions are the newest of a fleet, the newest first.
+	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
 }
 
 // Submission is what a user wants applied: everything that the definition is

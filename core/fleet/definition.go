@@ -18,6 +18,10 @@ type Definition struct {
 	// Removed lists the fleets that a removed block takes away: they are drained
 	// and then forgotten.
 	Removed []FleetAddress `json:"removed,omitempty"`
+	// Lock is the text of the plugin lock: which binaries serve the providers.
+	// It is kept with the definition, since a daemon starts plugins without the
+	// files.
+	Lock string `json:"lock,omitempty"`
 }
 
 // ManagerSettings says where agents reach the manager.

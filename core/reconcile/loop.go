@@ -73,6 +73,8 @@ type Result struct {
 	Effects []Effect
 	// Wake is when the next step is due if nothing happens before.
 	Wake time.Time
+	// Serial is of the definition that the step worked with.
+	Serial int64
 	// Plan is what the planner said.
 	Plan planner.Output
 	// Transitions are the moves of this step, for logs and progress.
@@ -100,10 +102,11 @@ type Result struct {
 
 // Transition is one move of one instance.
 type Transition struct {
-	Instance fleet.CapacityInstanceID
-	Fleet    fleet.FleetAddress
-	From, To fleet.CapacityInstanceState
-	Reason   string
+	Instance fleet.CapacityInstanceID    `json:"instance"`
+	Fleet    fleet.FleetAddress          `json:"fleet"`
+	From     fleet.CapacityInstanceState `json:"from,omitempty"`
+	To       fleet.CapacityInstanceState `json:"to"`
+	Reason   string                      `json:"reason"`
 }
 
 // Step takes in events and returns what to do next. If it fails nothing was

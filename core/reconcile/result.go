@@ -28,7 +28,7 @@ func (l *Loop) remember(effects []Effect, now time.Time) {
 
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
-		Effects: effects, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
+		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
 		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
 	}
 	res.Settled = true
