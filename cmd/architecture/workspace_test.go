@@ -2,17 +2,17 @@ package architecture
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 )
 
-// A module that is used outside of the workspace builds from its own go.mod.
+// A module that is used outside of the workspace builds from its own go.mod. The
+// list of export data compiles every package and links nothing.
 func TestEveryModuleBuildsByItself(t *testing.T) {
 	for _, module := range modules(t) {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
-			goCommand(t, module, nil, "build", "-o", os.DevNull, "./...")
+			goCommand(t, module, nil, "list", "-export", "-f", "", "./...")
 		})
 	}
 }
