@@ -44,11 +44,11 @@ const sweepWait = 10 * time.Second
 
 // Open makes this process the writer of the state directory, which is created
 // where it is missing. Another writer gives a *LockedError.
-func Open(ctx context.Context, o Options) (m *Manager, err error) {
+func Open(ctx context.Context, o Options) (_ *Manager, err error) {
 	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state directory: %w", err)
 	}
-	m = &Manager{options: o}
+	m := &Manager{options: o}
 	if m.lock, err = takeWriterLock(o.Place.State, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,10 @@ func Open(ctx context.Context, o Options) (m *Manager, err error) {
 	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
 		return nil, err
 	}
-	return m, m.loadKeys(ctx)
+	if err = m.loadKeys(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 func databasePath(p Place) string { return filepath.Join(p.State, "fleet.db") }
