@@ -78,7 +78,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		}
 		return exitError
 	}
-	fmt.Fprintf(a.err, "Error: %s\n", capital(err.Error()))
+	fmt.Fprintf(a.err, "Error: %s\n", err)
 	return exitError
 }
 

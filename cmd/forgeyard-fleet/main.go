@@ -3,17 +3,21 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 )
 
 func main() {
+	// What goes wrong with a plugin is said once, by the caller in our own words.
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	ctx, interrupt := context.WithCancel(context.Background())

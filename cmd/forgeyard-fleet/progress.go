@@ -99,6 +99,9 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration) error {
 		return exitStatus(exitInterrupted)
 	case control.Stuck:
 		a.printf("Stopped: %s, and what is missing needs a person:\n", sum(o.Last))
+		for provider, reason := range o.Last.Blocked {
+			a.printf("  provider.%s: %s\n", provider, reason)
+		}
 		for _, hold := range o.Last.Holds {
 			a.printf("  %s\n", hold.Reason)
 		}

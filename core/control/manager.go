@@ -44,37 +44,37 @@ const sweepWait = 10 * time.Second
 
 // Open makes this process the writer of the state directory, which is created
 // where it is missing. Another writer gives a *LockedError.
-func Open(ctx context.Context, o Options) (_ *Manager, err error) {
-	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state directory: %w", err)
-	}
+func Open(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{options: o}
-	if m.lock, err = takeWriterLock(o.Place.State, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}); err != nil {
-		return nil, err
+	if err := m.open(ctx); err != nil {
+		return nil, errors.Join(err, m.Close())
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.Close())
-		}
-	}()
+	return m, nil
+}
+
+func (m *Manager) open(ctx context.Context) (err error) {
+	o := m.options
+	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
+		return fmt.Errorf("make the state directory: %w", err)
+	}
+	if m.lock, err = takeWriterLock(o.Place.State, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}); err != nil {
+		return err
+	}
 	// Plugins of a manager that died may still be at work: no call of ours goes
 	// out, and nothing is called absent, before they are gone.
 	if err = pluginhost.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
-		return nil, err
+		return err
 	}
 	if m.store, err = store.Open(ctx, databasePath(o.Place)); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
-		return nil, err
+		return err
 	}
 	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
-		return nil, err
+		return err
 	}
-	if err = m.loadKeys(ctx); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m.loadKeys(ctx)
 }
 
 func databasePath(p Place) string { return filepath.Join(p.State, "fleet.db") }

@@ -71,7 +71,8 @@ func (p *providers) changed(ctx context.Context, s pluginhost.SupervisorStatus, 
 	if s.State != pluginhost.SupervisorStarting && s.State != pluginhost.SupervisorStopped {
 		p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
 	}
-	send(ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason})
+	needsPerson := s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken
+	send(ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, NeedsPerson: needsPerson})
 }
 
 // current is the process that serves a provider block.

@@ -61,20 +61,21 @@ func (m *Manager) RunUntilSettled(ctx context.Context, r Running, wait time.Dura
 	return outcome, err
 }
 
-// stuck says that nothing moves and what holds a fleet back needs a person.
+// stuck says that nothing moves any more and that what is missing needs a
+// person: a provider that won't come back, or a fleet held by an error that
+// waiting doesn't mend.
 func stuck(res reconcile.Result) bool {
-	if res.Unresolved > 0 || len(res.Effects) > 0 {
+	if res.Calls > 0 || len(res.Effects) > 0 {
 		return false
 	}
+	waits := len(res.Blocked) > 0
 	for _, i := range res.Instances {
-		if !lifecycle.Settled(i.State) {
+		if _, blocked := res.Blocked[i.Provider]; !blocked && !lifecycle.Settled(i.State) {
 			return false
 		}
 	}
 	for _, hold := range res.Holds {
-		if hold.NeedsPerson {
-			return true
-		}
+		waits = waits || hold.NeedsPerson
 	}
-	return false
+	return waits
 }

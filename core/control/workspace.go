@@ -75,7 +75,7 @@ func (w Workspace) info(plugin string) (pluginhost.Info, error) {
 	}
 	info, err := pluginhost.DecodeInfo(raw)
 	if err != nil {
-		return pluginhost.Info{}, fmt.Errorf("read the description of plugin %q: %w; run: forgeyard-fleet plugin install", plugin, err)
+		return pluginhost.Info{}, fmt.Errorf("read the description of plugin %q: %w; run: forgeyard-fleet plugin install --from DIR", plugin, err)
 	}
 	return info, nil
 }
@@ -84,7 +84,7 @@ func (w Workspace) info(plugin string) (pluginhost.Info, error) {
 func (w Workspace) binary(plugin string) (path, digest string, err error) {
 	locked, ok := w.Lock.Plugin(plugin)
 	if !ok {
-		return "", "", fmt.Errorf("plugin %q is not in %s; run: forgeyard-fleet plugin install", plugin, pluginstore.LockFileName)
+		return "", "", fmt.Errorf("plugin %q is not in %s; run: forgeyard-fleet plugin install --from DIR", plugin, pluginstore.LockFileName)
 	}
 	return w.Plugins.Binary(locked, platform)
 }

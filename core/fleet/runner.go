@@ -48,8 +48,8 @@ type AgentReport struct {
 	// GroupEmpty says that no process of a job is left on the host.
 	GroupEmpty bool `json:"group_empty"`
 	// Heard is what the agent last heard that it should do: wait, run or stop.
-	Heard string `json:"heard,omitempty"`
-	JobsRun    int  `json:"jobs_run"`
+	Heard   string `json:"heard,omitempty"`
+	JobsRun int    `json:"jobs_run"`
 	// LastExit tells how the last job ended; empty before any.
 	LastExit string `json:"last_exit,omitempty"`
 	// Probes is the result of each capability that the host was asked to show.

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -120,6 +122,35 @@ func (p *Process) checkSize(request proto.Message) error {
 		}
 	}
 	return nil
+}
+
+// stream makes a streaming call and hands each message on. The plugin isn't told
+// of the caller's deadline, it sees a cancellation when that has passed: a
+// plugin that ends its stream well because its time is up would otherwise pass
+// half a list off as a whole one.
+func stream[Request, Response any](
+	ctx context.Context,
+	call func(context.Context, *Request, ...grpc.CallOption) (grpc.ServerStreamingClient[Response], error),
+	request *Request,
+	handle func(*Response),
+) error {
+	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	responses, err := call(inner, request)
+	for err == nil {
+		var response *Response
+		if response, err = responses.Recv(); err == nil {
+			handle(response)
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case ctx.Err() != nil && toldByPlugin(err) == nil:
+		return fmt.Errorf("the manager gave up waiting: %w", context.Cause(ctx))
+	}
+	return err
 }
 
 // exitWait is how long the end of a process may come after the end of its

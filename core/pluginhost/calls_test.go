@@ -119,6 +119,17 @@ func TestOnlyAnInspectionThatEndsWellIsComplete(t *testing.T) {
 	}
 }
 
+func TestAListThatTheDeadlineEndedIsNotComplete(t *testing.T) {
+	process := started(t, launch(t, ""))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	seen, err := process.Inspect(ctx, []fleet.OperationID{"k", "end when time is up", "l"})
+	wantError(t, err, "list what it has", "gave up waiting")
+	if seen.Complete || len(seen.Resources) != 1 {
+		t.Errorf("%+v", seen)
+	}
+}
+
 // provision calls with one item for each name; the keys are the names.
 // An item called "wait for the end" gets it once the first answer is there.
 func provision(t *testing.T, ctx context.Context, p *Process, names ...string) (map[string]ProvisionAnswer, error) {
@@ -196,7 +207,7 @@ func TestACallThatEndsBadlyLeavesItsOpenItemsUnknown(t *testing.T) {
 		"by whomever, without a class":                    {"end without class", fleet.ErrorTransient, false, "who knows"},
 		"by the plugin, with a code that only it can set": {"end as aborted", fleet.ErrorTransient, true, "who knows"},
 		"by the end of the process":                       {"wait for the end", fleet.ErrorTransient, true, "signal: killed"},
-		"by the deadline of the manager":                  {"hang", fleet.ErrorTransient, false, "DeadlineExceeded"},
+		"by the deadline of the manager":                  {"hang", fleet.ErrorTransient, false, "gave up waiting: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := started(t, launch(t, ""))

@@ -201,7 +201,7 @@ func TestTheLaunchLockLivesAsLongAsThePlugin(t *testing.T) {
 
 func TestAPluginWithoutConnectionIsKilled(t *testing.T) {
 	process := started(t, launch(t, ""))
-	kill(t, pidOf(t, process), syscall.SIGSTOP)
+	freeze(t, pidOf(t, process))
 	process.conn.Close() // what the keepalive does minutes later
 	exitsWithin(t, process, 10*time.Second)
 	wantError(t, process.ExitCause(), "lost its connection")

@@ -144,6 +144,16 @@ func kill(t testing.TB, pid int, signal syscall.Signal) {
 	}
 }
 
+// freeze stops a child process and waits until all of its threads stand still.
+func freeze(t testing.TB, pid int) {
+	t.Helper()
+	kill(t, pid, syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("process %d did not stop: %v, %v", pid, status, err)
+	}
+}
+
 // logBuffer is a logger whose output can be read while it is written.
 type logBuffer struct {
 	mutex  sync.Mutex

@@ -4,8 +4,6 @@ package pluginhost
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"time"
 
@@ -37,20 +35,7 @@ func (p *Process) inspect(ctx context.Context, request *providerpb.InspectReques
 	if err := p.checkSize(request); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := p.rpc.Inspect(ctx, request)
-	if err != nil {
-		return err
-	}
-	for {
-		page, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return stream(ctx, p.rpc.Inspect, request, func(page *providerpb.InspectResponse) {
 		for _, resource := range page.GetResources() {
 			seen.Resources = append(seen.Resources, resourceOf(resource))
 		}
@@ -60,7 +45,7 @@ func (p *Process) inspect(ctx context.Context, request *providerpb.InspectReques
 		for _, key := range page.GetInFlightKeys() {
 			seen.InFlight = append(seen.InFlight, fleet.OperationID(key))
 		}
-	}
+	})
 }
 
 // settleContradictions makes each key mean one thing, the most careful one: what

@@ -5,9 +5,7 @@ package pluginhost
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -116,22 +114,9 @@ func (p *Process) provision(ctx context.Context, request *providerpb.ProvisionRe
 	if err := p.checkSize(request); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := p.rpc.Provision(ctx, request)
-	if err != nil {
-		return err
-	}
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return stream(ctx, p.rpc.Provision, request, func(response *providerpb.ProvisionResponse) {
 		answer(provisionAnswerOf(response))
-	}
+	})
 }
 
 var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]ProvisionOutcome{

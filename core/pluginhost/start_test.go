@@ -332,7 +332,7 @@ func TestAStuckPluginIsKilledWhenTheGraceIsOver(t *testing.T) {
 	l := launch(t, "")
 	process := started(t, l)
 	pid := pidOf(t, process)
-	kill(t, pid, syscall.SIGSTOP)
+	freeze(t, pid)
 	began := time.Now()
 	if err := process.Stop(300 * time.Millisecond); err != nil {
 		t.Fatal(err)

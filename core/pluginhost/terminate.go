@@ -4,9 +4,7 @@ package pluginhost
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
@@ -82,22 +80,9 @@ func (p *Process) terminate(ctx context.Context, refs []TerminateRef, force bool
 	if err := p.checkSize(request); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := p.rpc.Terminate(ctx, request)
-	if err != nil {
-		return err
-	}
-	for {
-		response, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return stream(ctx, p.rpc.Terminate, request, func(response *providerpb.TerminateResponse) {
 		answer(terminateAnswerOf(response))
-	}
+	})
 }
 
 var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]TerminateOutcome{

@@ -219,6 +219,9 @@ func (p *testPlugin) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStr
 			page.AbsentKeys = []string{key}
 		case "fail":
 			return withDetail(codes.Unavailable, &providerpb.Error{Class: providerpb.Error_CLASS_RATE_LIMIT, Message: "slow down", RetryAfter: durationpb.New(9 * time.Second)})
+		case "end when time is up":
+			<-stream.Context().Done()
+			return nil
 		case "cut":
 			os.Exit(7)
 		default:

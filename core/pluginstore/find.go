@@ -27,6 +27,9 @@ func findPlugin(dir, name string) (string, error) {
 	if runtime.GOOS == "windows" {
 		suffix = ".exe"
 	}
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("%w; give the directory that holds the built plugins with --from", err)
+	}
 	path := filepath.Join(dir, binaryPrefix+name+suffix)
 	info, err := os.Stat(path)
 	switch {

@@ -85,7 +85,7 @@ func (e *DamagedError) Error() string {
 func (s *Store) Binary(locked LockedPlugin, platform string) (path, digest string, err error) {
 	digest, ok := locked.Binaries[platform]
 	if !ok {
-		return "", "", fmt.Errorf("plugin %q %s has no build for %s; there is: %s. Run on this machine: forgeyard-fleet plugin install",
+		return "", "", fmt.Errorf("plugin %q %s has no build for %s; there is: %s. Run on this machine: forgeyard-fleet plugin install --from DIR",
 			locked.Name, locked.Version, platform, strings.Join(slices.Sorted(maps.Keys(locked.Binaries)), ", "))
 	}
 	path, err = s.blobPath(digest)
@@ -138,7 +138,7 @@ func (s *Store) Info(digest string) ([]byte, error) {
 	}
 	info, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the description of plugin binary %s: %w; run: forgeyard-fleet plugin install", digest, err)
+		return nil, fmt.Errorf("read the description of plugin binary %s: %w; run: forgeyard-fleet plugin install --from DIR", digest, err)
 	}
 	return info, nil
 }

@@ -15,11 +15,11 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		switch e := e.(type) {
 		case ProviderReady:
 			p := l.provider(e.Provider)
-			p.facts, p.down = &e.Facts, ""
+			p.facts, p.down, p.blocked = &e.Facts, "", false
 			l.forgive(w, e.Provider)
 		case ProviderDown:
 			p := l.provider(e.Provider)
-			p.facts, p.down, p.blind = nil, e.Reason, e.Reason
+			p.facts, p.down, p.blocked, p.blind = nil, e.Reason, e.NeedsPerson, e.Reason
 		case Inspected:
 			l.see(w, e)
 		case ProvisionAnswered:

@@ -22,6 +22,8 @@ type ProviderReady struct {
 type ProviderDown struct {
 	Provider fleet.ProviderAddress
 	Reason   string
+	// NeedsPerson says that it won't come back by itself.
+	NeedsPerson bool
 }
 
 // Inspected is the end of an Inspect effect. With a Failure the inspection

@@ -84,6 +84,11 @@ type Result struct {
 	Settled bool
 	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int
+	// Calls counts the provider calls under way, inspections aside.
+	Calls int
+	// Blocked names the providers that only a person can bring back, with the
+	// reason.
+	Blocked map[fleet.ProviderAddress]string
 	// Unobserved names the providers that can't be seen now, with the reason.
 	Unobserved map[fleet.ProviderAddress]string
 	// Unrecorded counts resources of the installation without a live record, by

@@ -29,7 +29,7 @@ func (l *Loop) remember(effects []Effect, now time.Time) {
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
-		Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
+		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
 	}
 	res.Settled = true
 	for _, r := range w.rows {
@@ -49,6 +49,10 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		}
 	}
 	for address, p := range l.providers {
+		res.Calls += len(p.calls)
+		if p.blocked {
+			res.Blocked[address] = p.down
+		}
 		if p.blind != "" {
 			res.Unobserved[address] = p.blind
 		}

@@ -138,6 +138,8 @@ type provider struct {
 	// facts is nil while no plugin process answers; down says why.
 	facts *fleet.ProviderFacts
 	down  string
+	// blocked says that only a person can bring the plugin back.
+	blocked bool
 	// inspecting is set while an Inspect effect is under way.
 	inspecting bool
 	// inspected is when the last inspection was begun, whatever came of it.

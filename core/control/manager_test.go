@@ -1,0 +1,124 @@
+package control
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+func options(t *testing.T) Options {
+	t.Helper()
+	state := filepath.Join(t.TempDir(), "state")
+	place, err := FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
+	return Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
+}
+
+func open(t *testing.T, o Options) *Manager {
+	t.Helper()
+	m, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
+	o := options(t)
+	first := open(t, o)
+	second := o
+	second.Command = "second"
+	_, err := Open(t.Context(), second)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() || locked.Holder.Command != "test" {
+		t.Fatalf("error %v, want a LockedError that names the first", err)
+	}
+	if h, running := held(o.Place.State); !running || h.Command != "test" {
+		t.Errorf("held says %v, %v", h, running)
+	}
+	// The refused one must not have fenced the first out of the store.
+	if err := first.store.SetSetting(t.Context(), "proof", "x"); err != nil {
+		t.Errorf("the first can no longer write: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, running := held(o.Place.State); running {
+		t.Error("the lock is still held after Close")
+	}
+	if err := open(t, second).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
+	o := options(t)
+	if err := open(t, o).Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Installation = "other"
+	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), `belongs to installation "demo", the file says "other"`) {
+		t.Fatalf("error %v", err)
+	}
+	if _, running := held(o.Place.State); running {
+		t.Error("a manager that didn't start holds the lock")
+	}
+}
+
+func TestALostKeyRefusesTheStart(t *testing.T) {
+	for _, name := range []string{"authority.pem", "enrollment.key"} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			if err := open(t, o).Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(filepath.Join(o.Place.State, "keys", name)); err != nil {
+				t.Fatal(err)
+			}
+			var mismatch *enroll.KeyMismatchError
+			if _, err := Open(t.Context(), o); !errors.As(err, &mismatch) {
+				t.Errorf("error %v, want a KeyMismatchError", err)
+			}
+		})
+	}
+}
+
+func TestTheChosenPortIsKept(t *testing.T) {
+	o := options(t)
+	m := open(t, o)
+	defer m.Close()
+	l, err := m.Listen(t.Context(), fleet.ManagerSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := l.Addr().String()
+	if host, _, _ := net.SplitHostPort(chosen); host != "127.0.0.1" {
+		t.Errorf("listens on %s without being told to", chosen)
+	}
+	// Agents know the address: another one would leave them alone.
+	if _, err := m.Listen(t.Context(), fleet.ManagerSettings{}); err == nil || !strings.Contains(err.Error(), chosen) {
+		t.Errorf("error %v, want one that names %s", err, chosen)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := m.Listen(t.Context(), fleet.ManagerSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if again.Addr().String() != chosen {
+		t.Errorf("listens on %s, was %s before", again.Addr(), chosen)
+	}
+}

@@ -1,0 +1,124 @@
+package view
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+
+// state is one fleet, min 2 and max 3, with an instance in each given state.
+func state(states ...fleet.CapacityInstanceState) store.State {
+	f := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{
+		Address: "fleet.demo", Provider: "local.here", Class: fleet.CapacityClass{Name: "c"},
+		Scaling: fleet.ScalingPolicy{Min: 2, Max: 3}, Timeouts: fleet.DefaultTimeouts(),
+	}}
+	s := store.State{Fleets: []fleet.ManagedFleet{f}}
+	for n, state := range states {
+		id := string(rune('a' + n))
+		s.Instances = append(s.Instances, fleet.CapacityInstance{
+			ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, State: state, Since: now.Add(-time.Minute), Key: fleet.OperationID("k" + id),
+			Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: f.InstanceDigest(),
+		})
+		s.Runners = append(s.Runners, fleet.Runner{ID: fleet.RunnerID("r" + id), Instance: fleet.CapacityInstanceID(id), LastBeat: now.Add(-time.Second)})
+	}
+	return s
+}
+
+func moment() Moment { return Moment{Now: now, Since: now.Add(-time.Hour), AgentVersion: "0.1.0"} }
+
+func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
+	tests := []struct {
+		name   string
+		state  store.State
+		moment func(*Moment)
+		change func(*store.State)
+		want   Health
+		reason string
+	}{
+		{name: "all there", state: state(fleet.Healthy, fleet.Healthy), want: Healthy},
+		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *store.State) { s.Instances[0].Conflict = "2 resources carry the key" },
+			want: Unhealthy, reason: "a: 2 resources carry the key"},
+		{name: "a silent runner", state: state(fleet.Healthy, fleet.Healthy), change: func(s *store.State) { s.Runners[0].LastBeat = now.Add(-time.Hour) },
+			want: Unhealthy, reason: "No heartbeat from 1"},
+		{name: "a provider that can't be seen", state: state(fleet.Healthy, fleet.Healthy),
+			moment: func(m *Moment) { m.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"} }, want: ProviderDegraded, reason: "timeout"},
+		{name: "an unknown outcome", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *store.State) {
+			s.Operations = []fleet.Operation{{ID: "kb", Fleet: "f1", Instance: "b", State: fleet.OperationUnknown}}
+		}, want: ProviderDegraded, reason: "1 outcomes are unknown"},
+		{name: "a quarantined instance", state: state(fleet.Healthy, fleet.Healthy, fleet.Quarantined), want: BootstrapDegraded, reason: "1 quarantined"},
+		{name: "max filled by what isn't gone", state: state(fleet.Healthy, fleet.Terminating, fleet.Terminating), want: CapacityConstrained, reason: "max = 3 is held"},
+		{name: "a drain beyond its deadline", state: state(fleet.Healthy, fleet.Healthy, fleet.Draining), change: func(s *store.State) { s.Instances[2].Since = now.Add(-3 * time.Hour) },
+			want: CapacityConstrained, reason: "draining for longer than 2h0m0s"},
+		{name: "a held fleet", state: state(fleet.Healthy), moment: func(m *Moment) {
+			m.Holds = map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "no hosts left"}}
+		}, want: CapacityConstrained, reason: "no hosts left"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := moment()
+			if tt.moment != nil {
+				tt.moment(&m)
+			}
+			if tt.change != nil {
+				tt.change(&tt.state)
+			}
+			got := Fleets(tt.state, m)[0]
+			if got.Health != tt.want || !strings.Contains(strings.Join(got.Reasons, "\n"), tt.reason) {
+				t.Errorf("%s because of %q, want %s because of %q", got.Health, got.Reasons, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+func TestSilenceIsNotCountedWhileNobodyCouldHear(t *testing.T) {
+	s := state(fleet.Healthy, fleet.Healthy)
+	s.Runners[0].LastBeat = now.Add(-24 * time.Hour)
+	m := moment()
+	m.Since = now // no manager is running
+	if got := Fleets(s, m)[0]; got.Counts.Ready != 2 || got.Health != Healthy {
+		t.Errorf("without a manager: %d ready, %s", got.Counts.Ready, got.Health)
+	}
+}
+
+func TestAFleetShowsItsNumbersAndTheirReasons(t *testing.T) {
+	got := Fleets(state(fleet.Healthy, fleet.Draining), moment())[0]
+	if got.Desired != 2 || got.Min != 2 || got.Max != 3 || got.Counts.Footprint != 2 || got.Counts.Capacity != 1 {
+		t.Errorf("numbers: %+v", got)
+	}
+	names := []string{}
+	for _, b := range got.Bounds {
+		names = append(names, b.Name)
+	}
+	if diff := cmp.Diff([]string{"demand", "min"}, names); diff != "" {
+		t.Errorf("bounds (-want +got):\n%s", diff)
+	}
+}
+
+func TestInstancesAreSortedAndKeepNoSecrets(t *testing.T) {
+	s := state(fleet.Healthy, fleet.Draining)
+	s.Instances[0].Created, s.Instances[1].Created = now, now.Add(-time.Hour)
+	s.Operations = []fleet.Operation{{ID: "ka", Instance: "a", Kind: fleet.ProvisionOperation, State: fleet.OperationSucceeded, Nonce: []byte("a nonce"), TokenHash: "token-hash"}}
+	got := Instances(s)
+	if got[0].ID != "b" || got[1].ID != "a" || got[1].Runner.ID != "ra" || got[1].Operations[0].State != fleet.OperationSucceeded {
+		t.Errorf("instances: %+v", got)
+	}
+	shown, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{base64.StdEncoding.EncodeToString([]byte("a nonce")), "token-hash"} {
+		if strings.Contains(string(shown), secret) {
+			t.Errorf("%q is shown: %s", secret, shown)
+		}
+	}
+}
