@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	var err error
-	if bin, err = os.MkdirTemp("", "forgeyard-e2e-"); err != nil {
+	if bin, err = os.MkdirTemp("", "e2e-bin-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -130,6 +130,24 @@ func (w *workspace) launches() []launch {
 	return found
 }
 
+// plugin waits for the one plugin process of a running manager and its socket.
+func (w *workspace) plugin() (running launch, socket string) {
+	w.t.Helper()
+	eventually(w.t, "see one plugin with its socket", func() bool {
+		all := w.launches()
+		if len(all) != 1 {
+			return false
+		}
+		sockets, _ := filepath.Glob(filepath.Join(all[0].folder, "s", "*")) // the pattern is well formed
+		if len(sockets) != 1 {
+			return false
+		}
+		running, socket = all[0], sockets[0]
+		return true
+	})
+	return running, socket
+}
+
 // alive says that a process of the workspace still runs.
 func (w *workspace) alive(pid int) bool {
 	return slices.ContainsFunc(w.processes(), func(p process) bool { return p.pid == pid })

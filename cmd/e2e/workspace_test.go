@@ -35,7 +35,7 @@ type workspace struct {
 // the workspace.
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	base, err := os.MkdirTemp("", "forgeyard-e2e-") // short: sockets live below it
+	base, err := os.MkdirTemp("", "e2e-") // short: sockets live below it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +97,9 @@ func (w *workspace) read(name string) string {
 func (w *workspace) install() {
 	w.t.Helper()
 	w.fleet(0, "plugin", "install", "--from", bin)
+	if !exists(w.run) {
+		w.t.Fatalf("sockets aren't made below %s, where the tests look for them; is its path too long?", w.run)
+	}
 }
 
 // keys are the names of the hosts' folders.
