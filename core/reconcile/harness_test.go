@@ -187,6 +187,10 @@ func has[E Effect](w *world) bool {
 // make is what the provider does with a provision call.
 func (w *world) make(p Provision) fleet.Resource {
 	if res, ok := w.cloud[p.Operation.ID]; ok {
+		if res.State == fleet.ResourcePending { // half made
+			res.State = fleet.ResourceRunning
+			w.cloud[p.Operation.ID] = res
+		}
 		return res
 	}
 	res := fleet.Resource{ID: fleet.ProviderInstanceRef("vm-" + p.Operation.ID), Key: p.Operation.ID, State: fleet.ResourceRunning, Tags: p.Intent.Tags}

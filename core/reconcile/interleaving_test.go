@@ -166,7 +166,14 @@ func (c *chaos) finish(done, silent bool) {
 	switch e := e.(type) {
 	case Provision:
 		delete(c.inFlight, e.Operation.ID)
-		if done {
+		half := !done && c.random.IntN(4) == 0 && c.cloud[e.Operation.ID].Key == ""
+		if half { // it broke off between the making and the start
+			c.tell("half made")
+			res := c.make(e)
+			res.State = fleet.ResourcePending
+			c.cloud[e.Operation.ID] = res
+		}
+		if done || half {
 			if c.listedAt == nil {
 				c.listedAt = map[fleet.OperationID]time.Time{}
 			}

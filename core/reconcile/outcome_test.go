@@ -51,6 +51,45 @@ func TestProvisionOutcomes(t *testing.T) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 			}},
+		{name: "broken off with the resource half made: the same key goes out again and finishes it", want: fleet.OperationSucceeded, resent: true, cloud: 1,
+			story: func(w *world, p Provision) {
+				half := w.make(p)
+				half.State = fleet.ResourcePending
+				w.cloud[p.Operation.ID] = half
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.inspect()
+				w.now = w.now.Add(2 * time.Second)
+				w.step()
+				half.State = fleet.ResourceRunning
+				w.cloud[p.Operation.ID] = half
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: Existed, Resource: half, CallOver: true})
+				if i := w.only(); i.State != fleet.Bootstrapping {
+					w.t.Errorf("the instance is %s", i.State)
+				}
+			}},
+		{name: "a half made resource is left alone while its call may still run", want: fleet.OperationPending, cloud: 1,
+			story: func(w *world, p Provision) {
+				half := w.make(p)
+				half.State = fleet.ResourcePending
+				w.cloud[p.Operation.ID] = half
+				w.inFlight[p.Operation.ID] = true
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost})
+				w.inspect()
+				if op := w.operation(p.Operation.ID); op.State != fleet.OperationUnknown {
+					w.t.Errorf("the operation is %s while its call may still run", op.State)
+				}
+				delete(w.inFlight, p.Operation.ID)
+				w.inspect()
+			}},
+		{name: "a provider that can't repeat a request has what is half made adopted",
+			facts: func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone }, want: fleet.OperationSucceeded, cloud: 1,
+			story: func(w *world, p Provision) {
+				half := w.make(p)
+				half.State = fleet.ResourcePending
+				w.cloud[p.Operation.ID] = half
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.inspect()
+			}},
 		{name: "never reached the provider: proven absent, the same key goes out again", want: fleet.OperationInProgress, resent: true,
 			story: func(w *world, p Provision) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
@@ -156,6 +195,26 @@ func TestProvisionOutcomes(t *testing.T) {
 				t.Error("the request changed after it was stored")
 			}
 		})
+	}
+}
+
+// One whose request was still to go out again had no way to be proven gone, and
+// was terminating for ever.
+func TestARequestThatIsGivenUpBeforeItGoesOutAgainLeavesNothing(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, CallOver: true})
+	w.inspect()
+	given := w.only()
+	w.now = w.now.Add(fleet.DefaultTimeouts().Provision)
+	w.step()
+	w.inspect()
+	for _, i := range w.live() {
+		if i.ID == given.ID {
+			t.Errorf("it is %s: %s", i.State, i.Reason)
+		}
+	}
+	if op := w.operation(p.Operation.ID); op.State != fleet.OperationNotCreated {
+		t.Errorf("its operation is %s (%s)", op.State, op.Message)
 	}
 }
 

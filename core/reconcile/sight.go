@@ -78,15 +78,21 @@ func (l *Loop) match(w *work, p *provider, r *row, look look) {
 		}
 	case 1:
 		r.conflict("")
-		l.found(w, r, look)
+		l.found(w, p, r, look)
 	default:
 		r.conflict(fmt.Sprintf("%d resources carry the key %s: none of them is touched until a person removes the copies.", len(look.found), r.Key))
 	}
 }
 
 // found takes in the one resource that carries the row's key.
-func (l *Loop) found(w *work, r *row, look look) {
+func (l *Loop) found(w *work, p *provider, r *row, look look) {
 	res := look.found[0]
+	if unfinished(p, r, res) {
+		if r.provision.State == fleet.OperationUnknown && !look.inFlight {
+			w.again(r, look, "Found, but not running: it may be half made.")
+		}
+		return
+	}
 	w.seen(r, res)
 	if r.Conflict != "" {
 		return
@@ -94,7 +100,7 @@ func (l *Loop) found(w *work, r *row, look look) {
 	if r.SeenAt.IsZero() {
 		r.SeenAt, r.dirty = look.began, true
 	}
-	if r.provision.State == fleet.OperationUnknown && !look.inFlight {
+	if op := r.provision.State; (op == fleet.OperationUnknown || op == fleet.OperationPending) && !look.inFlight {
 		r.edit(r.provision).State = fleet.OperationSucceeded
 		r.provision.Message = "Found by inspection."
 	}
@@ -102,4 +108,13 @@ func (l *Loop) found(w *work, r *row, look look) {
 	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
 		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, fmt.Sprintf("The provider shows it %s after it was alive.", res.State))
 	}
+}
+
+// unfinished says that a resource whose call broke off may be half made, as one
+// that exists and was never started. The same request finishes it, or is answered
+// with what exists; without that, it would be waited for until its deadline.
+func unfinished(p *provider, r *row, res fleet.Resource) bool {
+	brokeOff := r.provision.State == fleet.OperationUnknown || r.provision.State == fleet.OperationPending
+	return r.State == fleet.Provisioning && brokeOff && p.facts != nil && p.facts.Idempotency.SafeToRepeat() &&
+		res.State == fleet.ResourcePending && res.ID != "" && (r.ProviderInstance == "" || r.ProviderInstance == res.ID)
 }

@@ -28,7 +28,12 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) {
 	}
 	switch op.State {
 	case fleet.OperationUnknown:
-		l.absent(w, p, r)
+		l.absent(w, p, r, look)
+	case fleet.OperationPending:
+		if r.State != fleet.Provisioning { // no longer wanted before it went out again
+			r.edit(op).State = fleet.OperationNotCreated
+			w.gone(r, "A complete inspection shows nothing, and no request is on its way.")
+		}
 	case fleet.OperationSucceeded:
 		w.gone(r, "A complete inspection no longer shows it.")
 	case fleet.OperationNotCreated:
@@ -41,7 +46,7 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) {
 // absent resolves an unknown provision whose resource is proven not to exist:
 // the same key goes out again where that is safe and the instance is still
 // wanted.
-func (l *Loop) absent(w *work, p *provider, r *row) {
+func (l *Loop) absent(w *work, p *provider, r *row, look look) {
 	op := r.provision
 	if r.State != fleet.Provisioning {
 		r.edit(op).State = fleet.OperationNotCreated
@@ -53,7 +58,17 @@ func (l *Loop) absent(w *work, p *provider, r *row) {
 		r.conflict("The provider can't repeat a request safely: a person must check that nothing was made for key " + string(r.Key) + ".")
 		return
 	}
-	r.edit(op).State = fleet.OperationPending
+	w.again(r, look, "Proven absent by inspection.")
+}
+
+// again lets the same request go out once more, under its key. No call for it
+// was under way when the look began.
+func (w *work) again(r *row, look look, why string) {
+	op := r.edit(r.provision)
+	if op.CallOver.IsZero() {
+		op.CallOver = look.began
+	}
+	op.State, op.Message = fleet.OperationPending, why
 	op.NotBefore = w.now.Add(doubling(time.Second, op.Attempts-1, time.Minute))
 }
 
