@@ -107,6 +107,9 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration) error {
 		}
 		return exitStatus(exitUnresolved)
 	}
+	for provider, reason := range o.Last.Unobserved {
+		a.printf("! provider.%s can't be seen: %s.\n", provider, reason)
+	}
 	a.printf("Not finished after %s: %s, %s. The next apply goes on from here.\n", wait, sum(o.Last), plural(o.Last.Unresolved, "unknown outcome"))
 	return exitStatus(exitUnresolved)
 }

@@ -63,6 +63,9 @@ func (a *app) renderInstances(instances []view.Instance) {
 func (a *app) renderInstance(i view.Instance) {
 	a.printf("%s   %s for %s\n  %s\n", i.ID, i.State, a.ago(i.Since), i.Reason)
 	a.printf("  fleet %s, provider %s, provider instance %s (%s)\n", i.Fleet, i.Provider, orDash(string(i.ProviderInstance)), orDash(string(i.Seen)))
+	if i.Detail != "" {
+		a.printf("  %s\n", i.Detail)
+	}
 	if i.Conflict != "" {
 		a.printf("  ! %s\n", i.Conflict)
 	}

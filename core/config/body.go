@@ -133,6 +133,9 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 
 // close reports whatever nobody asked for.
 func (b *body) close() {
+	if b.closed != nil {
+		b.closed(b)
+	}
 	for _, name := range b.unread() {
 		attribute := b.syntax.Attributes[name]
 		detail := fmt.Sprintf("An attribute named %q is not expected here. ", name)

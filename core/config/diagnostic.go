@@ -91,6 +91,9 @@ type collector struct {
 	dropped int
 	// droppedError says that one of the dropped ones was an error.
 	droppedError bool
+	// closed sees each body that has been read whole, with everything that was
+	// asked of it. The reference is compared with that; nil: nobody looks.
+	closed func(*body)
 }
 
 func newCollector() *collector {

@@ -24,7 +24,7 @@ type Plan struct {
 	Changes []config.Change `json:"changes"`
 	// Forecast is what the planner would do with the new definition now.
 	Forecast planner.Output `json:"forecast"`
-	// Accounts are what the providers' credentials reach, where a plugin was asked.
+	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int `json:"unresolved"`
 
 	definition fleet.Definition

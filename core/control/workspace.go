@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"runtime"
 
@@ -161,9 +162,22 @@ func (w Workspace) InstallFrom(ctx context.Context, dir, run string, log *slog.L
 		if err != nil {
 			return installed, err
 		}
-		installed, lock = append(installed, locked), lock.With(locked)
+		installed, lock = append(installed, locked), lock.With(withOtherPlatforms(locked, w.Lock))
 	}
 	return installed, pluginstore.WriteLock(w.lockPath(), lock)
+}
+
+// withOtherPlatforms keeps what other machines locked for the same version: each
+// builds and installs its own binary.
+func withOtherPlatforms(p pluginstore.LockedPlugin, before pluginstore.Lock) pluginstore.LockedPlugin {
+	old, ok := before.Plugin(p.Name)
+	if !ok || old.Source != p.Source || old.Version != p.Version {
+		return p
+	}
+	binaries := maps.Clone(old.Binaries)
+	maps.Copy(binaries, p.Binaries)
+	p.Binaries = binaries
+	return p
 }
 
 func describePlugin(ctx context.Context, launch pluginhost.Launch) (raw []byte, version string, protocol int, err error) {

@@ -70,8 +70,11 @@ type CapacityInstance struct {
 	EverRunning bool `json:"ever_running,omitempty"`
 	// SeenAt is when the inspection that set Seen began.
 	SeenAt time.Time `json:"seen_at,omitzero"`
-	// Zone and MachineType are what the provider says it is.
-	Zone        string `json:"zone,omitempty"`
+	// Zone, MachineType, Addresses and Detail are what the provider says of it.
+	Zone      string   `json:"zone,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+	// Detail is one line for a person.
+	Detail      string `json:"detail,omitempty"`
 	MachineType string `json:"machine_type,omitempty"`
 	// Admission is the last verdict on the enrolled agent.
 	Admission Admission `json:"admission"`

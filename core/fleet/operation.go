@@ -108,10 +108,10 @@ type ErrorClass string
 
 // The classes of the plugin contract, with what the manager does.
 const (
-	ErrorAuth       ErrorClass = "auth"       // hold the provider, tell a person
-	ErrorPermission ErrorClass = "permission" // hold the provider, tell a person
+	ErrorAuth       ErrorClass = "auth"       // hold the fleet, tell a person
+	ErrorPermission ErrorClass = "permission" // hold the fleet, tell a person
 	ErrorQuota      ErrorClass = "quota"      // back off
-	ErrorCapacity   ErrorClass = "capacity"   // next offer, back off
+	ErrorCapacity   ErrorClass = "capacity"   // back off
 	ErrorRateLimit  ErrorClass = "rate_limit" // wait as long as the provider says
 	ErrorInvalid    ErrorClass = "invalid"    // the fleet's file must change
 	ErrorConflict   ErrorClass = "conflict"   // a key with other parameters: hold

@@ -14,7 +14,8 @@ import (
 // certificate. All else has to be named by the fleet file, so that a plugin
 // doesn't get another provider's credentials (hashicorp/vault#25128).
 var passedVariables = []string{
-	"HOME", "PATH", "TMPDIR",
+	"HOME", "PATH", "TMPDIR", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ",
+	"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
 	"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY",
 	"https_proxy", "http_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR",

@@ -86,6 +86,9 @@ func providerCrossCheck(r *row) fleet.AdmissionCheck {
 	if r.Seen != fleet.ResourceRunning {
 		return check(name, fleet.Waiting, "The provider shows %s as %s.", r.ProviderInstance, r.Seen)
 	}
+	if r.fleet.Admission.MatchAddress && !slices.Contains(r.Addresses, r.runner.Address) {
+		return check(name, fleet.Suspicious, "The agent called from %s, and the provider shows %s at %q.", r.runner.Address, r.ProviderInstance, r.Addresses)
+	}
 	return check(name, fleet.Passed, "An inspection shows %s running; the agent called from %s.", r.ProviderInstance, r.runner.Address)
 }
 

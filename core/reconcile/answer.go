@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -117,6 +118,10 @@ func (w *work) seen(r *row, res fleet.Resource) {
 	set(r, &r.ProviderInstance, res.ID)
 	set(r, &r.Zone, res.Zone)
 	set(r, &r.MachineType, res.MachineType)
+	set(r, &r.Detail, res.Detail)
+	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
+		r.Addresses, r.dirty = addresses, true
+	}
 	if res.State != "" && r.Seen != res.State {
 		r.Seen, r.dirty = res.State, true
 	}

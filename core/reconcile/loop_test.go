@@ -90,6 +90,8 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: "two keys"},
 		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: "operation other"},
 		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: "revoked"},
+		{name: "an address that the provider doesn't show, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
+			want: fleet.AdmissionQuarantined, why: "called from 127.0.0.1"},
 		{name: "no isolation where it is required", fleet: func(f *fleet.ManagedFleet) { f.Admission.JobIsolation = fleet.JobIsolationRequired }, want: fleet.AdmissionRejected, why: "job_isolation"},
 	}
 	for _, tt := range tests {

@@ -17,7 +17,7 @@ type NetworkFileSystemError struct {
 
 func (e *NetworkFileSystemError) Error() string {
 	return fmt.Sprintf("open the SQLite store: %s is on a network file system (%s), where SQLite loses data: "+
-		"move it to a local disk, or give a postgres:// URL", e.Path, e.FileSystem)
+		"move it to a local disk", e.Path, e.FileSystem)
 }
 
 // refuseNetworkFileSystem checks the folder of the file at path, and the file

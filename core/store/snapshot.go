@@ -85,6 +85,7 @@ func (s snapshot) copies() ([]fleet.CapacityInstance, []fleet.Operation, []fleet
 	instances, operations, runners := slices.Clone(s.instances), slices.Clone(s.operations), slices.Clone(s.runners)
 	for i := range instances {
 		instances[i].Admission.Checks = slices.Clone(instances[i].Admission.Checks)
+		instances[i].Addresses = slices.Clone(instances[i].Addresses)
 	}
 	for i := range operations {
 		operations[i].Request = slices.Clone(operations[i].Request)

@@ -83,6 +83,31 @@ func sqliteDSN(path string, more url.Values) string {
 	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}).String()
 }
 
+// patiently tries to open for as long as a statement would wait. The first
+// connection to a file may meet the moment in which another process makes it a
+// WAL file, or closes its last connection; SQLite then answers busy without
+// waiting.
+func patiently(ctx context.Context, open func() (*Store, error)) (*Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	for {
+		store, err := open()
+		if err == nil || !isBusy(err) {
+			return store, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func isBusy(err error) bool {
+	failure, ok := errors.AsType[*sqlite.Error](err)
+	return ok && failure.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // createPrivate makes a missing file that only its owner can read, since
 // provider configurations are in it. An existing file is not opened: closing it
 // again would drop the locks that SQLite holds on it in this process.

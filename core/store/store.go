@@ -50,13 +50,16 @@ type dialect struct {
 // readable by its owner only; its folder must exist. A store that a newer
 // version of the program has written is refused with a *NewerError.
 func Open(ctx context.Context, location string) (*Store, error) {
-	var store *Store
-	var err error
 	if strings.HasPrefix(location, "postgres://") || strings.HasPrefix(location, "postgresql://") {
-		store, err = openPostgres(location)
-	} else {
-		store, err = openSQLite(location)
+		return openAndMigrate(ctx, func() (*Store, error) { return openPostgres(location) })
 	}
+	return patiently(ctx, func() (*Store, error) {
+		return openAndMigrate(ctx, func() (*Store, error) { return openSQLite(location) })
+	})
+}
+
+func openAndMigrate(ctx context.Context, open func() (*Store, error)) (*Store, error) {
+	store, err := open()
 	if err != nil {
 		return nil, err
 	}

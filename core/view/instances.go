@@ -26,6 +26,8 @@ type Instance struct {
 	Seen             fleet.ResourceState         `json:"seen,omitempty"`
 	Zone             string                      `json:"zone,omitempty"`
 	MachineType      string                      `json:"machine_type,omitempty"`
+	Addresses        []string                    `json:"addresses,omitempty"`
+	Detail           string                      `json:"detail,omitempty"`
 	Conflict         string                      `json:"conflict,omitempty"`
 	Admission        fleet.Admission             `json:"admission"`
 	Runner           *Runner                     `json:"runner,omitempty"`
@@ -85,7 +87,7 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 	v := Instance{
 		ID: i.ID, Fleet: address, Provider: i.Provider, ProviderInstance: i.ProviderInstance, Key: i.Key, State: i.State,
 		Since: i.Since, Cause: i.Cause, Reason: i.Reason, Drain: i.Drain, Created: i.Created, Seen: i.Seen, Zone: i.Zone,
-		MachineType: i.MachineType, Conflict: i.Conflict, Admission: i.Admission,
+		MachineType: i.MachineType, Addresses: i.Addresses, Detail: i.Detail, Conflict: i.Conflict, Admission: i.Admission,
 	}
 	if r := runner; r != nil {
 		v.Runner = &Runner{

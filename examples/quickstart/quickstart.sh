@@ -10,6 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/forgeyard-quickstart.XXXXXX")
 export FLEET_STATE_DIR="$work/state" FLEET_PLUGIN_DIR="$work/plugins" XDG_RUNTIME_DIR="$work/run"
 export FLEET_VAR_root="$work/hosts" NO_COLOR=1
+[ "$(uname -s)" != Darwin ] || export FLEET_VAR_os=darwin
 case $(uname -m) in
   aarch64 | arm64) export FLEET_VAR_arch=arm64 ;;
 esac

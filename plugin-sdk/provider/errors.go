@@ -18,10 +18,10 @@ type Class int
 
 // The classes, and what the host does.
 const (
-	Auth       = Class(providerpb.Error_CLASS_AUTH)       // holds the provider, tells a person
+	Auth       = Class(providerpb.Error_CLASS_AUTH)       // holds the fleet, tells a person
 	Permission = Class(providerpb.Error_CLASS_PERMISSION) // the same
-	Quota      = Class(providerpb.Error_CLASS_QUOTA)      // backs off the account
-	Capacity   = Class(providerpb.Error_CLASS_CAPACITY)   // tries the next offer
+	Quota      = Class(providerpb.Error_CLASS_QUOTA)      // backs off
+	Capacity   = Class(providerpb.Error_CLASS_CAPACITY)   // backs off
 	RateLimit  = Class(providerpb.Error_CLASS_RATE_LIMIT) // waits for RetryAfter
 	Invalid    = Class(providerpb.Error_CLASS_INVALID)    // asks for another config
 	Conflict   = Class(providerpb.Error_CLASS_CONFLICT)   // holds: the key belongs to something else

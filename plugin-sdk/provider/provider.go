@@ -95,8 +95,9 @@ type Environment struct {
 	account *string
 }
 
-// SetAccount names what the credentials reach ("account 1234 in eu-west-1"); a
-// plan shows it. Call it within New.
+// SetAccount names what the credentials reach ("account 1234 in eu-west-1").
+// Every instance remembers it, and from another account nothing is concluded
+// about the instance. Call it within New.
 func (e Environment) SetAccount(account string) {
 	if e.account != nil {
 		*e.account = account

@@ -6,6 +6,11 @@ forgeyard {
   }
 }
 
+variable "os" {
+  type    = string
+  default = "linux"
+}
+
 variable "arch" {
   type    = string
   default = "x86_64"
@@ -27,7 +32,7 @@ capacity_class "small" {
   trust        = "standard"
 
   platform {
-    os   = "linux"
+    os   = var.os
     arch = var.arch
   }
 

@@ -1,0 +1,147 @@
+package docs
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+var update = flag.Bool("update", false, "write what is made from the code anew")
+
+func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
+	local := pluginSchemas(t).plugins["local"]
+	parts := []struct{ page, part, text string }{
+		{"docs/fleet-hcl.md", "blocks", blocksMarkdown()},
+		{"docs/fleet-hcl.md", "functions", functionsMarkdown()},
+		{"docs/concepts.md", "lifecycle", lifecycleMarkdown()},
+		{"docs/plugins/local.md", "provider", schemaMarkdown(local.Provider)},
+		{"docs/plugins/local.md", "instance", schemaMarkdown(local.Instance)},
+	}
+	for _, part := range parts {
+		t.Run(part.page+" "+part.part, func(t *testing.T) {
+			page := read(t, part.page)
+			want, err := replacePart(page, part.part, part.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == page {
+				return
+			}
+			if !*update {
+				t.Fatal("it is not what the code says; write it anew with: go generate ./cmd/docs")
+			}
+			if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(part.page)), []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// replacePart puts text between the markers of a part of a page.
+func replacePart(page, part, text string) (string, error) {
+	begin, end := "<!-- "+part+":begin -->\n", "<!-- "+part+":end -->"
+	head, rest, found := strings.Cut(page, begin)
+	_, tail, foundEnd := strings.Cut(rest, end)
+	if !found || !foundEnd {
+		return "", fmt.Errorf("the page lacks the markers %q and %q", strings.TrimSpace(begin), end)
+	}
+	return head + begin + text + end + tail, nil
+}
+
+// blocksMarkdown is one section for each block, with the example of a block at
+// the top before those within it.
+func blocksMarkdown() string {
+	var page strings.Builder
+	for _, block := range config.Reference() {
+		steps := strings.Split(block.Path, ".")
+		form := steps[len(steps)-1]
+		for _, label := range block.Labels {
+			form += fmt.Sprintf(" %q", label)
+		}
+		if len(steps) > 1 {
+			fmt.Fprintf(&page, "### `%s` in `%s`\n\n", form, strings.Join(steps[:len(steps)-1], "."))
+		} else {
+			fmt.Fprintf(&page, "## `%s`\n\n", form)
+		}
+		fmt.Fprintf(&page, "%s *%s*\n\n", block.Doc, howMany(block))
+		if block.Example != "" {
+			fmt.Fprintf(&page, "```hcl\n%s```\n\n", block.Example)
+		}
+		if len(block.Attributes) == 0 {
+			continue
+		}
+		page.WriteString("| attribute | type | default | |\n|---|---|---|---|\n")
+		for _, one := range block.Attributes {
+			standard := ""
+			switch {
+			case one.Required:
+				standard = "**required**"
+			case one.Default != "":
+				standard = "`" + one.Default + "`"
+			}
+			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", one.Name, one.Type, standard, one.Doc)
+		}
+		page.WriteString("\n")
+	}
+	return page.String()
+}
+
+func howMany(block config.ReferenceBlock) string {
+	switch {
+	case block.Required:
+		return "Exactly one."
+	case block.Repeated:
+		return "Any number."
+	}
+	return "At most one."
+}
+
+func functionsMarkdown() string {
+	return "`" + strings.Join(config.Functions(), "`, `") + "`.\n"
+}
+
+// lifecycleMarkdown is the table of the state machine. A marker within a table
+// would end it, so the head is a part of what is made.
+func lifecycleMarkdown() string {
+	var table strings.Builder
+	table.WriteString("| from | to | because of | when |\n|---|---|---|---|\n")
+	for _, edge := range lifecycle.Edges() {
+		fmt.Fprintf(&table, "| %s | %s | `%s` | %s |\n", edge.From, edge.To, edge.Cause, edge.When)
+	}
+	return table.String()
+}
+
+// schemaMarkdown is the table of a plugin's block.
+func schemaMarkdown(schema fleet.PluginSchema) string {
+	var table strings.Builder
+	table.WriteString("| attribute | type | default | |\n|---|---|---|---|\n")
+	for _, one := range schema.Attributes {
+		kind := string(one.Type.Kind)
+		if one.Type.Element != nil {
+			kind += " of " + string(one.Type.Element.Kind)
+		}
+		standard := ""
+		switch {
+		case one.Required:
+			standard = "**required**"
+		case one.Default != "":
+			standard = "`" + one.Default + "`"
+		}
+		text := one.Doc
+		if one.Immutable {
+			text += " A change replaces instances."
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", one.Name, kind, standard, text)
+	}
+	if len(schema.Blocks) > 0 {
+		panic("the page has no form for nested blocks of a plugin yet")
+	}
+	return table.String()
+}

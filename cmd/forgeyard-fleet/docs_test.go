@@ -1,0 +1,159 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The page of the command line is made from the commands themselves. After a
+// change of a command, write it anew:
+//
+//go:generate go test . -run TestThePageOfTheCommandLine -update
+var updateDocs = flag.Bool("update", false, "write docs/cli.md anew")
+
+var cliPage = filepath.Join("..", "..", "docs", "cli.md")
+
+func TestThePageOfTheCommandLineIsWhatTheCommandsSay(t *testing.T) {
+	want := cliMarkdown((&app{}).root())
+	if *updateDocs {
+		if err := os.WriteFile(cliPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(cliPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != want {
+		t.Errorf("docs/cli.md is not what the commands say; write it anew with: go generate ./cmd/forgeyard-fleet")
+	}
+}
+
+// exitCodes are the codes of app.go in words. Who adds one there adds it here:
+// TestEveryExitCodeIsExplained counts them.
+var exitCodes = []struct {
+	code int
+	when string
+}{
+	{exitDone, "Done, or nothing to do."},
+	{exitError, "An error, which was printed to standard error."},
+	{exitChanges, "`plan --detailed-exitcode` alone: applying would change the definition, or replace or remove instances. Starts on the way to the desired number are no change."},
+	{exitUnresolved, "`apply`: what was asked for is stored, but after `--wait` something is still on its way or unknown, or a person is needed. It was printed."},
+	{exitDeclined, "`apply`: the question wasn't answered with `yes`. Nothing was applied."},
+	{exitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` goes on."},
+}
+
+func TestEveryExitCodeIsExplained(t *testing.T) {
+	source, err := os.ReadFile("app.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained := map[string]bool{}
+	for _, one := range exitCodes {
+		explained[fmt.Sprint(one.code)] = true
+	}
+	found := regexp.MustCompile(`(?m)^\texit[A-Z]\w*\s*= (\d+)`).FindAllStringSubmatch(string(source), -1)
+	if len(found) == 0 {
+		t.Fatal("no exit code was found in app.go")
+	}
+	for _, one := range found {
+		if !explained[one[1]] {
+			t.Errorf("exit code %s is not in docs/cli.md", one[1])
+		}
+	}
+}
+
+func TestEveryCommandSaysWhatItDoes(t *testing.T) {
+	walk((&app{}).root(), func(c *cobra.Command) {
+		if c.Short == "" {
+			t.Errorf("%s has no short description", c.CommandPath())
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s has no description", c.CommandPath(), f.Name)
+			}
+		})
+	})
+}
+
+const cliHead = `# Command line
+
+<!-- Made from the commands by "go generate ./cmd/forgeyard-fleet"; a test compares. -->
+
+` + "`" + `[DIR]` + "`" + ` and ` + "`" + `[WORKSPACE]` + "`" + ` are a directory with fleet files; left out, it is the current one. All ` + "`*.hcl`" + ` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. Colours are used on a terminal only, and never where ` + "`NO_COLOR`" + ` is set.
+
+`
+
+// cliMarkdown is the whole page.
+func cliMarkdown(root *cobra.Command) string {
+	var page strings.Builder
+	page.WriteString(cliHead)
+	page.WriteString("| command | |\n|---|---|\n")
+	walk(root, func(c *cobra.Command) {
+		if c.Runnable() && !c.HasSubCommands() {
+			fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
+		}
+	})
+	page.WriteString("\n## Flags of every command\n\n")
+	flagTable(&page, root.PersistentFlags())
+	page.WriteString("\n## Exit codes\n\n| code | when |\n|---|---|\n")
+	for _, one := range exitCodes {
+		fmt.Fprintf(&page, "| %d | %s |\n", one.code, one.when)
+	}
+	walk(root, func(c *cobra.Command) {
+		if c.Runnable() && !c.HasSubCommands() {
+			commandSection(&page, c)
+		}
+	})
+	return page.String()
+}
+
+func commandSection(page *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(page, "\n## %s\n\n", c.CommandPath())
+	text := c.Long
+	if text == "" {
+		text = c.Short + "."
+	}
+	fmt.Fprintf(page, "%s\n\n    %s\n", strings.ReplaceAll(text, "\n", " "), c.UseLine())
+	if c.HasAvailableLocalFlags() {
+		page.WriteString("\n")
+		flagTable(page, c.LocalFlags())
+	}
+}
+
+func flagTable(page *strings.Builder, flags *pflag.FlagSet) {
+	page.WriteString("| flag | value | default | |\n|---|---|---|---|\n")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		value := f.DefValue
+		if kind == "stringArray" {
+			kind = "string"
+		}
+		if value == "[]" || value == "false" {
+			value = ""
+		}
+		fmt.Fprintf(page, "| `--%s` | %s | %s | %s |\n", f.Name, kind, value, strings.ReplaceAll(usage, "|", "\\|"))
+	})
+}
+
+// walk visits the commands in the order of their names, a parent before its
+// children.
+func walk(c *cobra.Command, visit func(*cobra.Command)) {
+	visit(c)
+	for _, sub := range c.Commands() {
+		if !sub.Hidden && sub.Name() != "help" {
+			walk(sub, visit)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package config
+
+// fleetReference is a fleet and its policies.
+var fleetReference = []ReferenceBlock{
+	{
+		Path: "fleet", Labels: []string{"NAME"}, Repeated: true,
+		Doc: "A number of hosts of one class from one provider. Its address is `fleet.NAME`.",
+		Attributes: []ReferenceAttribute{
+			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: what the hosts are."},
+			{Name: "provider", Type: PluginReference, Required: true, Doc: "`provider.PLUGIN.NAME`: where they come from. A change replaces instances."},
+			{Name: "image", Type: ImageReference, Doc: "`image.NAME`: what they boot. The image must have a reference for the provider. A change replaces instances. Left out: none."},
+		},
+		Example: `fleet "demo" {
+  capacity_class = capacity_class.small
+  provider       = provider.local.here
+  image          = image.workstation
+
+  instance {
+    nice = 10
+  }
+
+  scaling {
+    min           = 1
+    max           = var.most
+    warm          = 2
+    scale_to_zero = false
+  }
+
+  runner {
+    command  = local.command
+    env      = { LANG = "C.UTF-8" }
+    max_jobs = 100
+    max_age  = "7d"
+  }
+
+  timeouts {
+    provision   = "10m"
+    boot        = "5m"
+    enroll      = "3m"
+    heartbeat   = "2m"
+    drain       = "2h"
+    terminate   = "15m"
+    quarantine  = "1d"
+    lost_grace  = "15m"
+    max_offline = "7d"
+  }
+
+  admission {
+    job_isolation = "none"
+    match_address = false
+  }
+}
+`,
+	},
+	{
+		Path: "fleet.instance", Body: PluginBody,
+		Doc: "What each host is made from. The schema of the provider's plugin says what it holds, which attributes are required, and which replace instances when they change. Left out: an empty body.",
+	},
+	{
+		Path: "fleet.scaling", Required: true,
+		Doc: "The bounds of the fleet's size. Without a scheduler its size is the greater of `min` and `warm`, and at most `max`. Each is a number of hosts from 0 to 100000.",
+		Attributes: []ReferenceAttribute{
+			{Name: "min", Type: CountValue, Required: true, Doc: "Never fewer than this. It can't be larger than `max`."},
+			{Name: "max", Type: CountValue, Required: true, Doc: "Never more than this, counting every host that isn't proven gone."},
+			{Name: "warm", Type: CountValue, Default: "0", Doc: "How many hosts to keep ready."},
+			{Name: "scale_to_zero", Type: BoolValue, Default: "false", Doc: "Must be true with `min = 0` and can't be true otherwise: with no host left, work waits for a boot."},
+		},
+	},
+	{
+		Path: "fleet.runner",
+		Doc:  "What an admitted host runs. It is told to the agent and never in the first-boot document, and a change reaches running agents with their next heartbeat. Left out: nothing runs.",
+		Attributes: []ReferenceAttribute{
+			{Name: "command", Type: TextListValue, Doc: "The program and its arguments. One run is one job; it is run again and again, one at a time, each in an empty folder. A run that fails within 10 seconds is followed by a pause of 1 second, doubling to a minute. Left out: nothing runs."},
+			{Name: "env", Type: TextMapValue, Default: "{}", Doc: "Environment of the command, besides `PATH`, `HOME`, `LANG`, `TMPDIR` and `FORGEYARD_JOB`. It is stored as it is: no place for secrets."},
+			{Name: "max_jobs", Type: CountValue, Doc: "After so many jobs, from 1 to 1000000, the agent leaves and its host is replaced. Left out: no limit."},
+			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. Left out: no limit."},
+		},
+	},
+	{
+		Path: "fleet.timeouts",
+		Doc:  "How long an instance may stay in a state, and how long silence is borne. All are more than zero; `heartbeat` is at least `\"1s\"`.",
+		Attributes: []ReferenceAttribute{
+			{Name: "provision", Type: DurationValue, Default: `"10m"`, Doc: "From the request until the resource is seen. Then the instance failed."},
+			{Name: "boot", Type: DurationValue, Default: `"5m"`, Doc: "From then until an agent enrolls. Then it failed."},
+			{Name: "enroll", Type: DurationValue, Default: `"3m"`, Doc: "From then until it is admitted. Then it failed. The enrollment token is good for `provision`, `boot` and `enroll` together."},
+			{Name: "heartbeat", Type: DurationValue, Default: `"2m"`, Doc: "Silence after which a runner no longer counts as capacity. Agents beat at least four times as often: each second where they are few, and never more than 10 seconds apart."},
+			{Name: "lost_grace", Type: DurationValue, Default: `"15m"`, Doc: "Silence after which an admitted runner is quarantined. It comes back with its next heartbeat. Less than `heartbeat` counts as `heartbeat`."},
+			{Name: "quarantine", Type: DurationValue, Default: `"1d"`, Doc: "From quarantine until the instance is terminated, unless its agent still beats and reports a running job. Silence for `heartbeat` and `quarantine` together also ends a drain."},
+			{Name: "drain", Type: DurationValue, Default: `"2h"`, Doc: "How long a drain may take before the fleet's health says so. It never ends a job."},
+			{Name: "terminate", Type: DurationValue, Default: `"15m"`, Doc: "The same for a termination. It is tried until the resource is proven gone."},
+			{Name: "max_offline", Type: DurationValue, Default: `"7d"`, Doc: "How long after its certificate expired an agent may still renew it with the same key."},
+		},
+	},
+	{
+		Path: "fleet.admission",
+		Doc:  "What a host must show before it may be given work, besides the checks that always hold.",
+		Attributes: []ReferenceAttribute{
+			{Name: "job_isolation", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: jobs run as another user than the agent. `\"none\"`: they needn't. The agent of this version always runs jobs as its own user, so only `\"none\"` admits a host."},
+			{Name: "match_address", Type: BoolValue, Default: "false", Doc: "Reserved for comparing the agent's address with the provider's. This version doesn't, and the value changes nothing."},
+		},
+	},
+}
+
+// removalReference is how a fleet is taken away.
+var removalReference = []ReferenceBlock{
+	{
+		Path: "removed", Repeated: true,
+		Doc: "Takes a fleet away: every runner leaves after its job, then the fleet is forgotten. A fleet that the files merely don't mention any more runs on. The fleet's `provider` block may leave the files with it, and is kept as it was applied until the last instance is gone; its plugin must stay in `fleet.lock.hcl` as long.",
+		Attributes: []ReferenceAttribute{
+			{Name: "from", Type: FleetReference, Required: true, Doc: "`fleet.NAME` of a fleet that isn't declared."},
+		},
+		Example: `removed {
+  from = fleet.legacy
+}
+`,
+	},
+}

@@ -1,0 +1,246 @@
+package config
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// localSchemas is a plugin with what the examples of the reference use of it.
+type localSchemas struct{}
+
+func (localSchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
+	if plugin != "local" {
+		return fleet.PluginSchemas{}, errors.New("it is not installed")
+	}
+	return fleet.PluginSchemas{
+		Name: "local", Version: "0.1.0",
+		Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "root", Type: fleet.PluginType{Kind: fleet.KindString}}}},
+		Instance: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "nice", Type: fleet.PluginType{Kind: fleet.KindInt}}}},
+	}, nil
+}
+
+// sample is the file that all examples make together.
+func sample() string {
+	var text strings.Builder
+	for _, block := range Reference() {
+		text.WriteString(block.Example)
+	}
+	return text.String()
+}
+
+func loadSample(text string, variables ...string) (*Loaded, Diagnostics) {
+	return Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
+}
+
+// asked is what the loader asks of each kind of block, by path.
+type asked struct{ attributes, blocks map[string]map[string]bool }
+
+// askedOf reads the text and takes note of everything that was looked for.
+func askedOf(t *testing.T, text string) asked {
+	t.Helper()
+	found := asked{map[string]map[string]bool{}, map[string]map[string]bool{}}
+	l := newLoader()
+	l.schemas = localSchemas{}
+	l.closed = func(b *body) {
+		path := pathOf(b.where)
+		if found.attributes[path] == nil {
+			found.attributes[path], found.blocks[path] = map[string]bool{}, map[string]bool{}
+		}
+		for _, name := range b.attributes {
+			found.attributes[path][name] = true
+		}
+		for _, name := range b.blocks {
+			found.blocks[path][name] = true
+		}
+	}
+	root, ok := l.parseAll([]Source{{Name: "sample.hcl", Bytes: []byte(text)}})
+	if !ok {
+		t.Fatal(l.sorted())
+	}
+	l.readDefinition(root, Variables{})
+	root.close()
+	if found := l.sorted(); found.HasErrors() {
+		t.Fatal(found)
+	}
+	return found
+}
+
+// pathOf turns `scaling of fleet "demo"` into "fleet.scaling".
+func pathOf(where string) string {
+	if where == "" {
+		return ""
+	}
+	steps := strings.Split(where, " of ")
+	slices.Reverse(steps)
+	for i, step := range steps {
+		steps[i], _, _ = strings.Cut(step, " ")
+	}
+	return strings.Join(steps, ".")
+}
+
+func TestTheReferenceNamesExactlyWhatTheLoaderAsksFor(t *testing.T) {
+	found := askedOf(t, sample())
+	described := map[string]map[string]bool{"": {}}
+	for _, block := range Reference() {
+		described[block.Path] = map[string]bool{}
+	}
+	for _, block := range Reference() {
+		parent, name := "", block.Path
+		if at := strings.LastIndex(block.Path, "."); at >= 0 {
+			parent, name = block.Path[:at], block.Path[at+1:]
+		}
+		described[parent][name] = true
+
+		if block.Body == PluginBody || block.Body == FreeBody {
+			continue
+		}
+		names := map[string]bool{}
+		for _, attribute := range block.Attributes {
+			names[attribute.Name] = true
+		}
+		want := found.attributes[block.Path]
+		if block.Body == EntryBody {
+			want = map[string]bool{}
+			for _, key := range requirementKeys {
+				want[key] = true
+			}
+		}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("attributes of %s (-loader +reference):\n%s", block.Path, diff)
+		}
+	}
+	if diff := cmp.Diff(found.blocks, described); diff != "" {
+		t.Errorf("blocks by parent (-loader +reference):\n%s", diff)
+	}
+}
+
+// forAttributes calls do for every attribute of the reference with a fresh copy
+// of the sample and the body in it that the attribute belongs to.
+func forAttributes(t *testing.T, do func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute)) {
+	t.Helper()
+	for _, block := range Reference() {
+		if block.Body != FixedBody {
+			continue
+		}
+		for _, attribute := range block.Attributes {
+			t.Run(block.Path+"."+attribute.Name, func(t *testing.T) {
+				file, problems := hclwrite.ParseConfig([]byte(sample()), "sample.hcl", hcl.InitialPos)
+				if problems.HasErrors() {
+					t.Fatal(problems)
+				}
+				in := file.Body()
+				for step := range strings.SplitSeq(block.Path, ".") {
+					i := slices.IndexFunc(in.Blocks(), func(b *hclwrite.Block) bool { return b.Type() == step })
+					if i < 0 {
+						t.Fatalf("no example has the block %s", block.Path)
+					}
+					in = in.Blocks()[i].Body()
+				}
+				do(t, file, in, block, attribute)
+			})
+		}
+	}
+}
+
+// write sets an attribute to an expression.
+func write(t *testing.T, in *hclwrite.Body, name, expression string) {
+	t.Helper()
+	parsed, problems := hclwrite.ParseConfig([]byte("x = "+expression+"\n"), "", hcl.InitialPos)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	in.SetAttributeRaw(name, parsed.Body().GetAttribute("x").Expr().BuildTokens(nil))
+}
+
+func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
+	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
+		if in.GetAttribute(attribute.Name) == nil {
+			t.Fatal("no example uses it")
+		}
+		in.RemoveAttribute(attribute.Name)
+		var given []string
+		if block.Path == "variable" && attribute.Name == "default" {
+			given = append(given, "most=3")
+		}
+		_, found := loadSample(string(file.Bytes()), given...)
+		if found.HasErrors() != attribute.Required {
+			t.Errorf("without it: errors %v, and the reference says required %v", found, attribute.Required)
+		}
+	})
+}
+
+func TestADefaultIsWhatLeavingTheAttributeOutMeans(t *testing.T) {
+	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
+		if attribute.Default == "" {
+			return
+		}
+		in.RemoveAttribute(attribute.Name)
+		without, found := loadSample(string(file.Bytes()))
+		if found.HasErrors() {
+			t.Fatal(found)
+		}
+		write(t, in, attribute.Name, attribute.Default)
+		with, found := loadSample(string(file.Bytes()))
+		if found.HasErrors() {
+			t.Fatal(found)
+		}
+		if changes := Diff(without.Definition, with.Definition); len(changes) > 0 {
+			t.Errorf("writing the default %s changes: %v", attribute.Default, changes)
+		}
+	})
+}
+
+func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
+	others := map[ReferenceType]string{
+		TextValue: `["a"]`, BoolValue: `"perhaps"`, CountValue: `1.5`, CPUValue: `"much"`, SizeValue: `4`, DurationValue: `4`,
+		TextListValue: `"a"`, TextMapValue: `"a"`, TypeValue: `"a"`, ConditionValue: `"perhaps"`,
+		ClassReference: `"small"`, ImageReference: `capacity_class.small`, PluginReference: `image.workstation`, FleetReference: `image.workstation`,
+		AnyValue: "var.most", // not a plain value
+	}
+	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
+		other, known := others[attribute.Type]
+		if !known {
+			t.Fatalf("the test has no wrong value for the type %q", attribute.Type)
+		}
+		write(t, in, attribute.Name, other)
+		if _, found := loadSample(string(file.Bytes())); !found.HasErrors() {
+			t.Errorf("%s is taken for the type %q", other, attribute.Type)
+		}
+	})
+}
+
+func TestANameThatTheReferenceLacksIsRefused(t *testing.T) {
+	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
+		write(t, in, attribute.Name+"_of_no_use", `"x"`)
+		_, found := loadSample(string(file.Bytes()))
+		if !slices.ContainsFunc(found, func(d Diagnostic) bool { return strings.Contains(d.Summary, attribute.Name+"_of_no_use") }) {
+			t.Errorf("%s took an attribute that the reference doesn't have: %v", block.Path, found)
+		}
+	})
+}
+
+func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
+	for _, block := range Reference() {
+		if strings.Contains(block.Path, ".") {
+			continue
+		}
+		without := strings.Replace(sample(), block.Example, "", 1)
+		if _, found := loadSample(without); block.Required && !found.HasErrors() {
+			t.Errorf("%s is called required, and nobody misses it", block.Path)
+		}
+		if len(block.Labels) == 0 && block.Body == FixedBody {
+			_, found := loadSample(sample() + strings.ReplaceAll(block.Example, "legacy", "other"))
+			if found.HasErrors() == block.Repeated {
+				t.Errorf("a second %s: %v, and the reference says repeated %v", block.Path, found, block.Repeated)
+			}
+		}
+	}
+}
