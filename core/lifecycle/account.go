@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -81,6 +82,12 @@ func InstructionFor(i fleet.CapacityInstance) Instruction {
 		return Wait
 	}
 	return Stop
+}
+
+// OrderOf names the instruction that an instance's agent gets now. Every move of
+// the instance makes another.
+func OrderOf(i fleet.CapacityInstance) string {
+	return fmt.Sprintf("%s-%d", InstructionFor(i), i.Since.UnixMicro())
 }
 
 // Silent says whether a runner missed its heartbeats. Time before since doesn't

@@ -48,16 +48,16 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 	}
 	note(op, e.Failure)
 	switch e.Outcome {
-	case Created, Existed:
+	case fleet.ProvisionCreated, fleet.ProvisionExisted:
 		op.State = fleet.OperationSucceeded
 		w.seen(r, e.Resource)
-	case NotCreated:
+	case fleet.ProvisionNotCreated:
 		op.State = fleet.OperationNotCreated
 		l.fail(r.fleet, w.now, e.Failure)
 		if r.State == fleet.Provisioning {
 			w.move(r, fleet.Failed, lifecycle.NothingCreated, "Nothing was created: "+op.Message)
 		}
-	case Accepted:
+	case fleet.ProvisionAccepted:
 		// An order without a machine yet: the inspection will show it.
 		op.State = fleet.OperationUnknown
 		op.Message = "Accepted by the provider; the resource has not appeared yet."
@@ -81,16 +81,16 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	op.CallOver = w.now
 	note(op, e.Failure)
 	switch e.Outcome {
-	case Gone:
+	case fleet.TerminateGone:
 		op.State = fleet.OperationSucceeded
 		w.move(r, fleet.Terminated, lifecycle.ProvenGone, "The provider answered that it is gone.")
-	case TerminateAccepted:
+	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
 		op.State, op.NotBefore = fleet.OperationUnknown, w.now.Add(terminateAgain(op.Attempts))
 		op.Message = "Accepted by the provider; waiting for it to be gone."
 	default: // refused or unknown: it is still counted, and asked for again
 		op.State, op.NotBefore = fleet.OperationUnknown, w.now.Add(terminateAgain(op.Attempts))
-		if e.Outcome == Refused {
+		if e.Outcome == fleet.TerminateRefused {
 			op.State = fleet.OperationRefused
 		}
 	}

@@ -283,10 +283,10 @@ func (w *world) run(e Effect) Event {
 		w.now = w.now.Add(time.Microsecond)
 		return w.look()
 	case Provision:
-		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: Created, Resource: w.make(e), CallOver: true}
+		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.make(e), CallOver: true}
 	case Terminate:
 		delete(w.cloud, e.Key)
-		return TerminateAnswered{Operation: e.Operation, Outcome: Gone}
+		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}
 	}
 	panic(fmt.Sprintf("unknown effect %T", e))
 }

@@ -186,7 +186,7 @@ func (c *chaos) finish(done, silent bool) {
 		case done:
 			c.run(e)
 		case c.random.IntN(3) == 0 && c.cloud[e.Operation.ID].Key == "":
-			answer = ProvisionAnswered{Operation: e.Operation.ID, Outcome: NotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true}
+			answer = ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true}
 		}
 	case Terminate:
 		answer = lost(e, true)
@@ -218,9 +218,9 @@ func (c *chaos) jobOn(i fleet.CapacityInstance) bool {
 func lost(e Effect, over bool) Event {
 	f := &Failure{Class: fleet.ErrorTransient, Message: "lost"}
 	if p, ok := e.(Provision); ok {
-		return ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: f, CallOver: over}
+		return ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: f, CallOver: over}
 	}
-	return TerminateAnswered{Operation: e.(Terminate).Operation, Outcome: TerminateUnknown, Failure: f}
+	return TerminateAnswered{Operation: e.(Terminate).Operation, Outcome: fleet.TerminateUnknown, Failure: f}
 }
 
 func word(e Effect) string {

@@ -58,7 +58,7 @@ func TestAnAgentFasterThanTheAnswerIsAdmittedOnlyAfterAnInspection(t *testing.T)
 	if i := w.only(); i.State != fleet.Provisioning || i.Runner == "" {
 		t.Fatalf("before the answer: %s", w.describe())
 	}
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: Created, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
 	if i := w.only(); i.State != fleet.Enrolling || i.Admission.State != fleet.AdmissionPending {
 		t.Fatalf("after the answer, before an inspection: %s %+v", i.State, i.Admission)
 	}
@@ -336,7 +336,7 @@ func TestAStepThatCanNotCommitDoesNothingAndLosesNothing(t *testing.T) {
 	w.make(p)
 	w.store.fail = errFenced
 	w.now = w.now.Add(time.Second)
-	res, err := w.loop.Step(t.Context(), w.now, []Event{ProvisionAnswered{Operation: p.Operation.ID, Outcome: Created, Resource: w.cloud[p.Operation.ID], CallOver: true}})
+	res, err := w.loop.Step(t.Context(), w.now, []Event{ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true}})
 	if !errors.Is(err, errFenced) || len(res.Effects) != 0 {
 		t.Fatalf("step gave %v, %v", res.Effects, err)
 	}
