@@ -1,14 +1,3 @@
-// Package agentapi is what the manager and the agent on a host say to each
-// other: JSON over TLS, always begun by the agent.
-//
-//	POST /v1/enroll             EnrollRequest → EnrollResponse (pinned TLS, token)
-//	POST /v1/runners/heartbeat  Heartbeat → HeartbeatResponse  (client certificate)
-//	POST /v1/runners/renew      RenewRequest → Certificate     (client certificate)
-//	POST /v1/runners/leave      LeaveRequest → {}              (client certificate)
-//	GET  /v1/runner/download?target=OS-ARCH → the agent binary (pinned TLS)
-//
-// It holds wire types and nothing else. Durations are whole seconds or, where
-// named so, milliseconds; times are RFC 3339 in UTC. Errors are Problem.
 package agentapi
 
 import "time"
@@ -61,7 +50,9 @@ type Heartbeat struct {
 	AgentVersion string    `json:"agent_version"`
 	Phase        string    `json:"phase"` // idle, running, stopped
 	GroupEmpty   bool      `json:"group_empty"`
-	// Heard is the Want of the last directive that the agent got.
+	// Heard is the Want of the last directive that the agent got, Order its Order:
+	// what the beat reports was true after it had read them.
+	Order     string           `json:"order"`
 	Heard     string           `json:"heard"`
 	JobsRun   int              `json:"jobs_run"`
 	LastExit  string           `json:"last_exit,omitempty"`
@@ -91,7 +82,10 @@ type HeartbeatResponse struct {
 type Directive struct {
 	// Want is wait (not admitted: run nothing), run, or stop (finish the job
 	// that runs, begin no other, report the phase stopped, go on beating).
-	Want    string            `json:"want"`
+	Want string `json:"want"`
+	// Order names this very instruction; the agent echoes it, so that a report
+	// from before a stop can't be taken for one from after it.
+	Order   string            `json:"order"`
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	MaxJobs int               `json:"max_jobs,omitempty"`

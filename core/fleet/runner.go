@@ -47,8 +47,10 @@ type AgentReport struct {
 	Phase AgentPhase `json:"phase"`
 	// GroupEmpty says that no process of a job is left on the host.
 	GroupEmpty bool `json:"group_empty"`
-	// Heard is what the agent last heard that it should do: wait, run or stop.
+	// Heard is what the agent last heard that it should do (wait, run or stop),
+	// and Order names the instruction in which it heard it.
 	Heard   string `json:"heard,omitempty"`
+	Order   string `json:"order,omitempty"`
 	JobsRun int    `json:"jobs_run"`
 	// LastExit tells how the last job ended; empty before any.
 	LastExit string `json:"last_exit,omitempty"`
