@@ -36,36 +36,36 @@ type Instance struct {
 // Hold keeps a fleet from starting instances.
 type Hold struct {
 	// Until is when the hold ends by itself; zero: when a person acts.
-	Until  time.Time
-	Reason string
+	Until  time.Time `json:"until,omitzero"`
+	Reason string    `json:"reason"`
 	// NeedsPerson says that waiting alone won't help.
-	NeedsPerson bool
+	NeedsPerson bool `json:"needs_person,omitempty"`
 }
 
 // Output is the plan, sorted by fleet address.
 type Output struct {
-	Fleets []FleetPlan
+	Fleets []FleetPlan `json:"fleets"`
 }
 
 // FleetPlan is what should happen to one fleet now.
 type FleetPlan struct {
-	Fleet   fleet.RunnerFleetID
-	Address fleet.FleetAddress
+	Fleet   fleet.RunnerFleetID `json:"fleet"`
+	Address fleet.FleetAddress  `json:"address"`
 	// Desired is the number of instances the fleet should have, and Bounds the
 	// chain that made it.
-	Desired int
-	Bounds  []fleet.Bound
-	Counts  Counts
+	Desired int           `json:"desired"`
+	Bounds  []fleet.Bound `json:"bounds"`
+	Counts  Counts        `json:"counts"`
 	// Create is how many instances start now, with the reason.
-	Create       int
-	CreateReason string
+	Create       int    `json:"create"`
+	CreateReason string `json:"create_reason,omitempty"`
 	// Actions are about single instances.
-	Actions []Action
+	Actions []Action `json:"actions,omitempty"`
 	// Waiting says in one sentence each what keeps the fleet from its desired
 	// number or definition.
-	Waiting []Wait
+	Waiting []Wait `json:"waiting,omitempty"`
 	// Drifted lists the instances made from an older definition or image.
-	Drifted []Drift
+	Drifted []Drift `json:"drifted,omitempty"`
 }
 
 // ActionKind is what happens to one instance.
@@ -81,17 +81,17 @@ const (
 
 // Action is one step for one instance.
 type Action struct {
-	Kind     ActionKind
-	Instance fleet.CapacityInstanceID
-	Cause    lifecycle.Cause
-	Reason   string
+	Kind     ActionKind               `json:"kind"`
+	Instance fleet.CapacityInstanceID `json:"instance"`
+	Cause    lifecycle.Cause          `json:"cause"`
+	Reason   string                   `json:"reason"`
 }
 
 // Wait is one reason why a fleet isn't where it should be.
 type Wait struct {
 	// Code is stable, for metrics and tests.
-	Code     WaitCode
-	Sentence string
+	Code     WaitCode `json:"code"`
+	Sentence string   `json:"sentence"`
 }
 
 // WaitCode names a kind of wait.
@@ -108,8 +108,8 @@ const (
 
 // Drift is one instance that isn't what the definition asks for.
 type Drift struct {
-	Instance fleet.CapacityInstanceID
-	Reason   string
+	Instance fleet.CapacityInstanceID `json:"instance"`
+	Reason   string                   `json:"reason"`
 }
 
 // Plan decides for every fleet by itself.

@@ -100,10 +100,11 @@ type Result struct {
 
 // Transition is one move of one instance.
 type Transition struct {
-	Instance fleet.CapacityInstanceID
-	Fleet    fleet.FleetAddress
-	From, To fleet.CapacityInstanceState
-	Reason   string
+	Instance fleet.CapacityInstanceID    `json:"instance"`
+	Fleet    fleet.FleetAddress          `json:"fleet"`
+	From     fleet.CapacityInstanceState `json:"from,omitempty"`
+	To       fleet.CapacityInstanceState `json:"to"`
+	Reason   string                      `json:"reason"`
 }
 
 // Step takes in events and returns what to do next. If it fails nothing was
