@@ -70,10 +70,20 @@ func (l *Look) Instances(ctx context.Context) ([]view.Instance, error) {
 	return view.Instances(state), nil
 }
 
-// NotFoundError says that there is no instance of that id.
-type NotFoundError struct{ ID string }
+// NotFoundError says that there is nothing of that id.
+type NotFoundError struct {
+	// Kind is what was looked for: "fleet" or "token"; empty: "instance".
+	Kind string
+	ID   string
+}
 
 func (e *NotFoundError) Error() string {
+	switch e.Kind {
+	case "fleet":
+		return fmt.Sprintf("there is no fleet %q; run: forgeyard-fleet list", e.ID)
+	case "token":
+		return fmt.Sprintf("there is no live token %q; run: forgeyard-fleet token list", e.ID)
+	}
 	return fmt.Sprintf("there is no instance %q; run: forgeyard-fleet instance list", e.ID)
 }
 

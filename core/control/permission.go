@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -51,6 +52,8 @@ type Caller struct {
 	Permissions []Permission
 	// Fleets limits the caller to these; empty: all.
 	Fleets []fleet.FleetAddress
+	// Until is when what the caller showed expires; zero: never.
+	Until time.Time
 }
 
 // LocalUser is a user whom the operating system vouches for: the owner of the

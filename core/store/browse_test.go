@@ -96,10 +96,22 @@ func prunes(t *testing.T, location string) {
 		must(t, err)
 	}
 	must(t, s.Commit(t.Context(), Change{RetireFleets: []fleet.RunnerFleetID{managed(2).ID, managed(1).ID}, Serial: 4}))
+	for name, ends := range map[string]struct{ expires, revoked time.Time }{
+		"expired": {expires: now.Add(-time.Hour)}, "revoked": {revoked: now.Add(-time.Hour)},
+		"expired just now": {expires: now}, "revoked just now": {revoked: now}, "live": {},
+	} {
+		token := apiToken(name)
+		token.Expires = ends.expires
+		must(t, s.CreateAPIToken(t.Context(), token, "hash of "+name, AuditRecord{ID: "create " + name, At: now.Add(-2 * time.Hour)}))
+		if !ends.revoked.IsZero() {
+			_, err := s.RevokeAPIToken(t.Context(), token.ID, ends.revoked, AuditRecord{ID: "revoke " + name, At: ends.revoked})
+			must(t, err)
+		}
+	}
 	pruned, err := s.Prune(t.Context(), now.Add(-30*time.Minute))
 	must(t, err)
 	// Definition 1 is by now, and 2 by an hour before: 2 was current at the limit.
-	if diff := cmp.Diff(Pruned{Instances: old, Decisions: 1, Definitions: 1, Fleets: 1}, pruned); diff != "" {
+	if diff := cmp.Diff(Pruned{Instances: old, Decisions: 1, Definitions: 1, Fleets: 1, Tokens: 2}, pruned); diff != "" {
 		t.Error(diff)
 	}
 	left, err := s.Instances(t.Context(), InstanceFilter{IncludeTerminated: true})
@@ -107,7 +119,7 @@ func prunes(t *testing.T, location string) {
 	if diff := cmp.Diff([]string{"14", "13", "12", "11"}, numbers(left, func(i fleet.CapacityInstance) string { return string(i.ID) })); diff != "" {
 		t.Errorf("instances left:\n%s", diff)
 	}
-	for table, want := range map[string]int{"operation": 4, "runner": 1, "definition": 3, "fleet": 1, "decision": 1} {
+	for table, want := range map[string]int{"operation": 4, "runner": 1, "definition": 3, "fleet": 1, "decision": 1, "api_token": 3, "audit": 7} {
 		var got int
 		must(t, s.reader.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&got))
 		if got != want {

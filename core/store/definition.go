@@ -55,6 +55,18 @@ func (s *Store) Definition(ctx context.Context) (applied AppliedDefinition, foun
 	return applied, applied.Serial > 0, err
 }
 
+// DefinitionAt is the definition that an apply made current. Those that were
+// superseded long ago are pruned, and not found.
+func (s *Store) DefinitionAt(ctx context.Context, serial int64) (applied AppliedDefinition, found bool, err error) {
+	doing := fmt.Sprintf("read definition %d", serial)
+	err = s.read(ctx, doing, func(tx *sql.Tx) error {
+		applied, _, err = scanDefinition(tx.QueryRowContext(ctx,
+			`SELECT serial, applied_at, applied_by, record FROM definition WHERE serial = $1`, serial))
+		return err
+	})
+	return applied, applied.Serial > 0, err
+}
+
 // ApplyDefinition makes the definition current, writes the fleets that it
 // changes and returns its serial. If the definition is current already, nothing
 // is written and its serial is returned, whatever was expected: an apply whose
@@ -96,19 +108,23 @@ var errUnchanged = errors.New("the definition is current already")
 
 // currentDefinition is the definition with the highest serial and its record.
 func currentDefinition(ctx context.Context, tx *sql.Tx) (current AppliedDefinition, record string, err error) {
+	return scanDefinition(tx.QueryRowContext(ctx,
+		`SELECT serial, applied_at, applied_by, record FROM definition ORDER BY serial DESC LIMIT 1`))
+}
+
+// scanDefinition is the definition of a row; of none, the zero value.
+func scanDefinition(from *sql.Row) (applied AppliedDefinition, record string, err error) {
 	var at int64
-	err = tx.QueryRowContext(ctx,
-		`SELECT serial, applied_at, applied_by, record FROM definition ORDER BY serial DESC LIMIT 1`).
-		Scan(&current.Serial, &at, &current.By, &record)
+	err = from.Scan(&applied.Serial, &at, &applied.By, &record)
 	if errors.Is(err, sql.ErrNoRows) {
 		return AppliedDefinition{}, "", nil
 	}
 	if err != nil {
 		return AppliedDefinition{}, "", err
 	}
-	current.At = time.UnixMicro(at).UTC()
-	current.Definition, err = decode[fleet.Definition](row{record: []byte(record)})
-	return current, record, err
+	applied.At = time.UnixMicro(at).UTC()
+	applied.Definition, err = decode[fleet.Definition](row{record: []byte(record)})
+	return applied, record, err
 }
 
 // upsertFleets writes whole fleets as changed by the definition serial. A fleet

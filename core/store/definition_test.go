@@ -37,6 +37,20 @@ func appliesDefinition(t *testing.T, location string) {
 	}
 }
 
+func readsOlderDefinition(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, At: now.Add(time.Hour), By: "bob"})
+	must(t, err)
+	got, found, err := s.DefinitionAt(t.Context(), 1)
+	must(t, err)
+	if diff := cmp.Diff(AppliedDefinition{Serial: 1, At: now, By: "ada", Definition: fleet.Definition{Installation: "lab"}}, got); !found || diff != "" {
+		t.Errorf("found %v\n%s", found, diff)
+	}
+	if got, found, err := s.DefinitionAt(t.Context(), 9); err != nil || found {
+		t.Errorf("definition 9: %v, found %v, error %v", got, found, err)
+	}
+}
+
 func refusesStaleApply(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	later := now.Add(time.Minute)

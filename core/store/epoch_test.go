@@ -29,7 +29,15 @@ func writes(t *testing.T, s *Store) map[string]func() error {
 		},
 		"Enroll":        func() error { return s.Enroll(ctx, enrolled(1)) },
 		"RecordRunners": func() error { return s.RecordRunners(ctx, []fleet.Runner{enrolled(1)}) },
-		"Prune":         func() error { _, err := s.Prune(ctx, now.Add(time.Hour)); return err },
+		"AppendAudit":   func() error { return s.AppendAudit(ctx, AuditRecord{ID: "a"}) },
+		"CreateAPIToken": func() error {
+			return s.CreateAPIToken(ctx, apiToken("ci"), "aa", AuditRecord{ID: "b"})
+		},
+		"RevokeAPIToken": func() error {
+			_, err := s.RevokeAPIToken(ctx, "x", now, AuditRecord{ID: "c"})
+			return err
+		},
+		"Prune": func() error { _, err := s.Prune(ctx, now.Add(time.Hour)); return err },
 	}
 }
 

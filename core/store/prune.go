@@ -11,12 +11,12 @@ const pruneBatch = 1000
 
 // Pruned counts what Prune removed.
 type Pruned struct {
-	Instances, Decisions, Definitions, Fleets int64
+	Instances, Decisions, Definitions, Fleets, Tokens int64
 }
 
 // Prune forgets what ended before the given time: terminated instances with
-// their operations and runners, decisions, superseded definitions, and then
-// retired fleets that nothing refers to.
+// their operations and runners, decisions, superseded definitions, API tokens, and
+// then retired fleets that nothing refers to. Audit records are kept for ever.
 func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err error) {
 	limit := before.UnixMicro()
 	steps := []struct {
@@ -31,6 +31,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		// A definition ended when the next one was applied.
 		{&pruned.Definitions, `DELETE FROM definition WHERE serial <
 			(SELECT MAX(later.serial) FROM definition AS later WHERE later.applied_at < $1)`, []any{limit}},
+		{&pruned.Tokens, `DELETE FROM api_token WHERE (revoked > 0 AND revoked < $1) OR (expires > 0 AND expires < $1)`, []any{limit}},
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
 			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},

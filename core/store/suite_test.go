@@ -26,6 +26,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"an apply of an outdated plan is refused", refusesStaleApply},
 		{"the same definition again writes nothing", sameDefinitionWritesNothing},
 		{"of applies at once from one plan, one wins", oneApplyWins},
+		{"an older definition is read back by its serial", readsOlderDefinition},
 		{"a change is committed whole", commitsWhole},
 		{"a change that fails leaves nothing behind", commitsNothingOnFailure},
 		{"an empty change needs no transaction", emptyChangeIsFree},
@@ -43,6 +44,10 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"an enrollment's subject is found by operation and by runner", findsSubject},
 		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
 		{"people's lists are filtered, ordered and limited", lists},
+		{"a token is found by the digest of its secret until it is pruned", findsToken},
+		{"of live tokens, no two have one name", oneTokenOfAName},
+		{"a token is revoked once", revokesToken},
+		{"audit records are listed, the newest first", listsAudit},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, location(t)) })

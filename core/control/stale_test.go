@@ -1,0 +1,42 @@
+package control
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+)
+
+func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
+	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.Local)
+	err := &StalePlanError{
+		By: "ada", At: at, Serial: 7, Reason: "the plan was made from definition 6",
+		Changes: []config.Change{
+			{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "capacity.max", Old: "3", New: "5"}}},
+			{Action: config.Create, Address: "fleet.mac"},
+			{Action: config.Drift, Address: "fleet.other"},
+		},
+	}
+	want := "the plan is stale: the plan was made from definition 6; ada applied definition 7 at 2026-05-04 10:20:30, with change fleet.linux (capacity.max), create fleet.mac. Plan again"
+	if got := err.Error(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAStalePlanOfManyChangesStaysOneSentence(t *testing.T) {
+	err := &StalePlanError{By: "ada", Serial: 2}
+	for range 100 {
+		err.Changes = append(err.Changes, config.Change{Action: config.Create, Address: "fleet.linux"})
+	}
+	if got := err.Error(); strings.Count(got, "fleet.linux") != shownChanges || !strings.Contains(got, ", more") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAPlanThatIsStaleWithoutAnApplySaysWhatDiffers(t *testing.T) {
+	err := &StalePlanError{Serial: 2, Reason: "the plugin lock is another one"}
+	if got, want := err.Error(), "the plan is stale: the plugin lock is another one. Plan again"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
