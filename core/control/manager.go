@@ -9,12 +9,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Options are what a manager is opened with. All fields are required.
@@ -32,12 +34,19 @@ type Options struct {
 // Manager is the one writer of an installation. Open takes the lock, Close
 // gives it back.
 type Manager struct {
-	options   Options
+	reading
 	lock      *writerLock
-	store     *store.Store
 	authority *enroll.Authority
 	tokens    *enroll.Tokens
+	hub       *hub
+
+	// applying is held by an apply, from the fresh plan to the plugins' update.
+	applying sync.Mutex
+	mu       sync.Mutex
+	running  *running // nil: not started
 }
+
+var _ Service = (*Manager)(nil)
 
 // sweepWait is what a predecessor's plugins get to finish their answers.
 const sweepWait = 10 * time.Second
@@ -45,7 +54,8 @@ const sweepWait = 10 * time.Second
 // Open makes this process the writer of the state directory, which is created
 // where it is missing. Another writer gives a *LockedError.
 func Open(ctx context.Context, o Options) (*Manager, error) {
-	m := &Manager{options: o}
+	m := &Manager{reading: reading{options: o}, hub: newHub()}
+	m.moment = m.now
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -133,16 +143,14 @@ func (m *Manager) Close() error {
 	return errors.Join(errs...)
 }
 
-// Plan compares a file's definition with what is stored.
-func (m *Manager) Plan(ctx context.Context, file fleet.Definition) (Plan, error) {
-	return planFrom(ctx, m.store, file, m.options)
-}
-
-// Apply makes a plan's definition the current one. The loop does the rest.
-func (m *Manager) Apply(ctx context.Context, p Plan, by string) (serial int64, err error) {
-	return m.store.ApplyDefinition(ctx, store.Apply{
-		Expect: p.Serial, Definition: p.definition, At: m.options.Clock(), By: by, Fleets: p.rows,
-	})
+// now is the present moment with what the loop knows beyond the store.
+func (m *Manager) now() view.Moment {
+	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
+	v.Since = v.Now
+	if p, since := m.hub.last(); !since.IsZero() {
+		v.Since, v.Unobserved, v.Holds = since, p.Unobserved, p.Holds
+	}
+	return v
 }
 
 // Listen opens the listener of the enrollment endpoint: where the definition

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -26,6 +28,11 @@ type Plan struct {
 	Forecast planner.Output `json:"forecast"`
 	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int `json:"unresolved"`
+
+	// Approval is what of this must still be true when it is applied.
+	Approval Approval `json:"approval"`
+	// Warnings are what is odd about the files.
+	Warnings config.Diagnostics `json:"warnings,omitempty"`
 
 	definition fleet.Definition
 	rows       []fleet.ManagedFleet
@@ -50,6 +57,8 @@ func (p Plan) HasChanges() bool {
 // planInput is everything that a plan depends on.
 type planInput struct {
 	file         fleet.Definition
+	lock         pluginstore.Lock
+	prune        bool
 	stored       store.AppliedDefinition
 	state        store.State
 	now          time.Time
@@ -66,15 +75,18 @@ func makePlan(in planInput) (Plan, error) {
 		Serial:       in.stored.Serial,
 		Changes:      config.Diff(in.stored.Definition, in.file),
 	}
-	removed := map[fleet.FleetAddress]bool{}
-	for _, a := range in.file.Removed {
-		removed[a] = true
-	}
 	bound := map[fleet.FleetAddress]fleet.ManagedFleet{}
 	for _, f := range in.state.Fleets {
 		bound[f.Address] = f
 	}
+	removed := p.removals(in)
 	p.definition = keep(in, removed, bound)
+	lock, err := keepLock(in, p.definition)
+	if err != nil {
+		return Plan{}, err
+	}
+	p.definition.Lock = string(lock.Bytes())
+	p.noteBinaries(in, lock)
 	all := map[fleet.FleetAddress]fleet.ManagedFleet{}
 	for _, f := range p.definition.Fleets {
 		row, known := bound[f.Address]
@@ -108,8 +120,95 @@ func makePlan(in planInput) (Plan, error) {
 	}
 	slices.SortFunc(p.rows, func(a, b fleet.ManagedFleet) int { return cmp.Compare(a.Address, b.Address) })
 	p.forecast(in, all)
+	p.approve(in, bound)
 	return p, nil
 }
+
+// removals are the fleets that leave: by a removed block, or, if asked for,
+// because the files don't mention them.
+func (p *Plan) removals(in planInput) map[fleet.FleetAddress]bool {
+	removed := map[fleet.FleetAddress]bool{}
+	for _, a := range in.file.Removed {
+		removed[a] = true
+	}
+	for n, c := range p.Changes {
+		if a := fleet.FleetAddress(c.Address); in.prune && c.Action == config.Drift && strings.HasPrefix(c.Address, "fleet.") {
+			removed[a] = true
+			p.Changes[n].Action = config.Drain
+		}
+	}
+	return removed
+}
+
+// approve notes what the plan rests on: the serials of the fleets that it
+// touches, and digests of what else it replaces.
+func (p *Plan) approve(in planInput, bound map[fleet.FleetAddress]fleet.ManagedFleet) {
+	p.Approval = Approval{
+		Serial: in.stored.Serial, Format: PlanFormat, Lock: fleet.DigestBytes([]byte(in.stored.Definition.Lock)),
+		Settings: settingsDigest(in.stored.Definition), Fleets: map[fleet.FleetAddress]int64{},
+	}
+	for _, row := range p.rows {
+		p.Approval.Fleets[row.Address] = bound[row.Address].Serial
+	}
+}
+
+// settingsDigest is of everything in a definition but its fleets and lock.
+func settingsDigest(d fleet.Definition) string {
+	d.Fleets, d.Removed, d.Lock = nil, nil, ""
+	return fleet.Digest(d)
+}
+
+// keepLock is the submitted lock with the binaries of the plugins that only
+// fleets from before still need.
+func keepLock(in planInput, d fleet.Definition) (pluginstore.Lock, error) {
+	lock := in.lock
+	stored, err := lockOf(in.stored.Definition.Lock)
+	if err != nil {
+		return lock, fmt.Errorf("read the plugin lock that was applied last: %w", err)
+	}
+	for _, provider := range d.Providers {
+		if _, there := lock.Plugin(provider.Address.Plugin()); there {
+			continue
+		}
+		if old, there := stored.Plugin(provider.Address.Plugin()); there {
+			lock = lock.With(old)
+		}
+	}
+	return lock, nil
+}
+
+// lockOf reads a lock's text; no text is a lock without plugins.
+func lockOf(text string) (pluginstore.Lock, error) {
+	if text == "" {
+		return pluginstore.Lock{}, nil
+	}
+	return pluginstore.ParseLock([]byte(text))
+}
+
+// noteBinaries adds the plugins whose binary for this machine changes.
+func (p *Plan) noteBinaries(in planInput, lock pluginstore.Lock) {
+	stored, err := lockOf(in.stored.Definition.Lock)
+	if err != nil || in.stored.Serial == 0 {
+		return
+	}
+	for _, plugin := range lock.Plugins {
+		old, there := stored.Plugin(plugin.Name)
+		if !there || old.Binaries[platform] == plugin.Binaries[platform] {
+			continue
+		}
+		change := config.AttributeChange{Path: "binary", Old: old.Version + " " + short(old.Binaries[platform]), New: plugin.Version + " " + short(plugin.Binaries[platform])}
+		address := "plugin." + plugin.Name
+		if n := slices.IndexFunc(p.Changes, func(c config.Change) bool { return c.Address == address }); n >= 0 {
+			p.Changes[n].Attributes = append(p.Changes[n].Attributes, change)
+			continue
+		}
+		p.Changes = append(p.Changes, config.Change{Action: config.Modify, Address: address, Attributes: []config.AttributeChange{change}})
+	}
+	slices.SortStableFunc(p.Changes, func(a, b config.Change) int { return cmp.Compare(a.Address, b.Address) })
+}
+
+// short is enough of a digest to tell it from another.
+func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
 
 // forecast runs the planner on the state as the plan would leave it.
 func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {

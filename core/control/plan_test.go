@@ -39,11 +39,12 @@ type applied struct {
 	stored store.AppliedDefinition
 	state  store.State
 	ids    int
+	prune  bool
 }
 
 func (a *applied) plan(d fleet.Definition) Plan {
 	a.t.Helper()
-	p, err := makePlan(planInput{file: d, stored: a.stored, state: a.state, now: now, agentVersion: "0.1.0",
+	p, err := makePlan(planInput{file: d, stored: a.stored, state: a.state, now: now, agentVersion: "0.1.0", prune: a.prune,
 		newID: func(time.Time) (string, error) { a.ids++; return fmt.Sprintf("f%d", a.ids), nil }})
 	if err != nil {
 		a.t.Fatal(err)
@@ -129,6 +130,44 @@ func TestWhatTheFileNoLongerMentionsRunsOnWithItsProvider(t *testing.T) {
 	expect(t, "changes of the next plan", changes(again), []string{"drift fleet.b"})
 	if again.HasChanges() {
 		t.Error("drift alone counts as a change")
+	}
+}
+
+func TestPruneTakesWhatIsNotMentionedAway(t *testing.T) {
+	a := &applied{t: t}
+	a.apply(file("a", "b"))
+	a.prune = true
+	p := a.apply(file("a"))
+	expect(t, "rows", rows(p), []string{"fleet.b f2 draining"})
+	expect(t, "changes", changes(p), []string{"drain fleet.b"})
+}
+
+func TestAnApprovalHoldsForWhatItTouchesAlone(t *testing.T) {
+	a := &applied{t: t}
+	a.apply(file("a", "b"))
+	mine := file("a", "b")
+	mine.Fleets[0].Scaling.Min = 2
+	approved := a.plan(mine).Approval
+
+	theirs := file("a", "b")
+	theirs.Fleets[1].Scaling.Min = 3
+	a.apply(theirs)
+	both := file("a", "b")
+	both.Fleets[0].Scaling.Min, both.Fleets[1].Scaling.Min = 2, 3
+	if why := approved.differs(a.plan(both)); why != "" {
+		t.Errorf("another fleet was changed meanwhile, and the plan is stale: %s", why)
+	}
+	if why := approved.differs(a.plan(mine)); !strings.Contains(why, "fleet.b, too") {
+		t.Errorf("applying would undo what somebody did to fleet.b: %q", why)
+	}
+	theirs.Fleets[0].Scaling.Max = 9
+	a.apply(theirs)
+	if why := approved.differs(a.plan(both)); !strings.Contains(why, "fleet.a was changed") {
+		t.Errorf("fleet.a was changed meanwhile: %q", why)
+	}
+	approved.Format = 0
+	if why := approved.differs(a.plan(both)); !strings.Contains(why, "format 0") {
+		t.Errorf("another format: %q", why)
 	}
 }
 

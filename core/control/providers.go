@@ -5,83 +5,151 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
-// providers keeps one plugin process alive for each provider block.
+// providers keeps one plugin process alive for each provider block of the
+// current definition.
 type providers struct {
-	m           *Manager
-	workspace   Workspace
-	definition  fleet.Definition
-	supervisors map[fleet.ProviderAddress]*pluginhost.Supervisor
-	running     sync.WaitGroup
-	cancel      context.CancelFunc
+	m    *Manager
+	ctx  context.Context
+	send func(context.Context, reconcile.Event)
+
+	mu  sync.Mutex
+	own map[fleet.ProviderAddress]*supervised
 }
 
-func newProviders(m *Manager, w Workspace, d fleet.Definition) *providers {
-	return &providers{m: m, workspace: w, definition: d, supervisors: map[fleet.ProviderAddress]*pluginhost.Supervisor{}, cancel: func() {}}
+// supervised is one provider block's plugin.
+type supervised struct {
+	supervisor *pluginhost.Supervisor
+	// made is what it was started from: what differs starts it anew.
+	made   pluginSetup
+	cancel context.CancelFunc
+	ended  chan struct{}
 }
 
-// start launches all plugins and tells the loop how they fare.
-func (p *providers) start(ctx context.Context, send func(context.Context, reconcile.Event)) error {
-	for _, block := range p.definition.Providers {
-		launch, err := p.workspace.launch(block.Address, p.definition.Plugins, p.m.options.Place.Run, p.m.options.Log)
-		if err != nil {
-			return fmt.Errorf("start provider.%s: %w", block.Address, err)
-		}
-		info, err := p.workspace.info(block.Address.Plugin())
-		if err != nil {
-			return fmt.Errorf("start provider.%s: %w", block.Address, err)
-		}
-		state := filepath.Join(p.m.options.Place.State, "plugins", string(block.Address))
-		if err := os.MkdirAll(state, 0o700); err != nil {
-			return fmt.Errorf("make the cache of provider.%s: %w", block.Address, err)
-		}
-		p.supervisors[block.Address] = pluginhost.NewSupervisor(pluginhost.Supervision{
-			Launch:        launch,
-			Configuration: pluginhost.Configuration{ProviderJSON: block.Config, Installation: p.definition.Installation, StateDir: state},
-			StopGrace:     stopGrace,
-			Changed:       func(s pluginhost.SupervisorStatus) { p.changed(ctx, s, info, send) },
-		})
+// pluginSetup is everything that a change of needs another process.
+type pluginSetup struct {
+	digest string
+	env    []string
+	config string
+}
+
+func newProviders(m *Manager) *providers {
+	return &providers{m: m, own: map[fleet.ProviderAddress]*supervised{}}
+}
+
+// start says where events go until ctx ends.
+func (p *providers) start(ctx context.Context, send func(context.Context, reconcile.Event)) {
+	p.ctx, p.send = ctx, send
+}
+
+// update starts, restarts and stops plugins so that they are those of the
+// definition. If a plugin can't be set up, nothing is changed.
+func (p *providers) update(d fleet.Definition) error {
+	lock, err := lockOf(d.Lock)
+	if err != nil {
+		return fmt.Errorf("read the plugin lock: %w", err)
 	}
-	// Supervisors outlive ctx: a plugin is the last to stop.
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p.cancel = cancel
-	for _, s := range p.supervisors {
-		p.running.Go(func() { s.Run(life) })
+	plugins, err := pluginstore.Open(p.m.options.Place.Plugins)
+	if err != nil {
+		return err
+	}
+	bundle := Bundle{Lock: lock, Plugins: plugins}
+	setups := map[fleet.ProviderAddress]pluginhost.Supervision{}
+	made := map[fleet.ProviderAddress]pluginSetup{}
+	for _, block := range d.Providers {
+		s, err := p.supervision(block, d, bundle)
+		if err != nil {
+			return fmt.Errorf("start provider.%s: %w", block.Address, err)
+		}
+		setups[block.Address] = s
+		made[block.Address] = pluginSetup{digest: s.Launch.Digest, env: s.Launch.Env, config: string(block.Config)}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for address, running := range p.own {
+		if setup, wanted := made[address]; !wanted || !reflect.DeepEqual(setup, running.made) {
+			running.stop()
+			delete(p.own, address)
+		}
+	}
+	for address, s := range setups {
+		if p.own[address] == nil {
+			p.own[address] = p.run(s, made[address])
+		}
 	}
 	return nil
 }
 
-func (p *providers) changed(ctx context.Context, s pluginhost.SupervisorStatus, info pluginhost.Info, send func(context.Context, reconcile.Event)) {
+// supervision is how a provider block's plugin is started and watched.
+func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle Bundle) (pluginhost.Supervision, error) {
+	launch, err := bundle.launch(block.Address, d.Plugins, p.m.options.Place.Run, p.m.options.Log)
+	if err != nil {
+		return pluginhost.Supervision{}, err
+	}
+	info, err := bundle.info(block.Address.Plugin())
+	if err != nil {
+		return pluginhost.Supervision{}, err
+	}
+	state := filepath.Join(p.m.options.Place.State, "plugins", string(block.Address))
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return pluginhost.Supervision{}, fmt.Errorf("make its cache: %w", err)
+	}
+	return pluginhost.Supervision{
+		Launch:        launch,
+		Configuration: pluginhost.Configuration{ProviderJSON: block.Config, Installation: d.Installation, StateDir: state},
+		StopGrace:     stopGrace,
+		Changed:       func(s pluginhost.SupervisorStatus) { p.changed(s, info) },
+	}, nil
+}
+
+func (p *providers) run(s pluginhost.Supervision, made pluginSetup) *supervised {
+	// Supervisors outlive the wait for answers: a plugin is the last to stop.
+	life, cancel := context.WithCancel(context.WithoutCancel(p.ctx))
+	r := &supervised{supervisor: pluginhost.NewSupervisor(s), made: made, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(r.ended)
+		r.supervisor.Run(life)
+	}()
+	return r
+}
+
+func (r *supervised) stop() {
+	r.cancel()
+	<-r.ended
+}
+
+func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info) {
 	if s.State == pluginhost.SupervisorReady {
 		p.m.options.Log.Info("provider is ready", "provider", s.Provider, "account", s.Account)
-		send(ctx, reconcile.ProviderReady{Provider: s.Provider, Facts: info.Facts(s.Account)})
+		p.send(p.ctx, reconcile.ProviderReady{Provider: s.Provider, Facts: info.Facts(s.Account)})
 		return
 	}
 	reason := string(s.State)
 	if s.Err != nil {
 		reason = s.Err.Error()
 	}
-	if s.State != pluginhost.SupervisorStarting && s.State != pluginhost.SupervisorStopped {
-		p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
-	}
 	needsPerson := s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken
-	send(ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, NeedsPerson: needsPerson})
+	p.send(p.ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, NeedsPerson: needsPerson})
 }
 
 // current is the process that serves a provider block.
 func (p *providers) current(a fleet.ProviderAddress) (executor.Provider, error) {
-	s := p.supervisors[a]
+	p.mu.Lock()
+	s := p.own[a]
+	p.mu.Unlock()
 	if s == nil {
 		return nil, fmt.Errorf("provider.%s is not in the applied definition", a)
 	}
-	process, _, err := s.Current()
+	process, _, err := s.supervisor.Current()
 	if err != nil {
 		return nil, err
 	}
@@ -90,16 +158,26 @@ func (p *providers) current(a fleet.ProviderAddress) (executor.Provider, error) 
 
 // drain asks every plugin to begin nothing new and to finish what it does.
 func (p *providers) drain(ctx context.Context) {
-	for _, s := range p.supervisors {
-		if process, _, err := s.Current(); err == nil {
+	var asked sync.WaitGroup
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.own {
+		if process, _, err := s.supervisor.Current(); err == nil {
 			// A plugin that can't be asked is stopped soon anyway.
-			_, _ = process.Drain(ctx, answerGrace)
+			asked.Go(func() { _, _ = process.Drain(ctx, answerGrace) })
 		}
 	}
+	asked.Wait()
 }
 
-func (p *providers) stop() error {
-	p.cancel()
-	p.running.Wait()
-	return nil
+// stop ends all plugins.
+func (p *providers) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, s := range p.own {
+		ending.Go(s.stop)
+	}
+	ending.Wait()
+	clear(p.own)
 }

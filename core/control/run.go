@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
@@ -29,64 +32,113 @@ const (
 	flushFacts = 250 * time.Millisecond
 )
 
-// Running is what a manager runs with.
-type Running struct {
-	Workspace Workspace
-	// Listener takes the agents' calls; Run closes it.
-	Listener net.Listener
-	// Observe gets the result of every step.
-	Observe func(reconcile.Result)
-	// Hurry ends the wait for the last answers; nil: never.
-	Hurry <-chan struct{}
+// running is a loop with everything around it.
+type running struct {
+	definition atomic.Pointer[fleet.Definition]
+	exec       *executor.Executor
+	providers  *providers
+	agents     *agentServer
+	// stopPlanning ends the planning, stopWaiting the wait for the last answers.
+	stopPlanning, stopWaiting context.CancelFunc
+	drained                   context.Context
+	// ended is closed when the loop has ended, with err.
+	ended chan struct{}
+	err   error
 }
 
-// Run reconciles until ctx ends, then stops in order: no more planning, the
-// answers under way committed, plugins stopped, the rest marked unknown,
-// listener closed. The error is nil after an ordered stop.
-func (m *Manager) Run(ctx context.Context, r Running) error {
-	// A wait that is over already is an ordered stop like any other.
-	applied, found, err := m.store.Definition(context.WithoutCancel(ctx))
-	if err != nil || !found {
-		return errors.Join(err, r.Listener.Close())
+// Start begins to reconcile what was applied last, and answers agents on the
+// listener, which Stop closes. It goes on until Stop, or until Failed says that
+// it can't.
+func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running != nil {
+		return errors.Join(errors.New("the manager runs already"), listener.Close())
 	}
-	drained, stopWaiting := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopWaiting()
-
-	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
-	issuer := &issuer{m: m, url: advertised(applied.Definition.Manager, r.Listener), binaries: binaries}
-	loop := reconcile.New(m.store, issuer, reconcile.Settings{
-		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: m.options.Clock(),
-	})
-	fleets := newProviders(m, r.Workspace, applied.Definition)
-	exec := executor.New(executor.Settings{
-		Loop: loop, Provider: fleets.current, Clock: m.options.Clock, Log: m.options.Log, Observe: r.Observe,
-		Token: func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
-	})
-	server, err := m.serveAgents(r.Listener, binaries, exec.Wake)
+	applied, _, err := m.store.Definition(ctx)
 	if err != nil {
-		return errors.Join(err, r.Listener.Close())
+		return errors.Join(err, listener.Close())
 	}
-	if err := fleets.start(drained, exec.Send); err != nil {
-		return errors.Join(err, server.close(), fleets.stop())
-	}
+	r := &running{ended: make(chan struct{})}
+	r.definition.Store(&applied.Definition)
+	life := context.WithoutCancel(ctx)
+	var planning context.Context
+	planning, r.stopPlanning = context.WithCancel(life)
+	r.drained, r.stopWaiting = context.WithCancel(life)
 
-	go func() { // the beginning of the end
-		select {
-		case <-ctx.Done():
-		case <-drained.Done():
-			return
-		}
-		fleets.drain(drained)
-		select {
-		case <-time.After(answerGrace):
-		case <-r.Hurry:
-		case <-drained.Done():
-		}
-		stopWaiting()
+	// Agents are beside this program unless the definition says otherwise.
+	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
+	started := m.options.Clock()
+	loop := reconcile.New(m.store, &issuer{m: m, running: r, listener: listener, binaries: binaries}, reconcile.Settings{
+		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
+	})
+	r.providers = newProviders(m)
+	r.exec = executor.New(executor.Settings{
+		Loop: loop, Provider: r.providers.current, Clock: m.options.Clock, Log: m.options.Log,
+		Token:   func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
+		Observe: func(res reconcile.Result) { m.hub.publish(progressOf(m.options.Clock(), res)) },
+	})
+	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	r.providers.start(r.drained, r.exec.Send)
+	if err := r.providers.update(applied.Definition); err != nil {
+		r.providers.stop()
+		return errors.Join(err, r.agents.close())
+	}
+	m.hub.begin(started)
+	go func() {
+		defer close(r.ended)
+		r.err = r.exec.Run(planning, r.drained)
 	}()
-	err = exec.Run(ctx, drained)
-	stopWaiting()
-	return errors.Join(err, fleets.stop(), server.close())
+	m.running = r
+	return nil
+}
+
+// Failed is closed when a started manager can't go on: another writer took the
+// store, or agents can't be listened to any more. Stop tells the reason.
+func (m *Manager) Failed() <-chan struct{} {
+	failed := make(chan struct{})
+	m.mu.Lock()
+	r := m.running
+	m.mu.Unlock()
+	if r == nil {
+		return failed
+	}
+	go func() {
+		select {
+		case <-r.ended:
+		case <-r.agents.ended:
+		}
+		close(failed)
+	}()
+	return failed
+}
+
+// Stop ends a started manager in order: no more planning, the answers under way
+// committed, the rest marked unknown, plugins stopped, listener closed. hurry
+// ends the wait for answers; nil: never.
+func (m *Manager) Stop(hurry <-chan struct{}) error {
+	m.mu.Lock()
+	r := m.running
+	m.running = nil
+	m.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.stopPlanning()
+	// Plugins begin nothing new and finish what they do, all at once.
+	go r.providers.drain(r.drained)
+	select {
+	case <-r.ended:
+	case <-time.After(answerGrace):
+	case <-hurry:
+	}
+	r.stopWaiting()
+	<-r.ended
+	m.hub.end()
+	r.providers.stop()
+	return errors.Join(r.err, r.agents.close())
 }
 
 // agentFolder is where agent binaries are: by default beside this program.
@@ -101,18 +153,12 @@ func agentFolder(s fleet.ManagerSettings) string {
 	return filepath.Dir(own)
 }
 
-// advertised is the URL that bootstraps carry.
-func advertised(s fleet.ManagerSettings, l net.Listener) string {
-	if s.Advertise != "" {
-		return strings.TrimSuffix(s.Advertise, "/")
-	}
-	return "https://" + l.Addr().String()
-}
-
 // agentServer answers agents until it is closed.
 type agentServer struct {
 	server *enroll.Server
-	served chan error
+	// ended is closed when nobody listens any more, with err.
+	ended chan struct{}
+	err   error
 }
 
 func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wake func()) (*agentServer, error) {
@@ -123,21 +169,29 @@ func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wa
 	if err != nil {
 		return nil, err
 	}
-	a := &agentServer{server: server, served: make(chan error, 1)}
-	go func() { a.served <- server.Serve(l) }()
+	a := &agentServer{server: server, ended: make(chan struct{})}
+	go func() {
+		defer close(a.ended)
+		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			a.err = fmt.Errorf("listen for agents on %s: %w", l.Addr(), err)
+		}
+	}()
 	return a, nil
 }
 
 func (a *agentServer) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
-	return errors.Join(a.server.Close(ctx), <-a.served)
+	err := a.server.Close(ctx)
+	<-a.ended
+	return errors.Join(err, a.err)
 }
 
-// issuer lets new hosts in.
+// issuer lets new hosts in, by the definition that is current when they are made.
 type issuer struct {
 	m        *Manager
-	url      string
+	running  *running
+	listener net.Listener
 	binaries *enroll.AgentBinaries
 }
 
@@ -153,8 +207,17 @@ func (i *issuer) Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}
+	url := advertised(i.running.definition.Load().Manager, i.listener)
 	return fleet.BootstrapIntent{
-		Kind: kind, ManagerURL: i.url, CAFingerprint: i.m.authority.Fingerprint(), ServerName: enroll.ServerName(i.m.options.Installation),
-		AgentURL: i.url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: sum,
+		Kind: kind, ManagerURL: url, CAFingerprint: i.m.authority.Fingerprint(), ServerName: enroll.ServerName(i.m.options.Installation),
+		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: sum,
 	}, nil
+}
+
+// advertised is the URL that bootstraps carry.
+func advertised(s fleet.ManagerSettings, l net.Listener) string {
+	if s.Advertise != "" {
+		return strings.TrimSuffix(s.Advertise, "/")
+	}
+	return "https://" + l.Addr().String()
 }

@@ -2,22 +2,22 @@ package control
 
 import (
 	"context"
-	"sync"
+	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
-// Outcome is how a run until everything is settled ended.
+// Outcome is how the wait for an apply ended.
 type Outcome struct {
-	// Last is the result of the last step.
-	Last reconcile.Result
-	// Ending says why the run ended.
+	// Last is the newest progress.
+	Last Progress
+	// Ending says why the wait ended.
 	Ending Ending
 }
 
-// Ending is why a run ended.
+// Ending is why a wait ended.
 type Ending string
 
 // The endings. Stuck: only a person can take it on.
@@ -28,37 +28,38 @@ const (
 	Interrupted Ending = "interrupted"
 )
 
-// RunUntilSettled reconciles until nothing is on its way, the wait is over, a
-// person is needed, or ctx ends. Whatever is left goes on at the next run.
-func (m *Manager) RunUntilSettled(ctx context.Context, r Running, wait time.Duration) (Outcome, error) {
-	running, stop := context.WithTimeout(ctx, wait)
+// Await watches until nothing of the definition is on its way any more, the wait
+// is over, a person is needed, or ctx ends. Whatever is left goes on by itself
+// where a manager runs, else at the next apply.
+func Await(ctx context.Context, s Service, serial int64, wait time.Duration, observe func(Progress)) (Outcome, error) {
+	watching, stop := context.WithTimeout(ctx, wait)
 	defer stop()
-	var (
-		mu      sync.Mutex
-		outcome = Outcome{Ending: WaitOver}
-	)
-	observe := r.Observe
-	r.Observe = func(res reconcile.Result) {
-		observe(res)
-		mu.Lock()
-		defer mu.Unlock()
-		outcome.Last = res
+	outcome := Outcome{Ending: WaitOver}
+	for p, err := range s.Watch(watching) {
+		if err != nil {
+			if watching.Err() != nil {
+				break // the wait is over, and that cut the connection
+			}
+			return outcome, fmt.Errorf("watch the apply: %w; it goes on without this command: see forgeyard-fleet status", err)
+		}
+		observe(p)
+		outcome.Last = p
+		if p.Serial < serial {
+			continue
+		}
 		switch {
-		case res.Settled:
+		case p.Settled:
 			outcome.Ending = Settled
-			stop()
-		case stuck(res):
+			return outcome, nil
+		case p.Stuck:
 			outcome.Ending = Stuck
-			stop()
+			return outcome, nil
 		}
 	}
-	err := m.Run(running, r)
-	mu.Lock()
-	defer mu.Unlock()
-	if ctx.Err() != nil && outcome.Ending == WaitOver {
+	if ctx.Err() != nil {
 		outcome.Ending = Interrupted
 	}
-	return outcome, err
+	return outcome, nil
 }
 
 // stuck says that nothing moves any more and that what is missing needs a

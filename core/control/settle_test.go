@@ -2,35 +2,107 @@ package control
 
 import (
 	"context"
-	"net"
+	"errors"
+	"iter"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
-// A wait so short that it was over before the run began was an error.
-func TestARunWhoseWaitIsOverIsAnOrderedStop(t *testing.T) {
-	m := open(t, options(t))
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
+// watched is a service of which only the progress is asked.
+type watched struct {
+	Service
+	progress []Progress
+	err      error
+}
+
+func (w watched) Watch(ctx context.Context) iter.Seq2[Progress, error] {
+	return func(yield func(Progress, error) bool) {
+		for _, p := range w.progress {
+			if !yield(p, nil) {
+				return
+			}
 		}
-	})
-	plan := Plan{definition: fleet.Definition{Installation: m.options.Installation}}
-	if _, err := m.Apply(t.Context(), plan, "a test"); err != nil {
-		t.Fatal(err)
+		if w.err != nil {
+			yield(Progress{}, w.err)
+			return
+		}
+		<-ctx.Done()
 	}
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+}
+
+func TestAwaitEndsForItsReason(t *testing.T) {
+	cut := errors.New("connection reset")
+	tests := []struct {
+		name        string
+		service     watched
+		interrupted bool
+		want        Ending
+		err         error
+	}{
+		{name: "settled", service: watched{progress: []Progress{{Serial: 2}, {Serial: 2, Settled: true}}}, want: Settled},
+		{name: "what settled before the apply doesn't count", service: watched{progress: []Progress{{Serial: 1, Settled: true}}}, want: WaitOver},
+		{name: "a person is needed", service: watched{progress: []Progress{{Serial: 2, Stuck: true}}}, want: Stuck},
+		{name: "interrupted", interrupted: true, want: Interrupted},
+		{name: "cut off", service: watched{err: cut}, want: WaitOver, err: cut},
 	}
-	// With nothing to do, a last step may find everything settled.
-	outcome, err := m.RunUntilSettled(over, Running{Listener: listener, Observe: func(reconcile.Result) {}}, time.Hour)
-	if err != nil || outcome.Ending != Interrupted && outcome.Ending != Settled {
-		t.Errorf("it ended as %q with %v", outcome.Ending, err)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tt.interrupted {
+				cancel()
+			}
+			got, err := Await(ctx, tt.service, 2, 20*time.Millisecond, func(Progress) {})
+			if got.Ending != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("ended as %q with %v, want %q with %v", got.Ending, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestStuckIsOnlyWhatWaitingDoesNotMend(t *testing.T) {
+	hold := func(person bool) map[fleet.RunnerFleetID]planner.Hold {
+		return map[fleet.RunnerFleetID]planner.Hold{"f1": {NeedsPerson: person}}
+	}
+	coming := []fleet.CapacityInstance{{Provider: "local.here", State: fleet.Provisioning}}
+	tests := []struct {
+		name string
+		res  reconcile.Result
+		want bool
+	}{
+		{name: "nothing is held", want: false},
+		{name: "a back-off", res: reconcile.Result{Holds: hold(false)}, want: false},
+		{name: "an error that a person must mend", res: reconcile.Result{Holds: hold(true)}, want: true},
+		{name: "while something else is on its way", res: reconcile.Result{Holds: hold(true), Instances: coming}, want: false},
+		{name: "while a call is under way", res: reconcile.Result{Holds: hold(true), Calls: 1}, want: false},
+		{name: "a provider that won't come back, and its instances with it",
+			res: reconcile.Result{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}, Instances: coming}, want: true},
+	}
+	for _, tt := range tests {
+		if got := stuck(tt.res); got != tt.want {
+			t.Errorf("%s: stuck is %v", tt.name, got)
+		}
+	}
+}
+
+func TestWatchersJoinTheMovesThatTheyMissed(t *testing.T) {
+	h := newHub()
+	h.begin(now)
+	next, stop := iter.Pull2(h.watch(t.Context()))
+	defer stop()
+	h.publish(Progress{At: now, Serial: 1, Transitions: []reconcile.Transition{{Instance: "a"}}})
+	first, _, _ := next()
+	if first.Serial != 1 {
+		t.Fatalf("first: %+v", first)
+	}
+	h.publish(Progress{At: now, Serial: 2, Transitions: []reconcile.Transition{{Instance: "b"}}})
+	h.publish(Progress{At: now, Serial: 3, Transitions: []reconcile.Transition{{Instance: "c"}}})
+	second, _, _ := next()
+	if second.Serial != 3 || len(second.Transitions) != 2 || second.Transitions[0].Instance != "b" {
+		t.Errorf("second: %+v", second)
 	}
 }

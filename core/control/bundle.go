@@ -1,0 +1,152 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+)
+
+// Bundle is fleet files with their plugin lock and the store that has the
+// plugins: from a directory, or from a submission.
+type Bundle struct {
+	Sources      []config.Source
+	Requirements config.Requirements
+	Lock         pluginstore.Lock
+	Plugins      *pluginstore.Store
+}
+
+// platform is this machine's platform in the words of the lock.
+var platform = runtime.GOOS + "_" + runtime.GOARCH
+
+// readBundle reads the files as far as no plugin is needed. Mistakes in them
+// come back as config.Diagnostics.
+func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *pluginstore.Store, version string) (Bundle, error) {
+	b := Bundle{Sources: sources, Lock: lock, Plugins: plugins}
+	var found config.Diagnostics
+	if b.Requirements, found = config.LoadRequirements(sources); found.HasErrors() {
+		return b, found
+	}
+	if found = b.Requirements.CheckVersion(version); found.HasErrors() {
+		return b, found
+	}
+	return b, nil
+}
+
+// Load reads the whole definition. Only an error among the diagnostics makes
+// the definition unusable.
+func (b Bundle) Load(variables config.Variables) (*config.Loaded, config.Diagnostics) {
+	return config.Load(b.Sources, variables, b)
+}
+
+// Schemas describes an installed plugin without starting it.
+func (b Bundle) Schemas(plugin string) (fleet.PluginSchemas, error) {
+	info, err := b.info(plugin)
+	return info.Schemas, err
+}
+
+func (b Bundle) info(plugin string) (pluginhost.Info, error) {
+	_, digest, err := b.binary(plugin)
+	if err != nil {
+		return pluginhost.Info{}, err
+	}
+	raw, err := b.Plugins.Info(digest)
+	if err != nil {
+		return pluginhost.Info{}, err
+	}
+	info, err := pluginhost.DecodeInfo(raw)
+	if err != nil {
+		return pluginhost.Info{}, fmt.Errorf("read the description of plugin %q: %w; run: forgeyard-fleet plugin install --from DIR", plugin, err)
+	}
+	return info, nil
+}
+
+// binary is the executable of a plugin for this machine, as the lock names it.
+func (b Bundle) binary(plugin string) (path, digest string, err error) {
+	locked, ok := b.Lock.Plugin(plugin)
+	if !ok {
+		return "", "", fmt.Errorf("plugin %q is not in %s; run: forgeyard-fleet plugin install --from DIR", plugin, pluginstore.LockFileName)
+	}
+	return b.Plugins.Binary(locked, platform)
+}
+
+// launch is how a provider block's plugin is started.
+func (b Bundle) launch(provider fleet.ProviderAddress, requirements []fleet.PluginRequirement, run string, log *slog.Logger) (pluginhost.Launch, error) {
+	path, digest, err := b.binary(provider.Plugin())
+	if err != nil {
+		return pluginhost.Launch{}, err
+	}
+	l := pluginhost.Launch{Plugin: provider.Plugin(), Provider: provider, Path: path, Digest: digest, RunDir: run, Logger: log}
+	for _, r := range requirements {
+		if r.Name == provider.Plugin() {
+			l.Env = r.Env
+		}
+	}
+	return l, nil
+}
+
+// ValidateWithPlugins lets the plugins check the bodies that are theirs. Their
+// complaints come back on the line that they are about.
+func (b Bundle) ValidateWithPlugins(ctx context.Context, loaded *config.Loaded, run string, log *slog.Logger) (config.Diagnostics, error) {
+	var all config.Diagnostics
+	for _, provider := range loaded.Definition.Providers {
+		found, err := b.validateProvider(ctx, loaded, provider, run, log)
+		if err != nil {
+			return all, fmt.Errorf("let plugin %q check provider.%s: %w", provider.Address.Plugin(), provider.Address, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, run string, log *slog.Logger) (found config.Diagnostics, err error) {
+	launch, err := b.launch(provider.Address, loaded.Definition.Plugins, run, log)
+	if err != nil {
+		return nil, err
+	}
+	process, err := pluginhost.Start(ctx, launch)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
+	instances := map[string][]byte{}
+	for _, f := range loaded.Definition.Fleets {
+		if f.Provider == provider.Address {
+			instances[string(f.Address)] = f.Instance
+		}
+	}
+	validation, err := process.Validate(ctx, provider.Config, instances)
+	if err != nil {
+		return nil, err
+	}
+	found = loaded.ProviderDiagnostics(provider.Address, validation.Provider)
+	for _, f := range loaded.Definition.Fleets {
+		if f.Provider == provider.Address {
+			found = append(found, loaded.InstanceDiagnostics(f.Address, validation.Instances[string(f.Address)])...)
+		}
+	}
+	return found, nil
+}
+
+func describePlugin(ctx context.Context, launch pluginhost.Launch) (raw []byte, version string, protocol int, err error) {
+	process, err := pluginhost.Start(ctx, launch)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
+	info, err := process.Info(ctx)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	return info.Raw, info.Schemas.Version, pluginhost.Protocol, nil
+}
+
+// blobDigest is the digest that the plugin store's name of a binary says.
+func blobDigest(path string) string { return "sha256:" + filepath.Base(path) }

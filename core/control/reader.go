@@ -1,0 +1,229 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// reading is what a manager and one who only looks have in common.
+type reading struct {
+	options Options
+	store   *store.Store
+	// moment is now, with what a running manager knows beyond the store.
+	moment func() view.Moment
+}
+
+// Look reads a state directory without becoming its writer.
+type Look struct{ reading }
+
+var _ Reader = (*Look)(nil)
+
+// ErrNothingApplied says that the state directory has no installation yet.
+var ErrNothingApplied = errors.New("nothing has been applied yet; run: forgeyard-fleet apply")
+
+// OpenToLook opens an installation for reading. Before the first apply the
+// error is ErrNothingApplied.
+func OpenToLook(ctx context.Context, o Options) (*Look, error) {
+	if _, err := os.Stat(databasePath(o.Place)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
+	}
+	s, err := store.Open(ctx, databasePath(o.Place))
+	if err != nil {
+		return nil, err
+	}
+	l := &Look{reading{options: o, store: s}}
+	l.moment = func() view.Moment {
+		// With no manager running, nobody could have heard an agent.
+		now := o.Clock()
+		return view.Moment{Now: now, Since: now, AgentVersion: o.Version}
+	}
+	return l, nil
+}
+
+// Close closes the store.
+func (l *Look) Close() error { return l.store.Close() }
+
+// Plan compares a submission with what is stored.
+func (r *reading) Plan(ctx context.Context, s Submission) (Plan, error) {
+	caller, err := authorize(ctx, "plan")
+	if err != nil {
+		return Plan{}, err
+	}
+	loaded, bundle, err := loadSubmission(ctx, s, r.options)
+	if err != nil {
+		return Plan{}, err
+	}
+	return r.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+}
+
+// PlanFromNothing is the plan of a first apply.
+func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error) {
+	loaded, bundle, err := loadSubmission(ctx, s, o)
+	if err != nil {
+		return Plan{}, err
+	}
+	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, now: o.Clock(), agentVersion: o.Version, newID: newID})
+	p.Warnings = loaded.warnings
+	return p, err
+}
+
+func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedSubmission, bundle Bundle, prune bool) (Plan, error) {
+	stored, _, err := r.store.Definition(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	state, err := r.store.Load(ctx)
+	if err != nil {
+		return Plan{}, err
+	}
+	p, err := makePlan(planInput{
+		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, state: state,
+		now: r.options.Clock(), agentVersion: r.options.Version, newID: newID,
+	})
+	if err != nil {
+		return Plan{}, err
+	}
+	p.Warnings = loaded.warnings
+	return p, p.allowedTo(caller)
+}
+
+// allowedTo refuses a plan that reaches beyond a caller's fleets.
+func (p Plan) allowedTo(caller Caller) error {
+	if len(caller.Fleets) == 0 {
+		return nil
+	}
+	for _, c := range p.Changes {
+		if c.Action != config.Drift && !caller.mayTouch(fleet.FleetAddress(c.Address)) {
+			return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(c.Address)}
+		}
+	}
+	return nil
+}
+
+// Fleets lists the caller's fleets with their numbers, health and reasons.
+func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
+	caller, err := authorize(ctx, "fleets")
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) }), nil
+}
+
+// Instances lists the live instances of the caller's fleets.
+func (r *reading) Instances(ctx context.Context) ([]view.Instance, error) {
+	caller, err := authorize(ctx, "instances")
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(view.Instances(state), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
+}
+
+// NotFoundError says that there is nothing of that name.
+type NotFoundError struct {
+	Kind, ID string
+}
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s list", e.Kind, e.ID, e.Kind)
+}
+
+// Instance finds one instance, live or terminated, with its operations.
+func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error) {
+	caller, err := authorize(ctx, "instance")
+	if err != nil {
+		return view.Instance{}, err
+	}
+	missing := &NotFoundError{Kind: "instance", ID: id}
+	i, found, err := r.store.Instance(ctx, fleet.CapacityInstanceID(id))
+	if err != nil {
+		return view.Instance{}, err
+	}
+	if !found {
+		return view.Instance{}, missing
+	}
+	operations, err := r.store.Operations(ctx, i.ID)
+	if err != nil {
+		return view.Instance{}, err
+	}
+	subject, _, err := r.store.EnrollmentSubject(ctx, i.Key)
+	if err != nil {
+		return view.Instance{}, err
+	}
+	if !caller.mayTouch(subject.Fleet.Address) {
+		return view.Instance{}, missing // that it exists is not theirs to know
+	}
+	return view.One(i, subject.Fleet.Address, subject.Runner, operations), nil
+}
+
+// Decisions are the newest decisions about a fleet.
+func (r *reading) Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
+	caller, err := authorize(ctx, "decisions")
+	if err != nil {
+		return nil, err
+	}
+	fleets, err := r.store.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == address })
+	if n < 0 || !caller.mayTouch(address) {
+		return nil, &NotFoundError{Kind: "fleet", ID: string(address)}
+	}
+	return r.store.Decisions(ctx, fleets[n].ID, limit)
+}
+
+// loadedSubmission is a definition with the warnings about it.
+type loadedSubmission struct {
+	*config.Loaded
+	warnings config.Diagnostics
+}
+
+// loadSubmission reads a submission whole, the plugins' own checks included.
+func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmission, Bundle, error) {
+	lock, err := lockOf(s.Lock)
+	if err != nil {
+		return nil, Bundle{}, fmt.Errorf("read %s: %w", pluginstore.LockFileName, err)
+	}
+	plugins, err := pluginstore.Open(o.Place.Plugins)
+	if err != nil {
+		return nil, Bundle{}, err
+	}
+	bundle, err := readBundle(s.Sources, lock, plugins, o.Version)
+	if err != nil {
+		return nil, Bundle{}, err
+	}
+	if bundle.Requirements.Installation != o.Installation {
+		return nil, Bundle{}, fmt.Errorf("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)
+	}
+	loaded, found := bundle.Load(s.Variables)
+	if found.HasErrors() {
+		return nil, Bundle{}, found
+	}
+	complaints, err := bundle.ValidateWithPlugins(ctx, loaded, o.Place.Run, o.Log)
+	if err != nil {
+		return nil, Bundle{}, err
+	}
+	found = append(found, complaints...)
+	if found.HasErrors() {
+		return nil, Bundle{}, found
+	}
+	return &loadedSubmission{Loaded: loaded, warnings: found}, bundle, nil
+}
