@@ -47,7 +47,7 @@ func (e *Executor) inspect(ctx context.Context, effect reconcile.Inspect) reconc
 
 func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) reconcile.Event {
 	op := effect.Operation
-	out := reconcile.ProvisionAnswered{Operation: op.ID, Outcome: reconcile.ProvisionUnknown}
+	out := reconcile.ProvisionAnswered{Operation: op.ID, Outcome: fleet.ProvisionUnknown}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
 		// Nothing was sent, so no call can be running.
@@ -57,7 +57,7 @@ func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) re
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Provision)
 	defer cancel()
 	err = p.Provision(ctx, e.request(effect), func(a pluginhost.ProvisionAnswer) {
-		out.Outcome, out.CallOver = reconcile.ProvisionOutcome(a.Outcome), a.CallOver
+		out.Outcome, out.CallOver = a.Outcome, a.CallOver
 		if a.Resource != nil {
 			out.Resource = *a.Resource
 		}
@@ -85,7 +85,7 @@ func (e *Executor) request(effect reconcile.Provision) pluginhost.ProvisionReque
 }
 
 func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) reconcile.Event {
-	out := reconcile.TerminateAnswered{Operation: effect.Operation, Outcome: reconcile.TerminateUnknown}
+	out := reconcile.TerminateAnswered{Operation: effect.Operation, Outcome: fleet.TerminateUnknown}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
 		out.Failure = failure(err)
@@ -95,7 +95,7 @@ func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) re
 	defer cancel()
 	ref := pluginhost.TerminateRef{ID: effect.Resource, Key: effect.Key}
 	err = p.Terminate(ctx, []pluginhost.TerminateRef{ref}, effect.Force, func(a pluginhost.TerminateAnswer) {
-		out.Outcome = reconcile.TerminateOutcome(a.Outcome)
+		out.Outcome = a.Outcome
 		if a.Err != nil {
 			out.Failure = failure(a.Err)
 		}

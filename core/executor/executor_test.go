@@ -124,18 +124,18 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	}{
 		{name: "a provision that is answered", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
 				return nil
 			}}, want: "provision k1 created vm over"},
 		{name: "a provision that is refused", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionNotCreated, Err: denied, CallOver: true})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionNotCreated, Err: denied, CallOver: true})
 				return nil
 			}}, want: "provision k1 not_created  over permission denied 1m0s"},
 		{name: "a provision without an answer before the deadline may still run", effect: provisionEffect(),
 			cloud: cloud{provision: func(ctx context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 				<-ctx.Done()
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionUnknown})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionUnknown})
 				return ctx.Err()
 			}}, want: "provision k1 unknown  running transient context deadline exceeded 0s"},
 		{name: "a provision without a plugin was never sent", effect: provisionEffect(), none: errors.New("it is starting"),
@@ -146,7 +146,7 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			}}, want: "inspect 1 false permission denied 1m0s"},
 		{name: "a termination that is accepted", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"},
 			cloud: cloud{terminate: func(_ context.Context, answer func(pluginhost.TerminateAnswer)) error {
-				answer(pluginhost.TerminateAnswer{Outcome: pluginhost.TerminateAccepted})
+				answer(pluginhost.TerminateAnswer{Outcome: fleet.TerminateAccepted})
 				return nil
 			}}, want: "terminate t1 accepted"},
 	}
@@ -211,7 +211,7 @@ func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 		s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}}
 		c := &cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 			<-time.After(time.Minute) // the stop comes while the provider works
-			answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+			answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
 			return nil
 		}}
 		if err := run(t, newExecutor(s, c, nil), time.Second); err != nil {

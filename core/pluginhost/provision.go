@@ -49,22 +49,10 @@ func (b Bootstrap) String() string { return "bootstrap for " + b.ManagerURL }
 // GoString keeps it out of %#v as well.
 func (b Bootstrap) GoString() string { return b.String() }
 
-// ProvisionOutcome is how a provision of one item ended.
-type ProvisionOutcome string
-
-// The outcomes. ProvisionNotCreated is certain: nothing exists, nothing is billed.
-const (
-	ProvisionCreated    ProvisionOutcome = "created"
-	ProvisionExisted    ProvisionOutcome = "existed" // this key had already made it
-	ProvisionAccepted   ProvisionOutcome = "accepted"
-	ProvisionNotCreated ProvisionOutcome = "not_created"
-	ProvisionUnknown    ProvisionOutcome = "unknown"
-)
-
 // ProvisionAnswer is the answer for one item.
 type ProvisionAnswer struct {
 	Key     fleet.OperationID
-	Outcome ProvisionOutcome
+	Outcome fleet.ProvisionOutcome
 	// Resource is set where the outcome is created or existed, and may be where
 	// it is accepted.
 	Resource *fleet.Resource
@@ -102,7 +90,7 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 		why = classify(err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(open)) {
-		answer(ProvisionAnswer{Key: key, Outcome: ProvisionUnknown, Err: why, CallOver: over})
+		answer(ProvisionAnswer{Key: key, Outcome: fleet.ProvisionUnknown, Err: why, CallOver: over})
 	}
 	if err != nil {
 		return p.failed(fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet), err)
@@ -119,11 +107,11 @@ func (p *Process) provision(ctx context.Context, request *providerpb.ProvisionRe
 	})
 }
 
-var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]ProvisionOutcome{
-	providerpb.ProvisionResponse_OUTCOME_CREATED:     ProvisionCreated,
-	providerpb.ProvisionResponse_OUTCOME_EXISTED:     ProvisionExisted,
-	providerpb.ProvisionResponse_OUTCOME_ACCEPTED:    ProvisionAccepted,
-	providerpb.ProvisionResponse_OUTCOME_NOT_CREATED: ProvisionNotCreated,
+var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]fleet.ProvisionOutcome{
+	providerpb.ProvisionResponse_OUTCOME_CREATED:     fleet.ProvisionCreated,
+	providerpb.ProvisionResponse_OUTCOME_EXISTED:     fleet.ProvisionExisted,
+	providerpb.ProvisionResponse_OUTCOME_ACCEPTED:    fleet.ProvisionAccepted,
+	providerpb.ProvisionResponse_OUTCOME_NOT_CREATED: fleet.ProvisionNotCreated,
 }
 
 // provisionAnswerOf believes a plugin only where its answer is whole: an outcome
@@ -132,7 +120,7 @@ var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]ProvisionOutcom
 func provisionAnswerOf(response *providerpb.ProvisionResponse) ProvisionAnswer {
 	a := ProvisionAnswer{
 		Key:      fleet.OperationID(response.GetKey()),
-		Outcome:  ProvisionUnknown,
+		Outcome:  fleet.ProvisionUnknown,
 		Err:      callErrorOf(response.GetError()),
 		CallOver: true,
 	}
@@ -147,20 +135,20 @@ func provisionAnswerOf(response *providerpb.ProvisionResponse) ProvisionAnswer {
 		a.Resource = &resource
 	}
 	if complaint := a.contradiction(); complaint != "" {
-		a = ProvisionAnswer{Key: a.Key, Outcome: ProvisionUnknown, CallOver: true,
+		a = ProvisionAnswer{Key: a.Key, Outcome: fleet.ProvisionUnknown, CallOver: true,
 			Err: &CallError{Class: fleet.ErrorInternal, Message: complaint}}
 	}
 	return a
 }
 
 func (a ProvisionAnswer) contradiction() string {
-	made := a.Outcome == ProvisionCreated || a.Outcome == ProvisionExisted
+	made := a.Outcome == fleet.ProvisionCreated || a.Outcome == fleet.ProvisionExisted
 	switch {
 	case made && (a.Resource == nil || a.Resource.ID == ""):
 		return fmt.Sprintf("the plugin says %q and names no resource", a.Outcome)
 	case a.Resource != nil && a.Resource.Key != a.Key:
 		return fmt.Sprintf("the plugin answers with the resource of another key, %q", a.Resource.Key)
-	case a.Outcome == ProvisionNotCreated && a.Resource != nil:
+	case a.Outcome == fleet.ProvisionNotCreated && a.Resource != nil:
 		return fmt.Sprintf("the plugin says that nothing was made and names resource %q", a.Resource.ID)
 	}
 	return ""

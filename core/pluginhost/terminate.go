@@ -18,22 +18,11 @@ type TerminateRef struct {
 	Key fleet.OperationID
 }
 
-// TerminateOutcome is how a removal of one resource ended.
-type TerminateOutcome string
-
-// The outcomes. TerminateRefused is certain: the resource is still there.
-const (
-	TerminateGone     TerminateOutcome = "gone"
-	TerminateAccepted TerminateOutcome = "accepted"
-	TerminateRefused  TerminateOutcome = "refused"
-	TerminateUnknown  TerminateOutcome = "unknown"
-)
-
 // TerminateAnswer is the answer for one resource. Err and CallOver are as in
 // ProvisionAnswer.
 type TerminateAnswer struct {
 	Ref      TerminateRef
-	Outcome  TerminateOutcome
+	Outcome  fleet.TerminateOutcome
 	Err      *CallError
 	CallOver bool
 }
@@ -64,7 +53,7 @@ func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool
 		why = classify(err)
 	}
 	for _, ref := range open {
-		answer(TerminateAnswer{Ref: ref, Outcome: TerminateUnknown, Err: why, CallOver: over})
+		answer(TerminateAnswer{Ref: ref, Outcome: fleet.TerminateUnknown, Err: why, CallOver: over})
 	}
 	if err != nil {
 		return p.failed(fmt.Sprintf("remove %d resources", len(refs)), err)
@@ -85,16 +74,16 @@ func (p *Process) terminate(ctx context.Context, refs []TerminateRef, force bool
 	})
 }
 
-var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]TerminateOutcome{
-	providerpb.TerminateResponse_OUTCOME_GONE:     TerminateGone,
-	providerpb.TerminateResponse_OUTCOME_ACCEPTED: TerminateAccepted,
-	providerpb.TerminateResponse_OUTCOME_REFUSED:  TerminateRefused,
+var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]fleet.TerminateOutcome{
+	providerpb.TerminateResponse_OUTCOME_GONE:     fleet.TerminateGone,
+	providerpb.TerminateResponse_OUTCOME_ACCEPTED: fleet.TerminateAccepted,
+	providerpb.TerminateResponse_OUTCOME_REFUSED:  fleet.TerminateRefused,
 }
 
 func terminateAnswerOf(response *providerpb.TerminateResponse) TerminateAnswer {
 	a := TerminateAnswer{
 		Ref:      TerminateRef{ID: fleet.ProviderInstanceRef(response.GetId()), Key: fleet.OperationID(response.GetKey())},
-		Outcome:  TerminateUnknown,
+		Outcome:  fleet.TerminateUnknown,
 		Err:      callErrorOf(response.GetError()),
 		CallOver: true,
 	}
