@@ -24,11 +24,6 @@ func Capacity(state fleet.CapacityInstanceState, silent bool) bool {
 	return false
 }
 
-// Ready says that a runner is admitted and may be given work.
-func Ready(state fleet.CapacityInstanceState, silent bool) bool {
-	return state == fleet.Healthy && !silent
-}
-
 // Settled says that the loop has nothing more to do about an instance.
 func Settled(state fleet.CapacityInstanceState) bool {
 	return state == fleet.Healthy || state == fleet.Quarantined || state == fleet.Terminated
@@ -80,6 +75,10 @@ func InstructionFor(i fleet.CapacityInstance) Instruction {
 		return Run
 	case fleet.Requested, fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
 		return Wait
+	case fleet.Quarantined:
+		if Cause(i.Cause) == RunnerLost {
+			return Wait // it may come back with its job
+		}
 	}
 	return Stop
 }
@@ -88,23 +87,4 @@ func InstructionFor(i fleet.CapacityInstance) Instruction {
 // the instance makes another.
 func OrderOf(i fleet.CapacityInstance) string {
 	return fmt.Sprintf("%s-%d", InstructionFor(i), i.Since.UnixMicro())
-}
-
-// Silent says whether a runner missed its heartbeats. Time before since doesn't
-// count: a manager that was away gives every agent one whole deadline.
-func Silent(r fleet.Runner, heartbeat time.Duration, since, now time.Time) bool {
-	return SilentFor(r, since, now) > heartbeat
-}
-
-// SilentFor is how long a runner has been silent, counted from since at the
-// earliest.
-func SilentFor(r fleet.Runner, since, now time.Time) time.Duration {
-	last := r.LastBeat
-	if r.Enrolled.After(last) {
-		last = r.Enrolled
-	}
-	if since.After(last) {
-		last = since
-	}
-	return now.Sub(last)
 }

@@ -205,8 +205,9 @@ func TestARequestThatIsGivenUpBeforeItGoesOutAgainLeavesNothing(t *testing.T) {
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
 	w.inspect()
 	given := w.only()
-	w.now = w.now.Add(fleet.DefaultTimeouts().Provision)
-	w.step()
+	w.step(ProviderDown{Provider: local, Reason: "it died"})
+	w.pass(fleet.DefaultTimeouts().Provision, nil)
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
 	w.inspect()
 	for _, i := range w.live() {
 		if i.ID == given.ID {
