@@ -156,6 +156,15 @@ func (p *providers) current(a fleet.ProviderAddress) (executor.Provider, error) 
 	return process, nil
 }
 
+// restart ends a process that answers nothing any more.
+func (p *providers) restart(a fleet.ProviderAddress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.own[a]; s != nil {
+		s.supervisor.Restart("it let two inspections in a row pass their deadline")
+	}
+}
+
 // drain asks every plugin to begin nothing new and to finish what it does.
 func (p *providers) drain(ctx context.Context) {
 	var asked sync.WaitGroup

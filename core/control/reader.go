@@ -37,7 +37,7 @@ func OpenToLook(ctx context.Context, o Options) (*Look, error) {
 	if _, err := os.Stat(databasePath(o.Place)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
 	}
-	s, err := store.Open(ctx, databasePath(o.Place))
+	s, err := store.OpenReadOnly(ctx, databasePath(o.Place))
 	if err != nil {
 		return nil, err
 	}

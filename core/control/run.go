@@ -20,7 +20,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
-// The times of an ordered stop, and of the agents' facts.
+// The times of an ordered stop, of the agents' facts and of what is kept.
 const (
 	// stopGrace is what a plugin process gets to end by itself.
 	stopGrace = 5 * time.Second
@@ -30,6 +30,8 @@ const (
 	closeGrace = 5 * time.Second
 	// flushFacts is how soon what agents report reaches the loop.
 	flushFacts = 250 * time.Millisecond
+	// retention is how long ended instances and old decisions are kept.
+	retention = 30 * 24 * time.Hour
 )
 
 // running is a loop with everything around it.
@@ -77,6 +79,11 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Loop: loop, Provider: r.providers.current, Clock: m.options.Clock, Log: m.options.Log,
 		Token:   func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
 		Observe: func(res reconcile.Result) { m.hub.publish(progressOf(m.options.Clock(), res)) },
+		Hung:    r.providers.restart,
+		Prune: func(ctx context.Context, now time.Time) error {
+			_, err := m.store.Prune(ctx, now.Add(-retention))
+			return err
+		},
 	})
 	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake); err != nil {
 		return errors.Join(err, listener.Close())

@@ -66,17 +66,27 @@ type ProvisionAnswer struct {
 
 // Provision hands the items to the plugin and passes each answer on as it
 // comes, from the caller's goroutine. Every item is answered exactly once: one
-// that the plugin leaves out is unknown. The error says why the call as a whole
-// failed and adds nothing to the answers.
+// that the plugin leaves out is unknown, and where nothing was sent, none is.
+// The error says why the call as a whole failed and adds nothing to the answers.
 func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answer func(ProvisionAnswer)) error {
+	what := fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet)
+	message := request.message()
 	open := map[fleet.OperationID]bool{}
+	refusal := p.refusal(ctx, message)
 	for _, item := range request.Items {
 		if item.Key == "" || open[item.Key] {
-			return fmt.Errorf("ask %s for instances of %s: the key %q is empty or used twice; nothing was sent", p.launch.title(), request.Fleet, item.Key)
+			refusal = invalid("the key %q is empty or used twice", item.Key)
 		}
 		open[item.Key] = true
 	}
-	err := p.provision(ctx, request.message(), func(a ProvisionAnswer) {
+	if refusal != nil {
+		for _, item := range request.Items {
+			answer(ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionNotSent, Err: refusal, CallOver: true})
+		}
+		return p.notSent(what, refusal)
+	}
+	err := stream(ctx, p.rpc.Provision, message, func(response *providerpb.ProvisionResponse) {
+		a := provisionAnswerOf(response)
 		if !open[a.Key] {
 			p.launch.Logger.Warn("the plugin answers for a key that isn't open", "key", a.Key, "outcome", a.Outcome)
 			return
@@ -93,18 +103,9 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 		answer(ProvisionAnswer{Key: key, Outcome: fleet.ProvisionUnknown, Err: why, CallOver: over})
 	}
 	if err != nil {
-		return p.failed(fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet), err)
+		return p.failed(what, err)
 	}
 	return nil
-}
-
-func (p *Process) provision(ctx context.Context, request *providerpb.ProvisionRequest, answer func(ProvisionAnswer)) error {
-	if err := p.checkSize(request); err != nil {
-		return err
-	}
-	return stream(ctx, p.rpc.Provision, request, func(response *providerpb.ProvisionResponse) {
-		answer(provisionAnswerOf(response))
-	})
 }
 
 var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]fleet.ProvisionOutcome{
