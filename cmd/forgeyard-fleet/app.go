@@ -44,6 +44,7 @@ type app struct {
 // globalFlags are those of every command.
 type globalFlags struct {
 	state    string
+	server   string
 	logLevel string
 }
 
@@ -94,9 +95,10 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
+	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
 	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error")
 	root.AddCommand(a.initCommand(), a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.listCommand(),
-		a.instanceCommand(), a.pluginCommand(), a.versionCommand())
+		a.instanceCommand(), a.serveCommand(), a.tokenCommand(), a.pluginCommand(), a.versionCommand())
 	return root
 }
 
@@ -117,16 +119,20 @@ func (a *app) log() (*slog.Logger, error) {
 
 // options are how control opens the installation of a workspace.
 func (a *app) options(w control.Workspace, command string) (control.Options, error) {
+	return a.optionsFor(w.Requirements.Installation, command)
+}
+
+func (a *app) optionsFor(installation, command string) (control.Options, error) {
 	log, err := a.log()
 	if err != nil {
 		return control.Options{}, err
 	}
-	place, err := control.FindPlace(a.flags.state, w.Requirements.Installation, a.lookupEnv)
+	place, err := control.FindPlace(a.flags.state, installation, a.lookupEnv)
 	if err != nil {
 		return control.Options{}, err
 	}
 	return control.Options{
-		Place: place, Installation: w.Requirements.Installation, Version: a.version, Command: command, Clock: a.now, Log: log,
+		Place: place, Installation: installation, Version: a.version, Command: command, Clock: a.now, Log: log,
 	}, nil
 }
 

@@ -1,14 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -16,6 +15,7 @@ import (
 type applyFlags struct {
 	variables   variableFlags
 	autoApprove bool
+	prune       bool
 	wait        time.Duration
 }
 
@@ -24,52 +24,51 @@ func (a *app) applyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply [DIR]",
 		Short: "Make the fleets be what the files say",
-		Long: "Store the definition of the fleet files and reconcile until every instance is where it should be.\n" +
-			"This process takes the agents' calls as long as it runs. Afterwards the instances go on running, but\n" +
-			"nothing scales, renews or removes them until the next apply.",
+		Long: "Store the definition of the fleet files and wait until every instance is where it should be.\n" +
+			"Where a manager runs (serve), it does the work and goes on with it. Otherwise this process is the\n" +
+			"manager for as long as it runs: afterwards the instances go on running, but nothing scales, renews or\n" +
+			"removes them until the next apply.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if flags.wait <= 0 {
 				return fmt.Errorf("--wait %s: give a positive duration such as 10m", flags.wait)
 			}
-			w, err := a.workspace(args)
-			if err != nil {
-				return err
-			}
-			loaded, err := a.load(w, flags.variables)
-			if err != nil {
-				return err
-			}
-			return a.apply(c, w, loaded, flags)
+			return a.apply(c, args, flags)
 		},
 	}
 	flags.variables.register(c.Flags())
 	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask before applying")
+	c.Flags().BoolVar(&flags.prune, "prune", false, "take away the fleets that the files don't mention; they drain first")
 	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until everything is where it should be")
 	return c
 }
 
-// apply holds the writer's lock from the plan to the end.
-func (a *app) apply(c *cobra.Command, w control.Workspace, loaded *config.Loaded, flags applyFlags) (err error) {
+// apply plans, asks, applies and watches.
+func (a *app) apply(c *cobra.Command, args []string, flags applyFlags) (err error) {
+	w, submission, err := a.submission(args, flags.variables, flags.prune)
+	if err != nil {
+		return err
+	}
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
 		return err
 	}
-	manager, err := control.Open(c.Context(), options)
+	ctx := caller(c)
+	service, err := a.writer(ctx, options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, manager.Close()) }()
-	if err := a.validateWithPlugins(c, w, loaded); err != nil {
+	defer func() { err = errors.Join(err, service.close()) }()
+	plan, err := service.Plan(ctx, submission)
+	if err != nil {
 		return err
 	}
-	plan, err := manager.Plan(c.Context(), loaded.Definition)
-	if err != nil {
+	if err := a.report(plan.Warnings); err != nil {
 		return err
 	}
 	a.renderPlan(plan)
 	if plan.HasChanges() && !flags.autoApprove {
-		yes, err := a.confirm(c.Context(), "Apply this?")
+		yes, err := a.confirm(ctx, "Apply this?")
 		if err != nil || !yes {
 			a.printf("Nothing was applied.\n")
 		}
@@ -80,29 +79,54 @@ func (a *app) apply(c *cobra.Command, w control.Workspace, loaded *config.Loaded
 			return exitStatus(exitDeclined)
 		}
 	}
-	// The port must be ours before anything is stored that names it.
-	listener, err := manager.Listen(c.Context(), loaded.Definition.Manager)
+	if service.embedded != nil {
+		return a.applyHere(ctx, service.embedded, submission, plan, flags.wait)
+	}
+	receipt, err := service.Apply(ctx, submission, plan.Approval)
 	if err != nil {
 		return err
 	}
-	if _, err := manager.Apply(c.Context(), plan, whoami()); err != nil {
+	return a.await(ctx, service, receipt, flags.wait, true)
+}
+
+// applyHere is the manager for as long as the apply takes.
+func (a *app) applyHere(ctx context.Context, m *control.Manager, s control.Submission, plan control.Plan, wait time.Duration) error {
+	// The port must be ours before anything is stored that names it.
+	listener, err := m.Listen(ctx, plan.Manager())
+	if err != nil {
+		return err
+	}
+	receipt, err := m.Apply(ctx, s, plan.Approval)
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	if err := m.Start(ctx, listener); err != nil {
+		return err
+	}
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := m.Failed()
+	go func() {
+		select {
+		case <-failed:
+			cancel()
+		case <-watching.Done():
+		}
+	}()
+	err = a.await(watching, m, receipt, wait, false)
+	if stopped := m.Stop(a.hurry); stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+// await shows progress until the apply has come to its end.
+func (a *app) await(ctx context.Context, s control.Service, receipt control.Receipt, wait time.Duration, daemon bool) error {
 	progress := a.newProgress()
-	outcome, err := manager.RunUntilSettled(c.Context(), control.Running{
-		Workspace: w, Listener: listener, Observe: progress.observe, Hurry: a.hurry,
-	}, flags.wait)
+	outcome, err := control.Await(ctx, s, receipt.Serial, wait, progress.observe)
 	progress.end()
 	if err != nil {
 		return err
 	}
-	return a.renderOutcome(outcome, flags.wait)
-}
-
-// whoami is the user's name, for whoever later asks who applied what.
-func whoami() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return "unknown"
+	return a.renderOutcome(outcome, wait, daemon)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,8 @@ func (a *app) instanceListCommand() *cobra.Command {
 		Short: "List the live instances, a line each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, dir, func(look *control.Look) error {
-				instances, err := look.Instances(c.Context())
+			return a.look(c, dir, func(ctx context.Context, look control.Reader, _ string) error {
+				instances, err := look.Instances(ctx)
 				if err != nil {
 					return err
 				}
@@ -59,8 +60,8 @@ func (a *app) instanceShowCommand() *cobra.Command {
 		Short: "Show everything that is known of an instance",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, dir, func(look *control.Look) error {
-				i, err := look.Instance(c.Context(), args[0])
+			return a.look(c, dir, func(ctx context.Context, look control.Reader, _ string) error {
+				i, err := look.Instance(ctx, args[0])
 				if err != nil {
 					return err
 				}

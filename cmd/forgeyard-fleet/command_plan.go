@@ -5,13 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
 func (a *app) planCommand() *cobra.Command {
 	var variables variableFlags
-	var detailed, asJSON bool
+	var detailed, asJSON, prune bool
 	c := &cobra.Command{
 		Use:   "plan [DIR]",
 		Short: "Show what apply would change, and why",
@@ -19,19 +18,15 @@ func (a *app) planCommand() *cobra.Command {
 			"what would then happen to each fleet, with the chain of bounds behind the number.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			w, err := a.workspace(args)
+			w, submission, err := a.submission(args, variables, prune)
 			if err != nil {
 				return err
 			}
-			loaded, err := a.load(w, variables)
+			plan, err := a.plan(c, w, submission)
 			if err != nil {
 				return err
 			}
-			if err := a.validateWithPlugins(c, w, loaded); err != nil {
-				return err
-			}
-			plan, err := a.plan(c, w, loaded)
-			if err != nil {
+			if err := a.report(plan.Warnings); err != nil {
 				return err
 			}
 			if asJSON {
@@ -47,23 +42,24 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	variables.register(c.Flags())
 	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where applying would change the definition, or replace or remove instances")
+	c.Flags().BoolVar(&prune, "prune", false, "plan to take away the fleets that the files don't mention")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
 	return c
 }
 
 // plan compares the files with what is stored, without becoming the writer.
-func (a *app) plan(c *cobra.Command, w control.Workspace, loaded *config.Loaded) (control.Plan, error) {
+func (a *app) plan(c *cobra.Command, w control.Workspace, s control.Submission) (plan control.Plan, err error) {
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
-		return control.Plan{}, err
+		return plan, err
 	}
-	look, err := control.OpenToLook(c.Context(), options)
+	ctx := caller(c)
+	err = a.reading(ctx, options, func(r control.Reader, _ string) error {
+		plan, err = r.Plan(ctx, s)
+		return err
+	})
 	if errors.Is(err, control.ErrNothingApplied) {
-		return control.PlanFromNothing(loaded.Definition, options)
+		return control.PlanFromNothing(ctx, s, options)
 	}
-	if err != nil {
-		return control.Plan{}, err
-	}
-	plan, err := look.Plan(c.Context(), loaded.Definition)
-	return plan, errors.Join(err, look.Close())
+	return plan, err
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +23,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show each fleet's numbers, health and reasons, and of a single one the last decisions",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, dir, func(look *control.Look) error {
-				fleets, err := look.Fleets(c.Context())
+			return a.look(c, dir, func(ctx context.Context, look control.Reader, manager string) error {
+				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
 				}
@@ -32,15 +32,16 @@ func (a *app) statusCommand() *cobra.Command {
 					if fleets, err = only(fleets, args[0]); err != nil {
 						return err
 					}
-					if fleets[0].Decisions, err = look.Decisions(c.Context(), fleets[0].ID, lastDecisions); err != nil {
+					decisions, err := look.Decisions(ctx, fleets[0].Address, lastDecisions)
+					if err != nil {
 						return err
 					}
+					fleets[0].Decisions = view.Decisions(decisions)
 				}
 				if asJSON {
 					return a.printJSON(fleets)
 				}
-				holder, running := look.Manager()
-				a.renderStatus(fleets, holder, running)
+				a.renderStatus(fleets, manager)
 				return nil
 			})
 		},
@@ -57,8 +58,8 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the fleets, a line each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, dir, func(look *control.Look) error {
-				fleets, err := look.Fleets(c.Context())
+			return a.look(c, dir, func(ctx context.Context, look control.Reader, manager string) error {
+				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
 				}
@@ -76,12 +77,13 @@ func (a *app) listCommand() *cobra.Command {
 
 // lookFlags are the flags of every command that looks.
 func lookFlags(c *cobra.Command, dir *string, asJSON *bool) {
-	c.Flags().StringVar(dir, "dir", ".", "directory of the fleet files, which name the installation")
+	dirFlag(c, dir)
 	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }
 
-// look opens the installation of a directory for reading.
-func (a *app) look(c *cobra.Command, dir string, do func(*control.Look) error) error {
+// look reads the installation of a directory, from the manager that runs or from
+// its state directory. The manager's words are empty where none runs.
+func (a *app) look(c *cobra.Command, dir string, do func(context.Context, control.Reader, string) error) error {
 	w, err := a.workspace([]string{dir})
 	if err != nil {
 		return err
@@ -90,11 +92,8 @@ func (a *app) look(c *cobra.Command, dir string, do func(*control.Look) error) e
 	if err != nil {
 		return err
 	}
-	look, err := control.OpenToLook(c.Context(), options)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(look), look.Close())
+	ctx := caller(c)
+	return a.reading(ctx, options, func(r control.Reader, manager string) error { return do(ctx, r, manager) })
 }
 
 // only is the fleet of a name or address.

@@ -3,34 +3,25 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/user"
 
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
 // connection is a way to an installation. Commands use what it offers and don't
-// know which one it is.
+// know which one it is: this process, the daemon of this machine, or a manager
+// elsewhere.
 type connection struct {
 	control.Service
-	// manager is set where the manager is this very process.
-	manager *control.Manager
-	close   func() error
-}
-
-// reader is the way for a command that only looks: the manager that runs, or the
-// state directory itself.
-func (a *app) reader(ctx context.Context, o control.Options) (control.Reader, func() error, error) {
-	if c, err := a.running(ctx, o); err != nil || c != nil {
-		if err != nil {
-			return nil, nil, err
-		}
-		return c, c.close, nil
-	}
-	look, err := control.OpenToLook(ctx, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	return look, look.Close, nil
+	// embedded is set where this very process is the manager.
+	embedded *control.Manager
+	// where says in words where the manager is.
+	where string
+	close func() error
 }
 
 // writer is the way for a command that changes things: the manager that runs, or
@@ -43,18 +34,92 @@ func (a *app) writer(ctx context.Context, o control.Options) (*connection, error
 	if err != nil {
 		return nil, err
 	}
-	return &connection{Service: m, manager: m, close: m.Close}, nil
+	return &connection{Service: m, embedded: m, where: "this process", close: m.Close}, nil
 }
 
-// asLocalUser puts the user who runs this process into the context: whoever may
-// open the state directory may do everything with it.
-func asLocalUser(ctx context.Context) context.Context {
+// reading is the way for a command that only looks: the manager that runs, or the
+// state directory itself.
+func (a *app) reading(ctx context.Context, o control.Options, do func(control.Reader, string) error) error {
+	c, err := a.running(ctx, o)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		return errors.Join(do(c, c.where), c.close())
+	}
+	look, err := control.OpenToLook(ctx, o)
+	if err != nil {
+		return err
+	}
+	where := ""
+	if holder, held := control.Held(o.Place.State); held {
+		where = holder.String()
+	}
+	return errors.Join(do(look, where), look.Close())
+}
+
+// running is the way to the manager that runs: where --server says, or the
+// daemon of this machine. It is nil where none answers; an apply that holds the
+// lock for itself answers nobody.
+func (a *app) running(ctx context.Context, o control.Options) (*connection, error) {
+	if a.flags.server != "" {
+		return a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: a.env("FLEET_TOKEN")}, a.flags.server)
+	}
+	holder, held := control.Held(o.Place.State)
+	if !held {
+		return nil, nil
+	}
+	c, err := a.dial(ctx, api.Endpoint{Socket: o.Place.Socket()}, holder.String())
+	if _, unreachable := errors.AsType[*api.UnreachableError](err); unreachable {
+		return nil, nil
+	}
+	return c, err
+}
+
+func (a *app) dial(ctx context.Context, e api.Endpoint, where string) (*connection, error) {
+	client, err := api.Dial(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &connection{Service: client, where: where, close: func() error { client.Close(); return nil }}, nil
+}
+
+func (a *app) env(name string) string {
+	value, _ := a.lookupEnv(name)
+	return value
+}
+
+// caller is the context of a command with the user who runs it: whoever may open
+// the state directory may do everything with it. A manager elsewhere judges by
+// its own means.
+func caller(c *cobra.Command) context.Context {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return control.WithCaller(ctx, control.LocalUser(name))
+	return control.WithCaller(c.Context(), control.LocalUser(name))
 }
 
-// joinClose closes what a command used, whatever came of it.
-func joinClose(err *error, close func() error) { *err = errors.Join(*err, close()) }
+// dirFlag is --dir of the commands that take something else as their argument.
+func dirFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "dir", ".", "directory of the fleet files, which name the installation")
+}
+
+// withService runs a command that changes things in an installation, other than
+// its definition.
+func (a *app) withService(c *cobra.Command, dir string, do func(context.Context, control.Service) error) error {
+	w, err := a.workspace([]string{dir})
+	if err != nil {
+		return err
+	}
+	options, err := a.options(w, c.CommandPath())
+	if err != nil {
+		return err
+	}
+	ctx := caller(c)
+	service, err := a.writer(ctx, options)
+	if err != nil {
+		return fmt.Errorf("reach the manager: %w", err)
+	}
+	return errors.Join(do(ctx, service), service.close())
+}

@@ -24,7 +24,7 @@ func (a *app) newProgress() *progress {
 }
 
 // observe is called after every step.
-func (p *progress) observe(res reconcile.Result) {
+func (p *progress) observe(res control.Progress) {
 	p.clear()
 	for _, t := range res.Transitions {
 		p.line("%s %s: %s", t.Fleet.Name(), t.Instance, step(t))
@@ -64,15 +64,11 @@ func step(t reconcile.Transition) string {
 }
 
 // sum counts the instances by state.
-func sum(res reconcile.Result) string {
-	counts := map[fleet.CapacityInstanceState]int{}
-	for _, i := range res.Instances {
-		counts[i.State]++
-	}
+func sum(res control.Progress) string {
 	var parts []string
 	for _, s := range fleet.CapacityInstanceStates() {
-		if counts[s] > 0 && s != fleet.Terminated {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
+		if n := res.States[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
 	if len(parts) == 0 {
@@ -82,7 +78,7 @@ func sum(res reconcile.Result) string {
 }
 
 // renderOutcome says how an apply ended and what is left.
-func (a *app) renderOutcome(o control.Outcome, wait time.Duration) error {
+func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
 	for provider, n := range o.Last.Unrecorded {
 		a.printf("! %s has %s of this installation without a record; they are left alone.\n", provider, plural(n, "resource"))
@@ -90,7 +86,7 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration) error {
 	switch o.Ending {
 	case control.Settled:
 		a.printf("Applied. %s.\n", capital(sum(o.Last)))
-		if live(o.Last) > 0 {
+		if len(o.Last.States) > 0 && !daemon {
 			a.printf("They run on by themselves, but nothing scales, renews or removes them until the next apply.\n")
 		}
 		return nil
@@ -112,16 +108,6 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration) error {
 	}
 	a.printf("Not finished after %s: %s, %s. The next apply goes on from here.\n", wait, sum(o.Last), plural(o.Last.Unresolved, "unknown outcome"))
 	return exitStatus(exitUnresolved)
-}
-
-func live(res reconcile.Result) int {
-	n := 0
-	for _, i := range res.Instances {
-		if i.Live() {
-			n++
-		}
-	}
-	return n
 }
 
 // capital begins a text with a capital letter.

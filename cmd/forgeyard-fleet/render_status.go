@@ -6,11 +6,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-func (a *app) renderStatus(fleets []view.Fleet, holder control.Holder, running bool) {
+func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 	if len(fleets) == 0 {
 		a.printf("There are no fleets.\n")
 	}
@@ -20,8 +19,8 @@ func (a *app) renderStatus(fleets []view.Fleet, holder control.Holder, running b
 		}
 		a.renderFleet(f)
 	}
-	if running {
-		a.printf("\nManager: %s.\n", holder)
+	if manager != "" {
+		a.printf("\nManager: %s.\n", manager)
 		return
 	}
 	a.printf("\nNo manager is running: the numbers are as they were last known, and nothing scales, renews or removes instances.\n")

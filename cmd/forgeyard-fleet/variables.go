@@ -18,19 +18,39 @@ func (v *variableFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&v.files, "var-file", nil, "set variables from a file of name = value lines; may be given often")
 }
 
-// load reads the whole definition of a workspace. Warnings are printed, errors
-// are returned.
-func (a *app) load(w control.Workspace, v variableFlags) (*config.Loaded, error) {
+// values reads what the flags name, and the environment.
+func (a *app) values(v variableFlags) (config.Variables, error) {
 	variables := config.Variables{Assignments: v.assignments, Environment: a.environ()}
 	for _, path := range v.files {
 		file, err := config.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return variables, err
 		}
 		variables.Files = append(variables.Files, file)
 	}
+	return variables, nil
+}
+
+// load reads the whole definition of a workspace. Warnings are printed, errors
+// are returned.
+func (a *app) load(w control.Workspace, v variableFlags) (*config.Loaded, error) {
+	variables, err := a.values(v)
+	if err != nil {
+		return nil, err
+	}
 	loaded, found := w.Load(variables)
 	return loaded, a.report(found)
+}
+
+// submission reads the workspace of the directory argument as it is sent to a
+// manager, which reads the definition.
+func (a *app) submission(args []string, v variableFlags, prune bool) (control.Workspace, control.Submission, error) {
+	w, err := a.workspace(args)
+	if err != nil {
+		return w, control.Submission{}, err
+	}
+	variables, err := a.values(v)
+	return w, w.Submission(variables, prune), err
 }
 
 // report prints warnings and returns errors.

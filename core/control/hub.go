@@ -65,6 +65,15 @@ func (h *hub) publish(p Progress) {
 	}
 }
 
+// take is what a watcher hasn't seen; nil: it was woken for what it has.
+func (h *hub) take(w *watcher) *Progress {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := w.pending
+	w.pending = nil
+	return p
+}
+
 // watch yields progress until ctx ends, first where the loop stands.
 func (h *hub) watch(ctx context.Context) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
@@ -88,11 +97,7 @@ func (h *hub) watch(ctx context.Context) iter.Seq2[Progress, error] {
 				return
 			case <-w.wake:
 			}
-			h.mu.Lock()
-			p := *w.pending
-			w.pending = nil
-			h.mu.Unlock()
-			if !yield(p, nil) {
+			if p := h.take(w); p != nil && !yield(*p, nil) {
 				return
 			}
 		}

@@ -1,7 +1,9 @@
 package control
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,8 +47,11 @@ type writerLock struct {
 // people only.
 func takeWriterLock(state string, h Holder) (*writerLock, error) {
 	l := &writerLock{flock: flock.New(filepath.Join(state, "manager.lock")), note: filepath.Join(state, "manager.json")}
-	taken, err := l.flock.TryLock()
-	if err != nil {
+	// Whoever asks whether it is held holds it for a moment, too.
+	brief, cancel := context.WithTimeout(context.Background(), briefly)
+	defer cancel()
+	taken, err := l.flock.TryLockContext(brief, briefly/20)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("take the writer's lock: %w", err)
 	}
 	if !taken {
@@ -72,8 +77,11 @@ func readHolder(note string) Holder {
 	return h
 }
 
-// held says whether some process has the lock of a state directory, and who.
-func held(state string) (Holder, bool) {
+// briefly is how long the lock is tried for: longer than anybody looks at it.
+const briefly = 400 * time.Millisecond
+
+// Held says whether some process is the manager of a state directory, and which.
+func Held(state string) (Holder, bool) {
 	l := flock.New(filepath.Join(state, "manager.lock"), flock.SetFlag(os.O_RDWR))
 	taken, err := l.TryRLock()
 	if err != nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -152,6 +153,20 @@ func (m *Manager) now() view.Moment {
 	}
 	return v
 }
+
+// Settings say where agents reach the manager, as it was applied last.
+func (m *Manager) Settings(ctx context.Context) (fleet.ManagerSettings, error) {
+	applied, _, err := m.store.Definition(ctx)
+	return applied.Definition.Manager, err
+}
+
+// ServerCertificate is the manager's own, for listeners beside the agents'.
+func (m *Manager) ServerCertificate() (*tls.Certificate, error) {
+	return m.authority.ServerCertificate(m.options.Clock())
+}
+
+// Fingerprint is of the installation's authority: what clients pin.
+func (m *Manager) Fingerprint() string { return m.authority.Fingerprint() }
 
 // Listen opens the listener of the enrollment endpoint: where the definition
 // says, else on loopback and the port that was chosen at the first start.

@@ -44,7 +44,7 @@ func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
 	if !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() || locked.Holder.Command != "test" {
 		t.Fatalf("error %v, want a LockedError that names the first", err)
 	}
-	if h, running := held(o.Place.State); !running || h.Command != "test" {
+	if h, running := Held(o.Place.State); !running || h.Command != "test" {
 		t.Errorf("held says %v, %v", h, running)
 	}
 	// The refused one must not have fenced the first out of the store.
@@ -54,7 +54,7 @@ func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, running := held(o.Place.State); running {
+	if _, running := Held(o.Place.State); running {
 		t.Error("the lock is still held after Close")
 	}
 	if err := open(t, second).Close(); err != nil {
@@ -71,7 +71,7 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), `belongs to installation "demo", the file says "other"`) {
 		t.Fatalf("error %v", err)
 	}
-	if _, running := held(o.Place.State); running {
+	if _, running := Held(o.Place.State); running {
 		t.Error("a manager that didn't start holds the lock")
 	}
 }

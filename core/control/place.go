@@ -20,6 +20,9 @@ type Place struct {
 	Plugins string
 }
 
+// Socket is where a daemon of this place answers the users of this machine.
+func (p Place) Socket() string { return filepath.Join(p.Run, "api.sock") }
+
 // longestRun is how long Run may be: a launch adds about 40 bytes, and a
 // socket's path has at most 104 on the narrowest system.
 const longestRun = 60

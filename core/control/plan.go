@@ -38,6 +38,9 @@ type Plan struct {
 	rows       []fleet.ManagedFleet
 }
 
+// Manager is where agents will reach the manager.
+func (p Plan) Manager() fleet.ManagerSettings { return p.definition.Manager }
+
 // HasChanges says that applying would change the definition, or replace or
 // remove named instances. Capacity on its way to its desired number is none.
 func (p Plan) HasChanges() bool {

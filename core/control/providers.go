@@ -137,6 +137,9 @@ func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info)
 	if s.Err != nil {
 		reason = s.Err.Error()
 	}
+	if s.State != pluginhost.SupervisorStarting && s.State != pluginhost.SupervisorStopped {
+		p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
+	}
 	needsPerson := s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken
 	p.send(p.ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, NeedsPerson: needsPerson})
 }

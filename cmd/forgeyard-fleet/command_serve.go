@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/api"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	installation string
+	apiListen    string
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var flags serveFlags
+	c := &cobra.Command{
+		Use:   "serve [DIR]",
+		Short: "Be the manager: reconcile what was applied, until stopped",
+		Long: "Reconcile what was applied last, answer agents, and take applies from this machine over a socket in the\n" +
+			"runtime directory. With --api-listen it answers the HTTP API over TLS, too, to holders of a token. The\n" +
+			"files of DIR name the installation; --installation does so without files. SIGTERM stops it in order;\n" +
+			"apply is how its definition changes.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			options, err := a.serveOptions(c, args, flags)
+			if err != nil {
+				return err
+			}
+			return a.serve(c.Context(), options, flags)
+		},
+	}
+	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, where there are no files here")
+	c.Flags().StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT of the HTTP API over TLS; without it only this machine's socket is answered")
+	return c
+}
+
+func (a *app) serveOptions(c *cobra.Command, args []string, flags serveFlags) (control.Options, error) {
+	if !c.Flags().Changed("log-level") {
+		a.flags.logLevel = "info"
+	}
+	if flags.installation == "" {
+		w, err := a.workspace(args)
+		if err != nil {
+			return control.Options{}, err
+		}
+		return a.options(w, c.CommandPath())
+	}
+	return a.optionsFor(flags.installation, c.CommandPath())
+}
+
+// closeAPI is what calls under way get at the end.
+const closeAPI = 5 * time.Second
+
+// serve holds the writer's lock until it is stopped.
+func (a *app) serve(ctx context.Context, o control.Options, flags serveFlags) (err error) {
+	m, err := control.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	settings, err := m.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	agents, err := m.Listen(ctx, settings)
+	if err != nil {
+		return err
+	}
+	if err := m.Start(ctx, agents); err != nil {
+		return err
+	}
+	stopAPI, err := a.serveAPI(ctx, m, o, flags)
+	if err != nil {
+		return errors.Join(err, m.Stop(a.hurry))
+	}
+	o.Log.Info("serving", "installation", o.Installation, "state", o.Place.State, "agents", agents.Addr().String(), "socket", o.Place.Socket())
+	select {
+	case <-ctx.Done():
+		o.Log.Info("stopping: no new calls, and the last answers are waited for")
+	case <-m.Failed():
+	}
+	// New writes are refused first; what plugins still answer is stored after.
+	err = stopAPI()
+	return errors.Join(err, m.Stop(a.hurry))
+}
+
+// serveAPI answers the API until the returned function ends it.
+func (a *app) serveAPI(ctx context.Context, m *control.Manager, o control.Options, flags serveFlags) (stop func() error, err error) {
+	handler := api.NewHandler(api.Config{
+		Service: m, Authenticate: m.Authenticate, Owner: os.Getuid(), Version: a.version, Log: o.Log, Now: a.now,
+	})
+	socket, err := api.ListenUnix(ctx, o.Place.Socket())
+	if err != nil {
+		return nil, err
+	}
+	listeners := []net.Listener{socket}
+	if flags.apiListen != "" {
+		plain, err := new(net.ListenConfig).Listen(ctx, "tcp", flags.apiListen)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("listen for the API on %s: %w; give another --api-listen", flags.apiListen, err), socket.Close())
+		}
+		listeners = append(listeners, tls.NewListener(plain, api.TLSConfig(m.ServerCertificate)))
+		o.Log.Info("the API answers", "address", plain.Addr().String(), "authority", m.Fingerprint())
+	}
+	server := api.NewServer(handler)
+	served := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { served <- server.Serve(l) }()
+	}
+	return func() error {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeAPI)
+		defer cancel()
+		err := server.Shutdown(closing)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close()
+		}
+		for range listeners {
+			if e := <-served; !errors.Is(e, http.ErrServerClosed) {
+				err = errors.Join(err, e)
+			}
+		}
+		return err
+	}, nil
+}

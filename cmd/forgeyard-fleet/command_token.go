@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+func (a *app) tokenCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Make, list and revoke API tokens",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.tokenCreateCommand(), a.tokenListCommand(), a.tokenRevokeCommand())
+	return c
+}
+
+func (a *app) tokenCreateCommand() *cobra.Command {
+	var dir string
+	var permissions, fleets []string
+	var wanted control.NewToken
+	c := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make an API token; its secret is shown this once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			wanted.Name = args[0]
+			for _, p := range permissions {
+				wanted.Permissions = append(wanted.Permissions, control.Permission(p))
+			}
+			for _, f := range fleets {
+				wanted.Fleets = append(wanted.Fleets, fleet.FleetAddress(f))
+			}
+			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+				token, secret, err := s.CreateToken(ctx, wanted)
+				if err != nil {
+					return err
+				}
+				a.printf("Token %s (%s). Its secret, shown this once:\n%s\n", token.Name, token.ID, secret)
+				return nil
+			})
+		},
+	}
+	dirFlag(c, &dir)
+	var names []string
+	for _, p := range control.AllPermissions() {
+		names = append(names, string(p))
+	}
+	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, often or with commas: "+strings.Join(names, ", "))
+	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often")
+	c.Flags().DurationVar(&wanted.For, "for", 30*24*time.Hour, "how long it is good; 0: until it is revoked")
+	return c
+}
+
+func (a *app) tokenListCommand() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the API tokens, without their secrets",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+				tokens, err := s.Tokens(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(tokens)
+				}
+				a.renderTokens(tokens)
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &dir, &asJSON)
+	return c
+}
+
+func (a *app) tokenRevokeCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "revoke NAME|ID",
+		Short: "End an API token at once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+				if err := s.RevokeToken(ctx, args[0]); err != nil {
+					return err
+				}
+				a.printf("Token %s is revoked.\n", args[0])
+				return nil
+			})
+		},
+	}
+	dirFlag(c, &dir)
+	return c
+}
+
+func (a *app) renderTokens(tokens []control.Token) {
+	a.table([]string{"NAME", "ID", "PERMISSIONS", "FLEETS", "UNTIL", "BY"}, len(tokens), func(n int) []any {
+		t := tokens[n]
+		fleets := "all"
+		if len(t.Fleets) > 0 {
+			fleets = joinWords(t.Fleets)
+		}
+		until := "revoked"
+		switch {
+		case !t.Revoked.IsZero():
+		case t.Expires.IsZero():
+			until = "revoked by hand"
+		default:
+			until = t.Expires.Local().Format(time.DateTime)
+		}
+		return []any{t.Name, t.ID, joinWords(t.Permissions), fleets, until, t.By}
+	})
+}
+
+// joinWords joins words of any kind with commas.
+func joinWords[T ~string](words []T) string {
+	var text []string
+	for _, w := range words {
+		text = append(text, string(w))
+	}
+	slices.Sort(text)
+	return strings.Join(text, ",")
+}
