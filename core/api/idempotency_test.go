@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
@@ -92,4 +93,3 @@ func TestAppliedKeysAreForgottenAfterADayAndBounded(t *testing.T) {
 		t.Errorf("%d keys in order, %d by key", len(r.order), len(r.byKey))
 	}
 }
-
