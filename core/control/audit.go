@@ -45,8 +45,7 @@ func (m *Manager) audit(ctx context.Context, action, detail string) error {
 
 // auditRecord is for writes that keep it in their own transaction.
 func (m *Manager) auditRecord(ctx context.Context, action, detail string) (store.AuditRecord, error) {
-	caller, _ := ctx.Value(callerKey{}).(Caller)
 	now := m.options.Clock()
 	id, err := newID(now)
-	return store.AuditRecord{ID: id, At: now.UTC(), By: caller.Name, Action: action, Detail: detail}, err
+	return store.AuditRecord{ID: id, At: now.UTC(), By: CallerOf(ctx).Name, Action: action, Detail: detail}, err
 }

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// Plan is control.Service's.
+func (c *Client) Plan(ctx context.Context, s control.Submission) (control.Plan, error) {
+	var p control.Plan
+	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/plan", send: complete(s), into: &p})
+	return p, err
+}
+
+// Apply is control.Service's. It isn't tried again by itself: planning anew says
+// whether it went through.
+func (c *Client) Apply(ctx context.Context, s control.Submission, approved control.Approval) (control.Receipt, error) {
+	if approved.Fleets == nil {
+		approved.Fleets = map[fleet.FleetAddress]int64{}
+	}
+	var r control.Receipt
+	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/apply", send: ApplyRequest{complete(s), approved}, into: &r})
+	return r, err
+}
+
+// complete makes what Go leaves out of JSON as null what it means: nothing.
+func complete(s control.Submission) control.Submission {
+	s.Sources = withBytes(s.Sources)
+	s.Variables.Files = withBytes(s.Variables.Files)
+	return s
+}
+
+func withBytes(sources []config.Source) []config.Source {
+	whole := make([]config.Source, 0, len(sources))
+	for _, one := range sources {
+		if one.Bytes == nil {
+			one.Bytes = []byte{}
+		}
+		whole = append(whole, one)
+	}
+	return whole
+}
+
+// Fleets is control.Service's.
+func (c *Client) Fleets(ctx context.Context) ([]view.Fleet, error) {
+	return items[view.Fleet](ctx, c, "/v1/fleets", nil)
+}
+
+// Instances is control.Service's. It reads all pages.
+func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
+	all := []view.Instance{}
+	query := url.Values{"limit": {strconv.Itoa(maxPage)}}
+	for {
+		var page List[view.Instance]
+		if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: query, into: &page}); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if page.Next == "" {
+			return all, nil
+		}
+		query.Set("cursor", page.Next)
+	}
+}
+
+// Instance is control.Service's.
+func (c *Client) Instance(ctx context.Context, id string) (view.Instance, error) {
+	if id == "" {
+		return view.Instance{}, &control.NotFoundError{}
+	}
+	var i view.Instance
+	err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances/" + url.PathEscape(id), into: &i})
+	return i, err
+}
+
+// Decisions is control.Service's. With limit 0 it gives the newest 1000.
+func (c *Client) Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
+	return items[fleet.Decision](ctx, c, "/v1/fleets/"+url.PathEscape(string(address))+"/decisions", newest(limit))
+}
+
+// CreateToken is control.Service's. Parts of a second are lost.
+func (c *Client) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {
+	if t.For < 0 || t.For > 0 && t.For < time.Second {
+		return control.Token{}, "", &control.InvalidError{Reason: "a token must be good for a second or more"}
+	}
+	var made NewToken
+	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/tokens", into: &made, send: TokenRequest{
+		Name: t.Name, Permissions: append([]control.Permission{}, t.Permissions...), Fleets: t.Fleets, ForSeconds: int64(t.For / time.Second),
+	}})
+	return made.Token, made.Secret, err
+}
+
+// Tokens is control.Service's.
+func (c *Client) Tokens(ctx context.Context) ([]control.Token, error) {
+	return items[control.Token](ctx, c, "/v1/tokens", nil)
+}
+
+// RevokeToken is control.Service's.
+func (c *Client) RevokeToken(ctx context.Context, idOrName string) error {
+	if idOrName == "" {
+		return &control.NotFoundError{Kind: "token"}
+	}
+	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(idOrName)})
+}
+
+// Audit is control.Service's. With limit 0 it gives the newest 1000.
+func (c *Client) Audit(ctx context.Context, limit int) ([]control.AuditRecord, error) {
+	return items[control.AuditRecord](ctx, c, "/v1/audit", newest(limit))
+}
+
+func newest(limit int) url.Values {
+	if limit <= 0 || limit > maxPage {
+		limit = maxPage
+	}
+	return url.Values{"limit": {strconv.Itoa(limit)}}
+}
+
+func items[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
+	var list List[T]
+	err := c.call(ctx, call{method: http.MethodGet, path: path, query: query, into: &list})
+	return list.Items, err
+}

@@ -1,0 +1,5 @@
+package api
+
+// After a change of the routes, write their document anew:
+//
+//go:generate go test . -run TestTheDocumentInDocsIsThatOfTheRoutes -update

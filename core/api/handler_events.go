@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// The names of events.
+const (
+	progressEvent = "progress"
+	problemEvent  = "problem"
+)
+
+// retryMillis is what browsers wait before they connect again.
+const retryMillis = 2000
+
+func (h *Handler) addEvents() {
+	r := route{id: "events", method: http.MethodGet, path: "/v1/events", useCase: "watch", tag: "events",
+		summary: "The loop's progress as it happens",
+		about: "Server-sent events: progress with a Progress as its data, first where the loop stands; and at the end, if the manager ends the stream, problem with a Problem. " +
+			"A comment every 15 seconds says that the connection lives. Nothing is repeated: whoever connects again hears first where the loop stands then."}
+	components := h.api.OpenAPI().Components.Schemas
+	events := map[string]any{}
+	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[control.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
+		events[name] = components.Schema(kind, true, name)
+	}
+	op := huma.Operation{
+		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
+		Metadata:   map[string]any{routeKey: r},
+		Extensions: map[string]any{"x-use-case": r.useCase, "x-permission": control.Permissions[r.useCase], "x-events": events},
+		Responses: map[string]*huma.Response{"200": {Description: "The stream.", Content: map[string]*huma.MediaType{
+			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}
+	huma.Register(h.api, op, func(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
+		select {
+		case h.streams <- struct{}{}:
+		default:
+			return nil, &Problem{Status: http.StatusServiceUnavailable, Title: http.StatusText(http.StatusServiceUnavailable), Code: codeBusy,
+				Detail: fmt.Sprintf("%d streams are open already; close some, or try again later", maxStreams)}
+		}
+		return &huma.StreamResponse{Body: func(c huma.Context) {
+			defer func() { <-h.streams }()
+			r, w := humago.Unwrap(c)
+			h.stream(c.Context(), r, &eventWriter{to: w, by: http.NewResponseController(w)})
+		}}, nil
+	})
+}
+
+// heard is one thing that a watch yields.
+type heard struct {
+	progress control.Progress
+	err      error
+}
+
+// stream sends what the loop does until the caller leaves, is no longer let in,
+// the manager ends, or the watch is cut off.
+func (h *Handler) stream(ctx context.Context, r *http.Request, to *eventWriter) {
+	ctx, leave := context.WithCancel(ctx)
+	watched := make(chan heard)
+	go func() {
+		defer close(watched)
+		for p, err := range h.service.Watch(ctx) {
+			select {
+			case watched <- heard{p, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	defer func() { // the watch is ours: wait for its end
+		leave()
+		for range watched {
+		}
+	}()
+	beat := time.NewTicker(h.heartbeat)
+	defer beat.Stop()
+	err := to.begin()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.ending:
+			_ = to.send(problemEvent, &Problem{Status: http.StatusServiceUnavailable, Title: http.StatusText(http.StatusServiceUnavailable),
+				Code: codeEnding, Detail: "the manager is stopping; connect again when it runs"})
+			return
+		case <-beat.C:
+			if _, denied := h.caller(r); denied != nil {
+				_ = to.send(problemEvent, h.problem(ctx, denied))
+				return
+			}
+			err = to.beat()
+		case one, open := <-watched:
+			switch {
+			case !open:
+				return
+			case one.err != nil:
+				_ = to.send(problemEvent, h.problem(ctx, one.err))
+				return
+			}
+			err = to.send(progressEvent, one.progress)
+		}
+	}
+}
+
+// eventWriter writes server-sent events.
+type eventWriter struct {
+	to http.ResponseWriter
+	by *http.ResponseController
+	id int64
+}
+
+func (e *eventWriter) begin() error {
+	header := e.to.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Accel-Buffering", "no") // proxies hold answers back otherwise
+	return e.write("retry: %d\n\n", retryMillis)
+}
+
+func (e *eventWriter) beat() error { return e.write(": the connection lives\n\n") }
+
+// send writes one event. JSON has no line breaks, so that its data is one line.
+func (e *eventWriter) send(name string, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	e.id++
+	return e.write("id: %d\nevent: %s\ndata: %s\n\n", e.id, name, text)
+}
+
+func (e *eventWriter) write(format string, args ...any) error {
+	if _, err := fmt.Fprintf(e.to, format, args...); err != nil {
+		return err
+	}
+	return e.by.Flush()
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+const maxPage = 1000
+
+type instancesInput struct {
+	Fleet  string `query:"fleet" maxLength:"512" doc:"Of this fleet alone: its address or its name."`
+	State  string `query:"state" maxLength:"64" doc:"In this state alone."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many on a page."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"Where the page begins: next of the page before."`
+}
+
+func (h *Handler) addInstances() {
+	add(h, route{id: "instances", method: http.MethodGet, path: "/v1/instances", useCase: "instances", tag: "instances",
+		summary: "The live instances, by fleet and age",
+		about:   "A page begins behind the last instance of the page before, whether or not that is still there: what lives throughout is on exactly one page."},
+		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
+			after, err := readCursor(in.Cursor)
+			if err != nil {
+				return nil, err
+			}
+			if in.State != "" && !slices.Contains(fleet.CapacityInstanceStates(), fleet.CapacityInstanceState(in.State)) {
+				return nil, &control.InvalidError{Reason: "there is no state of that name; there are requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
+			}
+			all, err := h.service.Instances(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &body[List[view.Instance]]{page(all, *in, after)}, nil
+		})
+	type instanceInput struct {
+		ID string `path:"id" maxLength:"64" doc:"The instance's id."`
+	}
+	add(h, route{id: "instance", method: http.MethodGet, path: "/v1/instances/{id}", useCase: "instance", tag: "instances",
+		summary: "One instance, live or terminated, with its runner and operations"},
+		func(ctx context.Context, in *instanceInput) (*body[view.Instance], error) {
+			i, err := h.service.Instance(ctx, in.ID)
+			return &body[view.Instance]{i}, err
+		})
+}
+
+// position is an instance's place in the order of the pages.
+type position struct {
+	Fleet   fleet.FleetAddress       `json:"f"`
+	Created time.Time                `json:"c"`
+	ID      fleet.CapacityInstanceID `json:"i"`
+}
+
+func positionOf(i view.Instance) position { return position{i.Fleet, i.Created, i.ID} }
+
+// byPosition is the order: by fleet, the oldest first.
+func byPosition(a, b position) int {
+	return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}
+
+// page is the instances that are asked for, behind a position.
+func page(all []view.Instance, in instancesInput, after *position) List[view.Instance] {
+	wanted := slices.DeleteFunc(slices.Clone(all), func(i view.Instance) bool {
+		return in.Fleet != "" && in.Fleet != string(i.Fleet) && in.Fleet != i.Fleet.Name() ||
+			in.State != "" && in.State != string(i.State) ||
+			after != nil && byPosition(positionOf(i), *after) <= 0
+	})
+	slices.SortFunc(wanted, func(a, b view.Instance) int { return byPosition(positionOf(a), positionOf(b)) })
+	list := List[view.Instance]{Items: append([]view.Instance{}, wanted[:min(in.Limit, len(wanted))]...)}
+	if len(wanted) > in.Limit {
+		list.Next = cursorOf(positionOf(wanted[in.Limit-1]))
+	}
+	return list
+}
+
+func cursorOf(p position) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "" // three strings and a time
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func readCursor(cursor string) (*position, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	var p position
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return nil, &control.InvalidError{Reason: "the cursor is none of ours; take it from next of the page before, or leave it out"}
+	}
+	return &p, nil
+}

@@ -1,0 +1,86 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// ApplyRequest is what is to be applied, and what of its plan was approved.
+type ApplyRequest struct {
+	Submission control.Submission `json:"submission"`
+	Approval   control.Approval   `json:"approval"`
+}
+
+type planInput struct {
+	Body control.Submission
+}
+
+type planOutput struct {
+	ETag string `header:"ETag" doc:"The serial of the definition that the plan was made from, for If-Match."`
+	Body control.Plan
+}
+
+type applyInput struct {
+	IfMatch        string `header:"If-Match" maxLength:"64" doc:"The ETag of the plan. It must agree with approval.serial."`
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Any text of yours: the same request with the same key is carried out once, and answered alike for a day."`
+	Body           ApplyRequest
+}
+
+type applyOutput struct {
+	ETag string `header:"ETag" doc:"The serial of the definition that is current now."`
+	Body control.Receipt
+}
+
+func (h *Handler) addPlans() {
+	add(h, route{id: "plan", method: http.MethodPost, path: "/v1/plan", useCase: "plan", tag: "definition", body: submissionBody, status: http.StatusOK,
+		summary: "What applying files would do",
+		about:   "Changes nothing. Mistakes in the files are a problem 422 with the code diagnostics."},
+		func(ctx context.Context, in *planInput) (*planOutput, error) {
+			p, err := h.service.Plan(ctx, in.Body)
+			return &planOutput{ETag: serialTag(p.Serial), Body: p}, err
+		})
+	add(h, route{id: "apply", method: http.MethodPost, path: "/v1/apply", useCase: "apply", tag: "definition", body: submissionBody, status: http.StatusOK,
+		summary: "Make files the current definition",
+		about:   "Only if it still means what was approved: else a problem 412 with the code stale says who applied what in between."},
+		func(ctx context.Context, in *applyInput) (*applyOutput, error) {
+			if err := matchSerial(in.IfMatch, in.Body.Approval.Serial); err != nil {
+				return nil, err
+			}
+			receipt, err := h.apply(ctx, in)
+			return &applyOutput{ETag: serialTag(receipt.Serial), Body: receipt}, err
+		})
+}
+
+func (h *Handler) apply(ctx context.Context, in *applyInput) (control.Receipt, error) {
+	carryOut := func() (control.Receipt, error) {
+		return h.service.Apply(ctx, in.Body.Submission, in.Body.Approval)
+	}
+	if in.IdempotencyKey == "" {
+		return carryOut()
+	}
+	return h.applied.once(ctx, in.IdempotencyKey, fleet.Digest(in.Body), carryOut)
+}
+
+func serialTag(serial int64) string { return `"` + strconv.FormatInt(serial, 10) + `"` }
+
+// matchSerial refuses an If-Match that speaks of another definition than the
+// approval: one of them is a mistake.
+func matchSerial(header string, serial int64) error {
+	if header == "" {
+		return nil
+	}
+	tag := strings.TrimSpace(header)
+	number, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
+	if err != nil || serialTag(number) != tag {
+		return &control.InvalidError{Reason: `the If-Match is no serial in quotes; send the ETag of the plan as it was, such as "7"`}
+	}
+	if number != serial {
+		return &control.InvalidError{Reason: "If-Match and approval.serial are of different definitions; send both of one plan"}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// Document is the OpenAPI 3.1 document of the routes, as docs/openapi.json has it.
+func Document() ([]byte, error) {
+	h := NewHandler(Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	text, err := json.Marshal(h.api.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// apiVersion changes when clients must.
+const apiVersion = "1"
+
+const (
+	tokenScheme  = "token"
+	schemaPrefix = "#/components/schemas/"
+)
+
+// document is where huma begins: JSON alone, and none of the routes of its own.
+func document() huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "forgeyard-fleet",
+				Version:     apiVersion,
+				Description: "What people and programs do with an installation. Requests with unknown fields are refused; answers may get new fields at any time.",
+			},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry(schemaPrefix, schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{tokenScheme: {
+					Type: "http", Scheme: "bearer",
+					Description: "A token (fyk_…), over TLS alone. The unix socket takes none: there, the caller is the peer's user.",
+				}},
+			},
+			Security: []map[string][]string{{tokenScheme: {}}},
+			Tags: []*huma.Tag{
+				{Name: "fleets", Description: "What fleets are and why."},
+				{Name: "instances", Description: "Single instances."},
+				{Name: "definition", Description: "Planning and applying fleet files."},
+				{Name: "events", Description: "Watching."},
+				{Name: "tokens", Description: "Who may do what, and who did what."},
+				{Name: "about", Description: "The manager itself."},
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+	}
+}
+
+// schemaName is huma's, except where a Go name says too little by itself.
+func schemaName(t reflect.Type, hint string) string {
+	switch name := huma.DefaultSchemaNamer(t, hint); {
+	case name == "Output":
+		return "Forecast"
+	case strings.HasPrefix(name, "List") && len(name) > len("List"):
+		return strings.TrimPrefix(name, "List") + "List"
+	default:
+		return name
+	}
+}
+
+// polish says what the Go types don't.
+func polish(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas.Map()
+	var permissions []any
+	for _, p := range control.AllPermissions() {
+		permissions = append(permissions, string(p))
+	}
+	schemas["TokenRequest"].Properties["permissions"].Items.Enum = permissions
+	schemas["TokenRequest"].Properties["permissions"].Items.PrecomputeMessages()
+	// huma would refuse an empty file, and look for long at a large one. Decoding
+	// finds what isn't base64.
+	bytes := schemas["Source"].Properties["bytes"]
+	bytes.ContentEncoding, bytes.Extensions = "", map[string]any{"contentEncoding": "base64"}
+	// Only what comes in is held to its known fields.
+	incoming := map[string]bool{}
+	for _, item := range doc.Paths {
+		if item.Post != nil {
+			reach(doc, item.Post.RequestBody.Content["application/json"].Schema, incoming)
+		}
+	}
+	for name := range schemas {
+		if !incoming[name] {
+			schemas[name].AdditionalProperties = true
+		}
+	}
+}
+
+// reach notes the names of all schemas that a schema is made of.
+func reach(doc *huma.OpenAPI, s *huma.Schema, seen map[string]bool) {
+	if s == nil {
+		return
+	}
+	if name, named := strings.CutPrefix(s.Ref, schemaPrefix); named {
+		if !seen[name] {
+			seen[name] = true
+			reach(doc, doc.Components.Schemas.Map()[name], seen)
+		}
+		return
+	}
+	reach(doc, s.Items, seen)
+	for _, one := range s.Properties {
+		reach(doc, one, seen)
+	}
+	if values, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		reach(doc, values, seen)
+	}
+}

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// Every stream, connection and watch must be gone when the tests are.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var now = time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
+
+// service is a control.Service with ready answers. It notes what it was asked.
+type service struct {
+	err error
+
+	plan      control.Plan
+	receipt   control.Receipt
+	fleets    []view.Fleet
+	instances []view.Instance
+	decisions []fleet.Decision
+	token     control.Token
+	audit     []control.AuditRecord
+	watch     func(context.Context) iter.Seq2[control.Progress, error]
+
+	mu     sync.Mutex
+	asked  []any
+	caller control.Caller
+}
+
+const secret = "fyk_the-secret-of-a-token"
+
+func (s *service) note(ctx context.Context, asked ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked, s.caller = asked, control.CallerOf(ctx)
+}
+
+func (s *service) heard() []any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *service) Plan(ctx context.Context, sub control.Submission) (control.Plan, error) {
+	s.note(ctx, sub)
+	return s.plan, s.err
+}
+
+func (s *service) Apply(ctx context.Context, sub control.Submission, a control.Approval) (control.Receipt, error) {
+	s.note(ctx, sub, a)
+	return s.receipt, s.err
+}
+
+func (s *service) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
+	if s.watch != nil {
+		return s.watch(ctx)
+	}
+	return func(yield func(control.Progress, error) bool) {
+		if s.err != nil {
+			yield(control.Progress{}, s.err)
+			return
+		}
+		_ = yield(control.Progress{At: now, Settled: true}, nil)
+	}
+}
+
+func (s *service) Fleets(ctx context.Context) ([]view.Fleet, error) {
+	s.note(ctx)
+	return within(ctx, s.fleets, func(f view.Fleet) fleet.FleetAddress { return f.Address }), s.err
+}
+
+func (s *service) Instances(ctx context.Context) ([]view.Instance, error) {
+	s.note(ctx)
+	return within(ctx, s.instances, func(i view.Instance) fleet.FleetAddress { return i.Fleet }), s.err
+}
+
+func (s *service) Instance(ctx context.Context, id string) (view.Instance, error) {
+	s.note(ctx, id)
+	for _, i := range within(ctx, s.instances, func(i view.Instance) fleet.FleetAddress { return i.Fleet }) {
+		if s.err == nil && string(i.ID) == id {
+			return i, nil
+		}
+	}
+	return view.Instance{}, errors.Join(s.err, &control.NotFoundError{ID: id})
+}
+
+// within keeps a limited caller to its fleets, as every service does.
+func within[T any](ctx context.Context, list []T, address func(T) fleet.FleetAddress) (kept []T) {
+	limits := control.CallerOf(ctx).Fleets
+	for _, one := range list {
+		if len(limits) == 0 || slices.Contains(limits, address(one)) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+func (s *service) Decisions(ctx context.Context, a fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
+	s.note(ctx, a, limit)
+	return s.decisions, s.err
+}
+
+func (s *service) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {
+	s.note(ctx, t)
+	return s.token, secret, s.err
+}
+
+func (s *service) Tokens(ctx context.Context) ([]control.Token, error) {
+	s.note(ctx)
+	return []control.Token{s.token}, s.err
+}
+
+func (s *service) RevokeToken(ctx context.Context, id string) error {
+	s.note(ctx, id)
+	return s.err
+}
+
+func (s *service) Audit(ctx context.Context, limit int) ([]control.AuditRecord, error) {
+	s.note(ctx, limit)
+	return s.audit, s.err
+}
+
+// lab is a service with something of everything.
+func lab() *service {
+	s := &service{
+		plan:    control.Plan{Installation: "lab", Serial: 7},
+		receipt: control.Receipt{Serial: 8, Changed: true},
+		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
+		audit:   []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+	}
+	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
+		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
+		s.fleets = append(s.fleets, view.Fleet{Address: address, ID: id, Provider: "local.here", Class: "c", Operational: fleet.FleetActive,
+			Min: 1, Max: 3, Desired: 2, Bounds: []fleet.Bound{{Name: "min", After: 1, Sentence: "The least."}}, Health: view.Healthy})
+		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID("i" + string(id)), Fleet: address, Provider: "local.here",
+			State: fleet.Healthy, Since: now, Created: now, Runner: &view.Runner{ID: "r", Enrolled: now, Certificate: now}})
+		s.decisions = append(s.decisions, fleet.Decision{ID: "d" + string(id), At: now, Fleet: id, Kind: fleet.ScaleUp, Add: 1, Reason: "1 wanted, 0 there."})
+	}
+	return s
+}
+
+// tokens are the callers by secret, as control would find them.
+type tokens map[string]control.Caller
+
+func (t tokens) authenticate(_ context.Context, secret string) (control.Caller, error) {
+	if c, ok := t[secret]; ok {
+		return c, nil
+	}
+	return control.Caller{}, control.ErrUnauthenticated
+}
+
+func handler(s control.Service, t tokens) *Handler {
+	return NewHandler(Config{Service: s, Authenticate: t.authenticate, Owner: os.Getuid(), Version: "0.1.0",
+		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
+}
+
+var everything = control.Caller{Name: "token all", Permissions: control.AllPermissions()}
+
+// serve runs a server on a listener until the test ends.
+func serve(t testing.TB, h *Handler, l net.Listener) {
+	t.Helper()
+	server := NewServer(h)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			t.Errorf("shut down: %v", err)
+			_ = server.Close()
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func onSocket(t testing.TB, h *Handler) Endpoint {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "api") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "s")
+	l, err := ListenUnix(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, h, l)
+	return Endpoint{Socket: path}
+}
+
+var authority = sync.OnceValues(func() (*enroll.Authority, error) {
+	dir, err := os.MkdirTemp("", "authority")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	return enroll.LoadAuthority(dir, "lab", now)
+})
+
+func onTLS(t testing.TB, h *Handler, token string) Endpoint {
+	t.Helper()
+	a, err := authority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, h, tls.NewListener(l, TLSConfig(func() (*tls.Certificate, error) { return a.ServerCertificate(now) })))
+	return Endpoint{URL: "https://" + l.Addr().String(), CAFingerprint: a.Fingerprint(), Token: token, Now: func() time.Time { return now }}
+}
+
+func dial(t testing.TB, e Endpoint) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// eachSurface runs a test with a client over the socket and one over TLS.
+func eachSurface(t *testing.T, s control.Service, test func(t *testing.T, c *Client)) {
+	t.Helper()
+	h := handler(s, tokens{secret: everything})
+	t.Run("over the socket", func(t *testing.T) { test(t, dial(t, onSocket(t, h))) })
+	h = handler(s, tokens{secret: everything}) // the first one's server has ended its streams
+	t.Run("over TLS", func(t *testing.T) { test(t, dial(t, onTLS(t, h, secret))) })
+}
