@@ -121,7 +121,9 @@ func (w *workspace) hostEntries() []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		names = append(names, entry.Name())
+		if !strings.Contains(entry.Name(), ".forgeyard-local") { // the mark of the folder is no host
+			names = append(names, entry.Name())
+		}
 	}
 	return names
 }

@@ -50,8 +50,8 @@ type Heartbeat struct {
 	AgentVersion string    `json:"agent_version"`
 	Phase        string    `json:"phase"` // idle, running, stopped
 	GroupEmpty   bool      `json:"group_empty"`
-	// Heard is the Want of the last directive that the agent got, Order its Order:
-	// what the beat reports was true after it had read them.
+	// Heard is the Want of the last directive that the agent acts on, Order its
+	// Order: what the beat reports was looked at after they had come into effect.
 	Order     string           `json:"order"`
 	Heard     string           `json:"heard"`
 	JobsRun   int              `json:"jobs_run"`
@@ -80,8 +80,9 @@ type HeartbeatResponse struct {
 
 // Directive is the wanted state; it is repeated in every answer.
 type Directive struct {
-	// Want is wait (not admitted: run nothing), run, or stop (finish the job
-	// that runs, begin no other, report the phase stopped, go on beating).
+	// Want is wait (begin no job, and let one that runs go on), run, or stop
+	// (finish the job that runs, begin no other, report the phase stopped, go on
+	// beating).
 	Want string `json:"want"`
 	// Order names this very instruction; the agent echoes it, so that a report
 	// from before a stop can't be taken for one from after it.
@@ -89,7 +90,8 @@ type Directive struct {
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	MaxJobs int               `json:"max_jobs,omitempty"`
-	// MaxAgeSeconds counts from the agent's start; 0: no limit.
+	// MaxAgeSeconds counts from the agent's enrollment, whatever was started anew
+	// since; 0: no limit.
 	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`
 }
 
@@ -119,29 +121,4 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Code is stable: what the agent decides on.
 	Code string `json:"code"`
-}
-
-// Codes of Problem. An agent that gets a final one stops trying and exits.
-const (
-	CodeTokenUnknown  = "token_unknown"   // final
-	CodeTokenExpired  = "token_expired"   // final
-	CodeTokenOtherKey = "token_other_key" // final
-	CodeInstanceEnded = "instance_ended"  // final
-	CodeClockSkew     = "clock_skew"      // tried again: clocks get set
-	CodeRevoked       = "revoked"         // final
-	CodeUnknownRunner = "unknown_runner"  // final
-	CodeBadRequest    = "bad_request"     // final
-	CodeTryLater      = "try_later"       // tried again
-	// CodeCertificateExpired asks for a renewal with the same key at once, and
-	// then for the call again.
-	CodeCertificateExpired = "certificate_expired"
-)
-
-// Final says whether an agent should give up on the code.
-func Final(code string) bool {
-	switch code {
-	case CodeTokenUnknown, CodeTokenExpired, CodeTokenOtherKey, CodeInstanceEnded, CodeRevoked, CodeUnknownRunner, CodeBadRequest:
-		return true
-	}
-	return false
 }

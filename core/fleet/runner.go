@@ -19,7 +19,9 @@ type Runner struct {
 	Serial   string    `json:"serial"`
 	NotAfter time.Time `json:"not_after"`
 	Enrolled time.Time `json:"enrolled"`
-	Revoked  time.Time `json:"revoked,omitzero"`
+	// Revoked is when somebody took the runner's right to call away; the store
+	// alone writes it, and no heartbeat does.
+	Revoked time.Time `json:"revoked,omitzero"`
 	// Address is where the agent's last call came from: evidence only.
 	Address string `json:"address"`
 	// Skew is the agent's clock minus the manager's at the last call.

@@ -45,6 +45,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"a token is good for one of many enrollments at once", tokenIsSpentOnce},
 		{"an enrollment's subject is found by operation and by runner", findsSubject},
 		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
+		{"a revocation is read everywhere and no heartbeat undoes it", revocationOutlivesHeartbeats},
 		{"people's lists are filtered, ordered and limited", lists},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 	} {

@@ -17,8 +17,8 @@ import (
 )
 
 // Terminate stops the agent with all that it started and removes the directory.
-// The mark comes first, so that a removal which a crash cuts short is never
-// followed by a start.
+// The mark comes first and is on the disk before anything is ended, so that a
+// removal which a crash or a power cut stops is never followed by a start.
 func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
 	key := cmp.Or(ref.ID, ref.Key)
 	if ref.Key != "" && ref.Key != key {
@@ -26,6 +26,9 @@ func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.Ter
 	}
 	if key != filepath.Base(key) || strings.HasPrefix(key, ".") {
 		return refused("%q can't be an instance", key)
+	}
+	if err := m.here(); err != nil {
+		return provider.TerminateUnknown, err
 	}
 	d := m.directory(key)
 	content, err := d.record()
@@ -59,6 +62,9 @@ func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.Ter
 func (m *machine) terminateUnrecorded(d directory) (provider.TerminateState, error) {
 	if _, err := os.Lstat(string(d)); !errors.Is(err, fs.ErrNotExist) {
 		return refused("%s has no %s and isn't known to be an instance", d, recordFile)
+	}
+	if err := m.here(); err != nil {
+		return provider.TerminateUnknown, err // it went out of sight with the root
 	}
 	m.discard(filepath.Join(m.root, ".gone-"+filepath.Base(string(d))))
 	return provider.Gone, nil
