@@ -16,6 +16,7 @@ import (
 // An unknown outcome holds a place in the fleet until an inspection settles it.
 // What never left the manager isn't unknown.
 func TestACallThatNeverBeganIsNotUnknown(t *testing.T) {
+	shared := started(t, launch(t, ""))
 	type call struct {
 		ctx     context.Context
 		process *Process
@@ -24,37 +25,41 @@ func TestACallThatNeverBeganIsNotUnknown(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		spoil func(*testing.T, *call)
+		ends  bool // the process
 		class fleet.ErrorClass
 		want  string
 	}{
 		"the request is too large": {func(_ *testing.T, c *call) {
 			c.request.Instance = make([]byte, providerpb.MaxMessageBytes)
 			c.refs = []TerminateRef{{Key: fleet.OperationID(make([]byte, providerpb.MaxMessageBytes))}}
-		}, fleet.ErrorInvalid, "may have 16777216"},
+		}, false, fleet.ErrorInvalid, "may have 16777216"},
 		"a key is used twice": {func(_ *testing.T, c *call) {
 			c.request.Items = append(c.request.Items, c.request.Items[0])
 			c.refs = []TerminateRef{{ID: "gone", Key: "k"}, {Key: "k"}}
-		}, fleet.ErrorInvalid, "empty or used twice"},
+		}, false, fleet.ErrorInvalid, "empty or used twice"},
 		"a key is empty": {func(_ *testing.T, c *call) {
 			c.request.Items[0].Key = ""
 			c.refs = []TerminateRef{{}}
-		}, fleet.ErrorInvalid, "empty or used twice"},
+		}, false, fleet.ErrorInvalid, "empty or used twice"},
 		"the process is gone": {func(t *testing.T, c *call) {
 			kill(t, pidOf(t, c.process), syscall.SIGKILL)
 			exitsWithin(t, c.process, 10*time.Second)
-		}, fleet.ErrorTransient, "signal: killed"},
+		}, true, fleet.ErrorTransient, "signal: killed"},
 		"the process is being stopped": {func(_ *testing.T, c *call) { c.process.stopping.Store(true) },
-			fleet.ErrorTransient, "being stopped"},
+			true, fleet.ErrorTransient, "being stopped"},
 		"the caller's time is up": {func(t *testing.T, c *call) {
 			ctx, cancel := context.WithCancel(c.ctx)
 			cancel()
 			c.ctx = ctx
-		}, fleet.ErrorTransient, "no time left"},
+		}, false, fleet.ErrorTransient, "no time left"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := call{
-				ctx: t.Context(), process: started(t, launch(t, "")), refs: []TerminateRef{{ID: "gone", Key: "k"}},
+				ctx: t.Context(), process: shared, refs: []TerminateRef{{ID: "gone", Key: "k"}},
 				request: ProvisionRequest{Fleet: "fleet.small", Items: []ProvisionItem{{Key: "k", Name: "created"}}},
+			}
+			if test.ends {
+				c.process = started(t, launch(t, ""))
 			}
 			test.spoil(t, &c)
 			answers := 0

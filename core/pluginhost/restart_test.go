@@ -106,13 +106,14 @@ func TestARestartCountsAsADeathAndIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := supervise(t, healthy)
 		for n := range DeathLimit {
+			process := b.current
 			b.Restart("it answers no inspection")
 			b.Restart("and again")
 			synctest.Wait()
 			if s := b.Status(); s.Deaths != n+1 || !strings.Contains(fmt.Sprint(s.Err), "it answers no inspection") {
 				t.Fatalf("%+v", s)
 			}
-			<-b.current.Exited()
+			<-process.Exited()
 			b.pass(time.Minute + 12*time.Second)
 		}
 		b.want(t, SupervisorBroken, DeathLimit)

@@ -89,8 +89,9 @@ func (m *machine) erase(d directory) error {
 	return nil
 }
 
-// sweep finishes what a crash left half done: deletions, and directories in the
-// making. One of these that is young may be another plugin's at work.
+// sweep finishes what a crash left half done: deletions, and directories and
+// marks of the root in the making. One of these that is young may be another
+// plugin's at work.
 func (m *machine) sweep() {
 	entries, err := os.ReadDir(m.root)
 	if err != nil {
@@ -99,7 +100,7 @@ func (m *machine) sweep() {
 	for _, entry := range entries {
 		path := filepath.Join(m.root, entry.Name())
 		abandoned := strings.HasPrefix(entry.Name(), ".gone-")
-		if strings.HasPrefix(entry.Name(), ".tmp-") {
+		if strings.HasPrefix(entry.Name(), ".tmp-") || strings.Contains(entry.Name(), markFile+"-") {
 			info, err := entry.Info()
 			abandoned = err == nil && m.now().Sub(info.ModTime()) > makingTime
 		}

@@ -243,14 +243,19 @@ func TestSweepFinishesDeletionsAndOldMakings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, mark := range []string{markFile + "-ab12", "." + markFile + "-ab12-34"} { // in the making
+		if err := os.WriteFile(filepath.Join(m.root, mark), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	m.sweep()
 	if _, err := os.Stat(filepath.Join(m.root, ".tmp-k2-1")); err != nil {
 		t.Errorf("a young directory in the making was swept: %v", err)
 	}
 	m.now = func() time.Time { return time.Now().Add(2 * makingTime) }
 	m.sweep()
-	if left := leftIn(m); len(left) != 1 || left[0] != "k3" {
-		t.Errorf("left %v", left)
+	if left := leftIn(m); len(left) != 1 || left[0] != "k3" || m.here() != nil {
+		t.Errorf("left %v; the root's own mark: %v", left, m.here())
 	}
 }
 
