@@ -70,6 +70,9 @@ func (b *body) isNull(name string) bool {
 	if attribute == nil {
 		return false
 	}
+	if value, ok := literal(attribute.Expr); ok {
+		return value.IsNull()
+	}
 	value, ok := b.scope.evaluate(newCollector(), attribute.Expr, "")
 	return ok && value.IsNull()
 }

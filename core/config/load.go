@@ -69,8 +69,9 @@ func newLoader() *loader {
 	return &loader{
 		collector: newCollector(),
 		scope: &scope{
-			names:   map[string][]string{},
-			context: &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{}},
+			names:    map[string][]string{},
+			defaults: map[string]cty.Value{},
+			context:  &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{}},
 		},
 		definition: fleet.Definition{
 			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
@@ -89,12 +90,7 @@ func (l *loader) parse(source Source) (*hclsyntax.Body, bool) {
 	if !l.withinLimits(source.Name, source.Bytes, &l.words) {
 		return nil, false
 	}
-	file, problems := hclsyntax.ParseConfig(source.Bytes, source.Name, hcl.InitialPos)
-	l.addParser(problems, "")
-	if problems.HasErrors() || file == nil {
-		return nil, false
-	}
-	return file.Body.(*hclsyntax.Body), true
+	return l.parseText(source.Name, source.Bytes)
 }
 
 // parseAll makes one body of all files.

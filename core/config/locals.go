@@ -77,7 +77,7 @@ func (l *localValues) resolve(name string) cty.Value {
 func (l *localValues) evaluateLocal(attribute *hclsyntax.Attribute, needed map[string]cty.Value) cty.Value {
 	variables := maps.Clone(l.scope.context.Variables)
 	variables["local"] = cty.ObjectVal(needed)
-	inside := &scope{names: l.scope.names, context: &hcl.EvalContext{Functions: functions, Variables: variables}}
+	inside := &scope{names: l.scope.names, defaults: l.scope.defaults, context: &hcl.EvalContext{Functions: functions, Variables: variables}}
 	value, ok := inside.evaluate(l.collector, attribute.Expr, "locals")
 	if !ok {
 		return cty.DynamicVal

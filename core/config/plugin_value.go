@@ -45,11 +45,7 @@ func (b *body) pluginAttribute(plugin string, attribute fleet.PluginAttribute) (
 
 // schemaDefault is the default of the plugin's schema.
 func (b *body) schemaDefault(plugin string, attribute fleet.PluginAttribute) (any, bool) {
-	kind, err := ctyjson.ImpliedType([]byte(attribute.Default))
-	value := cty.NilVal
-	if err == nil {
-		value, err = ctyjson.Unmarshal([]byte(attribute.Default), kind)
-	}
+	value, err := b.scope.parsedDefault(attribute.Default)
 	if err != nil {
 		b.fail(b.header, b.where, fmt.Sprintf("The plugin %q has a broken default for %q", plugin, attribute.Name),
 			fmt.Sprintf("That is a fault of the plugin (%v). Write the value yourself until it is mended.", err))
@@ -61,6 +57,21 @@ func (b *body) schemaDefault(plugin string, attribute fleet.PluginAttribute) (an
 	// The expression stands in for the block where no line holds the value.
 	stand := &hclsyntax.LiteralValueExpr{Val: value, SrcRange: b.header}
 	return b.shape(attribute.Type, value, stand, attribute.Name)
+}
+
+func (s *scope) parsedDefault(text string) (cty.Value, error) {
+	if value, done := s.defaults[text]; done {
+		return value, nil
+	}
+	kind, err := ctyjson.ImpliedType([]byte(text))
+	if err != nil {
+		return cty.NilVal, err
+	}
+	value, err := ctyjson.Unmarshal([]byte(text), kind)
+	if err == nil {
+		s.defaults[text] = value
+	}
+	return value, err
 }
 
 // shape checks a value against a plugin's type and gives it the form that goes

@@ -20,11 +20,14 @@ type scope struct {
 	// "provider" are "PLUGIN.NAME".
 	names   map[string][]string
 	context *hcl.EvalContext
+	// defaults are the plugins' defaults by their text, each parsed once for all
+	// the blocks that leave the attribute out.
+	defaults map[string]cty.Value
 }
 
 // constants is the scope of what is read before anything is declared.
 func constants(why string) *scope {
-	return &scope{constant: why, context: &hcl.EvalContext{Functions: functions}}
+	return &scope{constant: why, context: &hcl.EvalContext{Functions: functions}, defaults: map[string]cty.Value{}}
 }
 
 // blockReference is the value of a reference to a whole block. Blocks expose no
@@ -41,6 +44,9 @@ var blockRoots = []string{"capacity_class", "fleet", "image", "provider"}
 // evaluate gives an expression's value. False: it was wrong and is reported, or
 // something it depends on was.
 func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+	if value, ok := literal(expr); ok {
+		return value, true
+	}
 	if !s.referable(report, expr, where) {
 		return cty.DynamicVal, false
 	}
@@ -59,6 +65,20 @@ func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where str
 	}
 	unmarked, _ := value.UnmarkDeep()
 	return unmarked, true
+}
+
+// literal is the value of what is written out, which most of a file is. It
+// needs no scope, and finding that out costs more than the value.
+func literal(expr hclsyntax.Expression) (cty.Value, bool) {
+	switch expr := expr.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return expr.Val, true
+	case *hclsyntax.TemplateExpr:
+		if expr.IsStringLiteral() {
+			return expr.Parts[0].(*hclsyntax.LiteralValueExpr).Val, true
+		}
+	}
+	return cty.NilVal, false
 }
 
 // referable checks every reference in our own words, since the expression

@@ -98,10 +98,11 @@ func (l *loader) read(value given, declared cty.Type) (cty.Value, hcl.Range, boo
 	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
 		return cty.StringVal(value.text), at, true
 	}
-	if !l.withinLimits(value.source, []byte(value.text), &l.words) {
+	text := []byte(value.text)
+	if !l.withinLimits(value.source, text, &l.words) || !l.shallowPiece(value.source, text, hcl.InitialPos) {
 		return cty.NilVal, at, false
 	}
-	expr, problems := hclsyntax.ParseExpression([]byte(value.text), value.source, hcl.InitialPos)
+	expr, problems := hclsyntax.ParseExpression(text, value.source, hcl.InitialPos)
 	l.addParser(problems, "")
 	if problems.HasErrors() {
 		return cty.NilVal, at, false
