@@ -19,6 +19,8 @@ import (
 type body struct {
 	*collector
 	scope *scope
+	// path is the block's kind within its parents: "fleet.scaling".
+	path string
 	// where names the block in messages: `scaling of fleet "linux"`.
 	where string
 	// labels are the block's labels, checked as names unless it has none.
@@ -101,10 +103,11 @@ func (b *body) children(blockType string, labels ...string) []*body {
 		}
 		child := &body{
 			collector: b.collector, scope: b.scope, labels: block.Labels,
-			header: block.DefRange(), syntax: block.Body, where: blockName(block),
+			header: block.DefRange(), syntax: block.Body, where: blockName(block), path: block.Type,
 		}
 		if b.where != "" {
 			child.where += " of " + b.where
+			child.path = b.path + "." + block.Type
 		}
 		if b.labelled(block, labels) {
 			found = append(found, child)
@@ -139,6 +142,7 @@ func (b *body) close() {
 	if b.closed != nil {
 		b.closed(b)
 	}
+	b.noteNotYet()
 	for _, name := range b.unread() {
 		attribute := b.syntax.Attributes[name]
 		detail := fmt.Sprintf("An attribute named %q is not expected here. ", name)

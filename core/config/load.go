@@ -63,16 +63,14 @@ type loader struct {
 	classes        map[string]fleet.CapacityClass
 	providerBodies map[fleet.ProviderAddress]pluginBody
 	instanceBodies map[fleet.FleetAddress]pluginBody
+	// fleetBlocks are the declared fleets.
+	fleetBlocks map[fleet.FleetAddress]*body
 }
 
 func newLoader() *loader {
 	return &loader{
 		collector: newCollector(),
-		scope: &scope{
-			names:    map[string][]string{},
-			defaults: map[string]cty.Value{},
-			context:  &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{}},
-		},
+		scope:     newScope(),
 		definition: fleet.Definition{
 			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
 		},
@@ -81,6 +79,7 @@ func newLoader() *loader {
 		classes:        map[string]fleet.CapacityClass{},
 		providerBodies: map[fleet.ProviderAddress]pluginBody{},
 		instanceBodies: map[fleet.FleetAddress]pluginBody{},
+		fleetBlocks:    map[fleet.FleetAddress]*body{},
 	}
 }
 
@@ -137,9 +136,12 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 		l.definition.RequiredVersion, l.definition.Plugins = requirements.RequiredVersion, requirements.Plugins
 	}
 	providers := l.unique("provider", root.children("provider", "PLUGIN", "NAME"))
+	schedulers := l.unique("scheduler", root.children("scheduler", "TYPE", "NAME"))
 	images := l.unique("image", root.children("image", "NAME"))
 	classes := l.unique("capacity_class", root.children("capacity_class", "NAME"))
 	fleets := l.unique("fleet", root.children("fleet", "NAME"))
+	reservations := l.unique("reservation", root.children("reservation", "NAME"))
+	policy := root.single("policy")
 	for _, kind := range blockRoots {
 		l.scope.context.Variables[kind] = l.references(kind)
 	}
@@ -158,11 +160,28 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 	for _, block := range classes {
 		l.readCapacityClass(block)
 	}
+	for _, block := range schedulers {
+		l.readScheduler(block)
+	}
 	for _, block := range fleets {
 		l.readFleet(block)
 	}
+	for _, block := range reservations {
+		l.readReservation(block)
+	}
+	l.readPolicy(policy)
+	l.checkPolicy(l.definition.Policy)
+	l.checkCurrencies()
 	l.readRemoved(root.children("removed"))
+	l.readMoved(root.children("moved"))
+	l.sortDefinition()
+}
+
+// sortDefinition makes equal files equal bytes.
+func (l *loader) sortDefinition() {
 	slices.SortFunc(l.definition.Providers, func(a, b fleet.Provider) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(l.definition.Schedulers, func(a, b fleet.Scheduler) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(l.definition.Reservations, func(a, b fleet.CapacityReservation) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.definition.Fleets, func(a, b fleet.RunnerFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
 }
 
