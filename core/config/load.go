@@ -103,6 +103,7 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 	for _, source := range sources {
 		size += len(source.Bytes)
 	}
+	l.scope.work.limit = leastWork + workPerByte*size
 	if size > MaxSourceBytes {
 		l.fail(header, "", "The fleet files are too large", fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20))
 		return nil, false

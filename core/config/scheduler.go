@@ -69,7 +69,7 @@ func (b *body) schedulerURL(name string) string {
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Hostname() == "" || parsed.RawQuery != "" || parsed.Fragment != "" || parsed.User != nil {
-		b.fail(b.at(name), b.where, fmt.Sprintf("%q is no URL of a scheduler", name), "Write where it answers, such as \"https://ci.example\", without user, query or fragment.")
+		b.failHidden(b.syntax.Attributes[name].NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is no URL of a scheduler", name), "Write where it answers, such as \"https://ci.example\", without user, query or fragment.")
 		return ""
 	}
 	if address := net.ParseIP(parsed.Hostname()); parsed.Scheme == "http" && parsed.Hostname() != "localhost" && !address.IsLoopback() {

@@ -29,7 +29,7 @@ type scope struct {
 }
 
 func newScope() *scope {
-	budget := &work{}
+	budget := &work{limit: leastWork}
 	return &scope{
 		names: map[string][]string{}, work: budget, defaults: map[string]cty.Value{},
 		context: &hcl.EvalContext{Functions: budget.functions(), Variables: map[string]cty.Value{}},

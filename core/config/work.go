@@ -8,26 +8,29 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// maxWork bounds what all expressions of a load may do together, in characters
-// and elements that are handled. A real definition needs a thousandth of it; two
-// nested "for" over a large value would run for days.
-const maxWork = 10_000_000
+// What all expressions of a load may do together, in characters and elements
+// that are handled: enough for 20,000 fleets of one block with for_each, and more
+// for more text. Two nested "for" over a large value would run for days.
+const (
+	leastWork   = 8_000_000
+	workPerByte = 4
+)
 
 // workStep is what a call of a function or a turn of a loop costs by itself.
 const workStep = 30
 
 // work counts down what is left.
-type work struct{ spent int }
+type work struct{ spent, limit int }
 
 // spend says whether there is enough left. What is refused gives an unknown
 // value and no error, after which a "for" would go on with its next element; the
 // whole expression is called wrong afterwards.
 func (w *work) spend(n int) bool {
-	w.spent = min(w.spent+n, maxWork+1)
+	w.spent = min(w.spent+n, w.limit+1)
 	return !w.exhausted()
 }
 
-func (w *work) exhausted() bool { return w.spent > maxWork }
+func (w *work) exhausted() bool { return w.spent > w.limit }
 
 // The functions that count, called by expressions that countWork rewrote. No
 // file can name them.
@@ -127,7 +130,7 @@ func costOf(name string, args []cty.Value) int {
 			cost += elementCount(args[0]) * elementCount(args[0]) / 8
 		}
 	}
-	return min(cost, maxWork+1)
+	return cost
 }
 
 func elementCount(value cty.Value) int {
