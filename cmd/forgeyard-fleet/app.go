@@ -97,7 +97,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
 	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error")
-	root.AddCommand(a.initCommand(), a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.listCommand(),
+	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.listCommand(),
 		a.instanceCommand(), a.pluginCommand(), a.versionCommand())
 	return root
 }
