@@ -75,6 +75,9 @@ func (b *body) isNull(name string) bool {
 	if value, ok := literal(attribute.Expr); ok {
 		return value.IsNull()
 	}
+	if reference, ok := attribute.Expr.(*hclsyntax.ScopeTraversalExpr); ok && slices.Contains(blockRoots, reference.Traversal.RootName()) {
+		return false // a block, or an error that is told elsewhere
+	}
 	value, ok := b.scope.evaluate(newCollector(), attribute.Expr, "")
 	return ok && value.IsNull()
 }

@@ -16,7 +16,7 @@ const (
 	// maxDepth bounds nesting of brackets and operators in one place.
 	maxDepth = 200
 	// maxWords bounds words and symbols of all files together.
-	maxWords = 1_500_000
+	maxWords = 900_000
 	// maxPieceWords bounds what the parser sees at once.
 	maxPieceWords = 100_000
 )

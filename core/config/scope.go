@@ -80,6 +80,9 @@ var referenceType = cty.Capsule("block", reflect.TypeFor[blockReference]())
 // The roots that refer to blocks.
 var blockRoots = []string{"capacity_class", "fleet", "image", "provider", "scheduler"}
 
+// allRoots are what a reference can begin with.
+var allRoots = append([]string{"var", "local", "each"}, blockRoots...)
+
 // referenceForms are how one refers to the blocks that have two labels.
 var referenceForms = map[string]string{"provider": "provider.PLUGIN.NAME", "scheduler": "scheduler.TYPE.NAME"}
 
@@ -93,6 +96,9 @@ func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where str
 	value, ok := s.evaluateMarked(report, expr, where)
 	if !ok {
 		return cty.DynamicVal, false
+	}
+	if !value.ContainsMarked() {
+		return value, true
 	}
 	unmarked, marks := value.UnmarkDeep()
 	if _, sensitive := marks[sensitiveMark]; sensitive {
@@ -185,6 +191,13 @@ func literal(expr hclsyntax.Expression) (cty.Value, bool) {
 // referable checks every reference in our own words, since the expression
 // evaluator only knows of objects without attributes.
 func (s *scope) referable(report *collector, expr hclsyntax.Expression, where string) bool {
+	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
+		summary, detail := s.refuse(reference.Traversal)
+		if summary != "" {
+			report.fail(reference.Traversal.SourceRange(), where, summary, detail)
+		}
+		return summary == ""
+	}
 	fine := true
 	for _, traversal := range expr.Variables() {
 		if summary, detail := s.refuse(traversal); summary != "" {
@@ -224,15 +237,12 @@ func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
 	if s.constant != "" {
 		return "Only plain values work here", fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
 	}
-	roots := []string{"var", "local"}
-	roots = append(roots, blockRoots...)
 	if root == "each" && s.names["each"] == nil {
 		return "each works only where there is for_each", "It is the key and value of one fleet of a block with for_each = …."
 	}
-	roots = append(roots, "each")
-	if !slices.Contains(roots, root) {
+	if !slices.Contains(allRoots, root) {
 		detail := fmt.Sprintf("References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, put it in quotes: %q.", root, clip(traversalText(traversal)))
-		if near := nearest(root, roots); near != "" {
+		if near := nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
 		}
 		return fmt.Sprintf("There is nothing called %q", clip(root)), detail
