@@ -160,6 +160,11 @@ func (b *body) close() {
 		if slices.Contains(b.blocks, block.Type) {
 			continue
 		}
+		if len(b.list) >= maxDiagnostics { // nobody will read the advice
+			b.dropped++
+			b.droppedError = true
+			continue
+		}
 		detail := fmt.Sprintf("A block of type %q is not expected here. ", block.Type)
 		if slices.Contains(b.attributes, block.Type) {
 			detail = fmt.Sprintf("%q is an attribute and no block. Write: %s = … with an equals sign. ", block.Type, block.Type)

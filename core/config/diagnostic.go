@@ -91,6 +91,9 @@ type collector struct {
 	dropped int
 	// droppedError says that one of the dropped ones was an error.
 	droppedError bool
+	// words counts what the parser has been given, what it had to read twice
+	// included.
+	words int
 	// tooMuchWork says that it was told once.
 	tooMuchWork bool
 	// closed sees each body that has been read whole, with everything that was
@@ -121,6 +124,11 @@ func (c *collector) failHidden(at hcl.Range, instead, block, summary, detail str
 }
 
 func (c *collector) add(severity Severity, at hcl.Range, block, summary, detail string) {
+	if len(c.list) >= maxDiagnostics {
+		c.dropped++
+		c.droppedError = c.droppedError || severity == Error
+		return
+	}
 	c.keep(c.diagnostic(severity, at, block, summary, detail))
 }
 

@@ -15,8 +15,7 @@ import (
 func Format(source Source) ([]byte, Diagnostics) {
 	report := newCollector()
 	report.texts[source.Name] = source.Bytes
-	words := 0
-	if !report.withinLimits(source.Name, source.Bytes, &words) {
+	if !report.withinLimits(source.Name, source.Bytes) {
 		return nil, report.sorted()
 	}
 	if _, ok := report.parseText(source.Name, source.Bytes); !ok {

@@ -22,15 +22,19 @@ const (
 )
 
 // withinLimits says whether the parser may see text; what isn't is reported.
-func (c *collector) withinLimits(name string, text []byte, words *int) bool {
-	start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
+func (c *collector) withinLimits(name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
 		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
 			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it is no fleet file.")
 		return false
 	}
-	*words += countWords(text)
-	if *words > maxWords {
+	c.words += countWords(text)
+	return c.wordsWithinLimit(name)
+}
+
+func (c *collector) wordsWithinLimit(name string) bool {
+	if c.words > maxWords {
+		start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 		c.fail(start, "", "The fleet files are too large",
 			fmt.Sprintf("They hold more than %d words and symbols together. Is one of them not a fleet file?", maxWords))
 		return false

@@ -91,7 +91,7 @@ func TestNoFileCostsMoreThanItMay(t *testing.T) {
 		"as many attributes as may be": {strings.Repeat("locals {\n  a = b\n}\n", 99_000), "declared twice"},
 		"as large a block as may be":   {"locals {\n" + strings.Repeat("  a = [1, 2, 3, 4, 5, 6, 7, 8]\n", 4_500) + "}\n", "redefined"},
 		"one that is never closed":     {"fleet \"x\" {\n" + manyFleets(2000), "Unclosed"},
-		"here-documents":               {strings.Repeat("locals {\n  a = <<EOT\n}\nEOT\n}\n", 50_000), "declared twice"},
+		"here-documents":               {strings.Repeat("locals {\n  a = <<EOT\n}\nEOT\n}\n", 50_000), "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sources := []config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(one.text)}}

@@ -55,7 +55,6 @@ type loader struct {
 	*collector
 	scope   *scope
 	schemas SchemaSource
-	words   int
 
 	definition     fleet.Definition
 	pluginSchemas  map[string]*fleet.PluginSchemas
@@ -86,7 +85,7 @@ func newLoader() *loader {
 // parse gives a file's syntax tree, or reports why there is none.
 func (l *loader) parse(source Source) (*hclsyntax.Body, bool) {
 	l.texts[source.Name] = source.Bytes
-	if !l.withinLimits(source.Name, source.Bytes, &l.words) {
+	if !l.withinLimits(source.Name, source.Bytes) {
 		return nil, false
 	}
 	return l.parseText(source.Name, source.Bytes)

@@ -40,7 +40,8 @@ func (c *collector) parseText(name string, text []byte) (*hclsyntax.Body, bool) 
 func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
 	complaints := newCollector()
 	complaints.texts = c.texts
-	for size := smallestPiece; ; size *= 2 {
+	size := smallestPiece
+	for tries := 1; ; tries++ {
 		piece := pieceOf(text[start.Byte:], size)
 		if countWords(piece) > maxPieceWords {
 			if len(complaints.list) == 0 {
@@ -64,6 +65,16 @@ func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte,
 		if last {
 			c.takeOver(complaints)
 			return nil, nil, false
+		}
+		c.words += countWords(piece)
+		if !c.wordsWithinLimit(name) {
+			return nil, nil, false
+		}
+		// Mostly the next brace is the right one. Where it isn't, doubling keeps
+		// a long text from being read again and again.
+		size = len(piece) + 1
+		if tries > 3 {
+			size = 2 * len(piece)
 		}
 	}
 }

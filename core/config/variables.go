@@ -110,7 +110,7 @@ func (l *loader) read(value given, declared cty.Type) (cty.Value, hcl.Range, boo
 		return cty.StringVal(value.text), at, true
 	}
 	text := []byte(value.text)
-	if !l.withinLimits(value.source, text, &l.words) || !l.shallowPiece(value.source, text, hcl.InitialPos) {
+	if !l.withinLimits(value.source, text) || !l.shallowPiece(value.source, text, hcl.InitialPos) {
 		return cty.NilVal, at, false
 	}
 	expr, problems := hclsyntax.ParseExpression(text, value.source, hcl.InitialPos)
