@@ -23,7 +23,7 @@ quickstart: build
 # files outside of their module, which the test cache doesn't see.
 test: test-packages
 	$(GO) test work
-	$(GO) test -count=1 ./cmd/docs
+	$(GO) test -count=1 ./cmd/docs ./cmd/architecture ./cmd/e2e
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
 	$(MAKE) test-race
 

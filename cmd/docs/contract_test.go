@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,7 +50,9 @@ func TestTheAgentsPageHasEveryPathFieldAndProblem(t *testing.T) {
 		codes[strings.Trim(row[0], "`")] = row[len(row)-1]
 	}
 	paths, problems := 0, 0
-	for name, value := range stringConstants(t, "core/agentapi/agentapi.go") {
+	constants := stringConstants(t, "core/agentapi/agentapi.go")
+	maps.Copy(constants, stringConstants(t, "core/agentapi/problem.go"))
+	for name, value := range constants {
 		switch {
 		case strings.HasSuffix(name, "Path"):
 			paths++
@@ -61,8 +64,8 @@ func TestTheAgentsPageHasEveryPathFieldAndProblem(t *testing.T) {
 			does, listed := codes[value]
 			if !listed {
 				t.Errorf("no row of the page is about the problem %s", value)
-			} else if strings.HasPrefix(does, "gives up") != agentapi.Final(value) {
-				t.Errorf("final is %v for %s, and the page says that the agent %q", agentapi.Final(value), value, does)
+			} else if reaction := agentapi.ReactionTo(value); does != string(reaction) {
+				t.Errorf("about %s an agent %s, and the page says that it %s", value, reaction, does)
 			}
 		}
 	}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,19 +152,6 @@ func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.out)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// confirm asks a question that only "yes" answers.
-func (a *app) confirm(question string) (bool, error) {
-	if !a.inTerminal {
-		return false, errors.New("nobody can be asked here; pass --auto-approve to go on without a question")
-	}
-	fmt.Fprintf(a.out, "\n%s Only \"yes\" goes on: ", question)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil && line == "" {
-		return false, nil
-	}
-	return strings.TrimSpace(line) == "yes", nil
 }
 
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }

@@ -69,12 +69,14 @@ func (a *app) apply(c *cobra.Command, w control.Workspace, loaded *config.Loaded
 	}
 	a.renderPlan(plan)
 	if plan.HasChanges() && !flags.autoApprove {
-		yes, err := a.confirm("Apply this?")
+		yes, err := a.confirm(c.Context(), "Apply this?")
+		if err != nil || !yes {
+			a.printf("Nothing was applied.\n")
+		}
 		if err != nil {
 			return err
 		}
 		if !yes {
-			a.printf("Nothing was applied.\n")
 			return exitStatus(exitDeclined)
 		}
 	}

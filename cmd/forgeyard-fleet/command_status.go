@@ -12,12 +12,15 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
+// lastDecisions is how many decisions the status of a single fleet shows.
+const lastDecisions = 5
+
 func (a *app) statusCommand() *cobra.Command {
 	var dir string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status [FLEET]",
-		Short: "Show each fleet's numbers, health and reasons",
+		Short: "Show each fleet's numbers, health and reasons, and of a single one the last decisions",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, dir, func(look *control.Look) error {
@@ -27,6 +30,9 @@ func (a *app) statusCommand() *cobra.Command {
 				}
 				if len(args) == 1 {
 					if fleets, err = only(fleets, args[0]); err != nil {
+						return err
+					}
+					if fleets[0].Decisions, err = look.Decisions(c.Context(), fleets[0].ID, lastDecisions); err != nil {
 						return err
 					}
 				}

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
 	"os/signal"
@@ -20,14 +19,7 @@ func main() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	ctx, interrupt := context.WithCancel(context.Background())
-	hurry := make(chan struct{})
-	go func() { // the first asks to stop in order, the second not to wait for answers
-		<-interrupts
-		interrupt()
-		<-interrupts
-		close(hurry)
-	}()
+	ctx, hurry := interruptions(interrupts, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outTerminal: term.IsTerminal(int(os.Stdout.Fd())),

@@ -40,6 +40,12 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)
 	}
+	if len(f.Decisions) > 0 {
+		a.printf("  last decisions\n")
+	}
+	for _, d := range f.Decisions {
+		a.printf("    %s  %-10s  %s\n", d.At.Local().Format(time.DateTime), d.Kind, d.Reason)
+	}
 }
 
 func (a *app) renderFleets(fleets []view.Fleet) {

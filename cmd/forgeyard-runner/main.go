@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -70,8 +71,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		*state = filepath.Dir(*documentPath)
 	}
 	err = agent.Run(ctx, agent.Config{
-		ManagerURL: document.ManagerURL, ServerName: document.ServerName, CAFingerprint: document.CAFingerprint,
+		ManagerURL: document.ManagerURL, TLS: func(checkTime bool) *tls.Config { return bootstrap.TLSConfig(document, checkTime) },
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
+		HostMark: os.Getenv(agent.HostMarkVariable),
 	})
 	return exitCode(log, err)
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,15 +12,15 @@ import (
 	"time"
 )
 
-// Config is everything that an agent needs to know. The first six values come
+// Config is everything that an agent needs to know. The first five values come
 // from its bootstrap document and its command line; the others have defaults.
 type Config struct {
 	// ManagerURL is the https address of the manager.
 	ManagerURL string
-	// ServerName is the name in the manager's certificate, whatever the address.
-	ServerName string
-	// CAFingerprint is "sha256:" and the hex digest of the manager's authority.
-	CAFingerprint string
+	// TLS gives a new configuration that trusts the manager of the bootstrap
+	// document and nobody else, by its VerifyConnection. Validity is judged by
+	// the configuration's Time with checkTime alone.
+	TLS func(checkTime bool) *tls.Config
 	// Token is spent once; it is a secret until then.
 	Token string
 	// StateDir holds the key, the certificate, the job's files and the log.
@@ -32,6 +33,9 @@ type Config struct {
 	LockFile string
 	// Probes shows capabilities by name; nil: HostProbes().
 	Probes map[string]Probe
+	// HostMark is passed on to every job in HostMarkVariable, so that whoever
+	// started the agent finds its jobs even when the agent is no more; empty: none.
+	HostMark string
 	// Path is where a job's commands are found; empty: the agent's own PATH.
 	Path string
 	// Retry is how calls that failed are tried again; zero: 1s to 30s.
@@ -50,8 +54,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.ManagerURL == "" || c.ServerName == "" || c.CAFingerprint == "" || c.Token == "" || c.StateDir == "" || c.Logger == nil {
-		return c, errors.New("an agent needs the manager's URL, server name and CA fingerprint, a token, a state folder and a logger")
+	if c.ManagerURL == "" || c.TLS == nil || c.Token == "" || c.StateDir == "" || c.Logger == nil {
+		return c, errors.New("an agent needs the manager's URL and how to trust it, a token, a state folder and a logger")
 	}
 	state, err := filepath.Abs(c.StateDir)
 	if err != nil {
@@ -91,7 +95,7 @@ func (c Config) withDefaults() (Config, error) {
 // Run is the agent's life. It returns nil when the agent ended as it should: a
 // limit was reached and told, or ctx ended and the job with it.
 // *AlreadyRunningError: another agent holds the lock. *RefusedError: the manager
-// will never take this agent. *UntrustedManagerError: it isn't our manager.
+// doesn't want this agent. *UntrustedManagerError: it isn't our manager.
 func Run(ctx context.Context, c Config) error {
 	c, err := c.withDefaults()
 	if err != nil {

@@ -22,15 +22,25 @@ const callTimeout = 15 * time.Second
 
 // client calls the manager over TLS that is pinned to its authority.
 type client struct {
-	url         string
-	http        *http.Client
-	transport   *http.Transport
-	pin         *pin
-	certificate atomic.Pointer[tls.Certificate]
+	url string
+	// newcomer calls before there is a certificate. A host may boot with any
+	// clock, and the manager tells it so better than a failed handshake: the
+	// manager's own certificate isn't judged by it until the agent is enrolled.
+	newcomer, enrolled *http.Client
+	certificate        atomic.Pointer[tls.Certificate]
 }
 
-// RefusedError says that the manager will never take this agent's call, so that
-// trying again is of no use.
+// UntrustedManagerError says that whoever answers isn't the manager that the
+// bootstrap document names. Nothing was sent to it.
+type UntrustedManagerError struct {
+	Err error // what the check of its certificate said
+}
+
+func (e *UntrustedManagerError) Error() string { return e.Err.Error() }
+func (e *UntrustedManagerError) Unwrap() error { return e.Err }
+
+// RefusedError says that the manager doesn't want this agent, so that starting it
+// again is of no use.
 type RefusedError struct {
 	Code   string // an agentapi code
 	Detail string
@@ -40,7 +50,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the manager refused this host for good (%s): %s", e.Code, e.Detail)
 }
 
-// problemError is an answer that isn't final.
+// problemError is an answer of the manager that isn't what was asked for.
 type problemError struct {
 	problem agentapi.Problem
 }
@@ -49,52 +59,69 @@ func (e *problemError) Error() string {
 	return fmt.Sprintf("the manager answered %s: %s", e.problem.Code, e.problem.Detail)
 }
 
+// reactionTo is what to do about a call that failed, and the refusal in case
+// that it is to give up.
+func reactionTo(err error) (agentapi.Reaction, *RefusedError) {
+	var p *problemError
+	if !errors.As(err, &p) {
+		return agentapi.TryAgain, nil
+	}
+	return agentapi.ReactionTo(p.problem.Code), &RefusedError{Code: p.problem.Code, Detail: p.problem.Detail}
+}
+
 func newClient(c Config) (*client, error) {
 	u, err := url.Parse(c.ManagerURL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("the manager's URL %q is not an https URL; the bootstrap document is wrong", c.ManagerURL)
 	}
-	k := &client{url: strings.TrimSuffix(c.ManagerURL, "/"), pin: newPin(c)}
-	k.transport = &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		TLSHandshakeTimeout: callTimeout,
-		IdleConnTimeout:     time.Minute,
-		MaxConnsPerHost:     2,
-		TLSClientConfig: &tls.Config{
-			MinVersion: tls.VersionTLS13,
-			ServerName: c.ServerName,
-			// The manager's authority is known by its digest alone; the pin does
-			// all that is skipped here and more.
-			InsecureSkipVerify: true,
-			VerifyConnection:   k.pin.verify,
-			GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-				if have := k.certificate.Load(); have != nil {
-					return have, nil
-				}
-				return &tls.Certificate{}, nil
-			},
-		},
-	}
-	k.http = &http.Client{
-		Transport:     k.transport,
-		Timeout:       callTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	k := &client{url: strings.TrimSuffix(c.ManagerURL, "/")}
+	k.newcomer, k.enrolled = k.over(c.TLS(false), c.Now), k.over(c.TLS(true), c.Now)
 	return k, nil
 }
 
-// use makes the certificate the agent's own from the next connection on. From
-// then on the manager's certificate must also be valid by the host's clock.
-func (k *client) use(certificate *tls.Certificate) {
-	k.certificate.Store(certificate)
-	k.pin.judgeTime.Store(true)
-	k.transport.CloseIdleConnections()
+// over makes a client over the pinned TLS that shows the agent's certificate
+// where there is one.
+func (k *client) over(pinned *tls.Config, now func() time.Time) *http.Client {
+	pinned.Time = now
+	check := pinned.VerifyConnection
+	pinned.VerifyConnection = func(state tls.ConnectionState) error {
+		if err := check(state); err != nil {
+			return &UntrustedManagerError{err}
+		}
+		return nil
+	}
+	pinned.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if have := k.certificate.Load(); have != nil {
+			return have, nil
+		}
+		return &tls.Certificate{}, nil
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			TLSHandshakeTimeout: callTimeout,
+			IdleConnTimeout:     time.Minute,
+			MaxConnsPerHost:     2,
+			TLSClientConfig:     pinned,
+		},
+		Timeout:       callTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
-func (k *client) close() { k.transport.CloseIdleConnections() }
+// use makes the certificate the agent's own from the next connection on.
+func (k *client) use(certificate *tls.Certificate) {
+	k.certificate.Store(certificate)
+	k.close()
+}
 
-// call posts in and reads the answer into out. A final problem is a
-// *RefusedError; everything else may be tried again.
+func (k *client) close() {
+	k.newcomer.CloseIdleConnections()
+	k.enrolled.CloseIdleConnections()
+}
+
+// call posts in and reads the answer into out. A problem of the manager is a
+// *problemError.
 func (k *client) call(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -105,7 +132,11 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 		return fmt.Errorf("make the call to %s: %w", path, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := k.http.Do(request)
+	caller := k.newcomer
+	if k.certificate.Load() != nil {
+		caller = k.enrolled
+	}
+	response, err := caller.Do(request)
 	if err != nil {
 		return fmt.Errorf("call the manager: %w", err)
 	}
@@ -127,9 +158,6 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 	if json.Unmarshal(answer, &problem) != nil || problem.Code == "" {
 		// Something between us and the manager answered.
 		return fmt.Errorf("the call to %s was answered with status %d", path, response.StatusCode)
-	}
-	if agentapi.Final(problem.Code) {
-		return &RefusedError{Code: problem.Code, Detail: problem.Detail}
 	}
 	return &problemError{problem}
 }

@@ -28,14 +28,13 @@ func enroll(ctx context.Context, c Config, k *client, i *identity) (time.Duratio
 			Token: c.Token, CSR: csr, Clock: c.Now().UTC(), AgentVersion: c.Version, OS: runtime.GOOS, Arch: runtime.GOARCH,
 		}, &answer)
 		if err == nil {
-			if err = i.keepEnrollment(answer); err == nil {
+			if err = i.keepEnrollment(answer, c.Now()); err == nil {
 				c.Logger.Info("enrolled", "runner", answer.RunnerID)
 				return seconds(answer.RenewAfterSeconds), nil
 			}
 		}
-		var refused *RefusedError
-		if errors.As(err, &refused) {
-			return 0, fmt.Errorf("enroll this host: %w", err)
+		if reaction, refused := reactionTo(err); reaction != agentapi.TryAgain {
+			return 0, fmt.Errorf("enroll this host: %w", refused)
 		}
 		var stranger *UntrustedManagerError
 		if errors.As(err, &stranger) {

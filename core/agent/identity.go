@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
@@ -34,6 +35,9 @@ type identityRecord struct {
 	Certificate       string   `json:"certificate"` // PEM, with its chain
 	TokenSHA256       string   `json:"token_sha256"`
 	ProbeCapabilities []string `json:"probe_capabilities,omitempty"`
+	// Enrolled is when the manager took this agent, by the host's clock, which it
+	// had just found right. max_age counts from here.
+	Enrolled time.Time `json:"enrolled,omitzero"`
 }
 
 // openIdentity reads the state folder or makes a new key there. An identity
@@ -111,8 +115,18 @@ func (i *identity) request() (string, error) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})), nil
 }
 
+// age is how long ago the agent enrolled. A clock that was set back since makes
+// it younger, never older.
+func (i *identity) age(now time.Time) time.Duration {
+	if i.record.Enrolled.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(i.record.Enrolled))
+}
+
 // keepEnrollment makes the manager's answer the agent's identity.
-func (i *identity) keepEnrollment(answer agentapi.EnrollResponse) error {
+func (i *identity) keepEnrollment(answer agentapi.EnrollResponse, now time.Time) error {
+	i.record.Enrolled = now.UTC()
 	i.record.RunnerID, i.record.ProbeCapabilities = answer.RunnerID, answer.ProbeCapabilities
 	return i.keepCertificate(answer.Certificate)
 }

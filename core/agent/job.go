@@ -21,6 +21,10 @@ import (
 // that no other job has.
 const markVariable = "FORGEYARD_JOB"
 
+// HostMarkVariable is in the environment of every process of every job of an
+// agent that was given a HostMark, which is the value.
+const HostMarkVariable = "FORGEYARD_HOST_MARK"
+
 // How long the processes and the folder of a job that is over may resist before
 // the agent complains, and how often it looks.
 const (
@@ -48,6 +52,8 @@ type jobResult struct {
 	problem string // what couldn't be cleaned up; empty: nothing
 }
 
+func jobFolder(c Config) string { return filepath.Join(c.StateDir, "work") }
+
 // startJob runs the command in a new process group, in an empty folder, with a
 // clean environment. The history knows of it before it exists.
 func startJob(c Config, h *history, d agentapi.Directive) (*job, error) {
@@ -55,7 +61,7 @@ func startJob(c Config, h *history, d agentapi.Directive) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{folder: filepath.Join(c.StateDir, "work")}
+	j := &job{folder: jobFolder(c)}
 	if err := removeFolder(j.folder); err != nil {
 		return nil, fmt.Errorf("remove the files of the job before: %w", err)
 	}
@@ -69,6 +75,9 @@ func startJob(c Config, h *history, d agentapi.Directive) (*job, error) {
 	j.cmd = exec.Command(d.Command[0], d.Command[1:]...)
 	j.cmd.Dir = j.folder
 	j.cmd.Env = append(environment(c.Path, j.folder, temporary, d.Env), markVariable+"="+mark)
+	if c.HostMark != "" {
+		j.cmd.Env = append(j.cmd.Env, HostMarkVariable+"="+c.HostMark)
+	}
 	j.cmd.Stdout, j.cmd.Stderr = j.log.in, j.log.in
 	inNewGroup(j.cmd)
 

@@ -30,7 +30,7 @@ func newJobHost(t *testing.T) *jobHost {
 	if err := adoptOrphans(); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{StateDir: t.TempDir(), Path: os.Getenv("PATH"), LogLimit: 1000, Logger: slog.New(slog.DiscardHandler)}
+	c := Config{StateDir: t.TempDir(), Path: os.Getenv("PATH"), LogLimit: 1000, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler)}
 	h, err := openHistory(c.StateDir)
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +81,51 @@ func TestAJobSeesACleanHost(t *testing.T) {
 	}
 	if !strings.HasSuffix(h.log(), "/work\ntmp\n") {
 		t.Errorf("the job's folder isn't fresh: %s", h.log())
+	}
+}
+
+func TestEveryJobCarriesTheMarkOfWhoStartedTheAgent(t *testing.T) {
+	h := newJobHost(t)
+	h.config.HostMark = "/hosts/one"
+	h.run("env", map[string]string{HostMarkVariable: "forged"})
+	if log := h.log(); !strings.Contains(log, HostMarkVariable+"=/hosts/one\n") || strings.Contains(log, "forged") {
+		t.Errorf("the job's environment is %s", log)
+	}
+}
+
+func TestProcessesThatCanNotBeEndedAreReported(t *testing.T) {
+	h := newJobHost(t)
+	j := h.start("setsid sleep 600 & echo ready", nil)
+	h.waitForLog("ready")
+	r := newRunner(h.config, nil, &identity{}, h.history, 0)
+	defer r.cancel()
+	r.job = j
+	if beat := r.beat(); beat.Unhealthy != "" {
+		t.Errorf("before anything resists the beat says %q", beat.Unhealthy)
+	}
+	// Nothing resists SIGKILL here: instead the agent has no time left to see the end.
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	result := j.finish(ctx)
+	const says = "1 processes of a job can't be ended"
+	if result.clean || result.problem != says {
+		t.Errorf("the job ended with %+v", result)
+	}
+	if beat := r.beat(); beat.Unhealthy != says || beat.GroupEmpty || beat.Phase != phaseRunning {
+		t.Errorf("the beat is %+v", beat)
+	}
+	// Once they are gone, so is the complaint.
+	r.keepResult(result)
+	if beat := r.beat(); beat.Unhealthy != says || beat.GroupEmpty {
+		t.Errorf("with processes left the beat is %+v", beat)
+	}
+	waitFor(t, "nothing is left", func() bool {
+		r.cleanDue = time.Now()
+		r.cleanUp()
+		return r.problem == ""
+	})
+	if beat := r.beat(); beat.Unhealthy != "" || !beat.GroupEmpty {
+		t.Errorf("when all is gone the beat is %+v", beat)
 	}
 }
 
@@ -153,7 +198,7 @@ func TestAJobThatIsAskedToEndAndDoesNotIsForced(t *testing.T) {
 			defer r.close()
 			r.job = h.start(c.script, nil)
 			go func() { r.jobOver <- r.job.finish(r.beside) }()
-			h.waitFor("ready")
+			h.waitForLog("ready")
 			if !r.endJob() || r.job != nil || !r.groupEmpty() {
 				t.Error("the host isn't empty")
 			}
@@ -164,11 +209,18 @@ func TestAJobThatIsAskedToEndAndDoesNotIsForced(t *testing.T) {
 	}
 }
 
-func (h *jobHost) waitFor(text string) {
+// waitForLog waits until the job has written the text.
+func (h *jobHost) waitForLog(text string) {
 	h.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(h.log(), text); time.Sleep(5 * time.Millisecond) {
+	waitFor(h.t, "the job wrote "+text, func() bool { return strings.Contains(h.log(), text) })
+}
+
+// waitFor polls a condition that no channel tells of.
+func waitFor(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			h.t.Fatalf("the job never wrote %q", text)
+			t.Fatalf("it never came true that %s", what)
 		}
 	}
 }
@@ -209,7 +261,7 @@ func TestBackoffDoublesToItsMost(t *testing.T) {
 // abandon leaves the job's processes as a killed agent would: noted and running.
 func (h *jobHost) abandon(script string) (*job, jobRecord) {
 	j := h.start(script, nil)
-	h.waitFor("ready")
+	h.waitForLog("ready")
 	return j, *h.history.record.Running
 }
 

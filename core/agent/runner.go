@@ -38,7 +38,9 @@ type runner struct {
 	client   *client
 	identity *identity
 	history  *history
-	started  time.Time // max_age counts from here
+	started  time.Time // max_age counts from here: the enrollment
+	// remove removes a job's folder.
+	remove func(folder string) error
 
 	// beside is the life of everything that runs beside run.
 	beside context.Context
@@ -55,6 +57,7 @@ type runner struct {
 	lastPhase   string // in the last beat that was sent
 	lastEmpty   bool
 	lastHeard   string
+	lastOrder   string
 	beatFailed  int // in a row
 	renewDue    time.Time
 	renewFailed int
@@ -68,20 +71,28 @@ type runner struct {
 	job          *job
 	jobOver      chan jobResult
 	jobNotBefore time.Time
-	jobFailed    int    // at once, in a row
-	problem      string // what a job left and can't be removed
-	fatal        error  // why the agent must end
+	jobFailed    int // at once, in a row
+
+	problem    string    // what a job left and can't be removed
+	leftFolder string    // of a job that is over; empty: none
+	cleanDue   time.Time // when what is left is looked at again
+
+	// refused is set while the manager doesn't want this agent: no job is begun,
+	// and the agent ends once none runs.
+	refused *RefusedError
+	fatal   error // why the agent must end now
 }
 
 func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Duration) *runner {
 	now := time.Now()
 	r := &runner{
-		Config: c, client: k, identity: i, history: h, started: now,
+		Config: c, client: k, identity: i, history: h, started: now.Add(-i.age(c.Now())), remove: removeFolder,
 		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
 		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
 		beatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
 	}
 	r.beside, r.cancel = context.WithCancel(context.Background())
+	r.findLeftFolder()
 	return r
 }
 
@@ -103,7 +114,10 @@ func (r *runner) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		r.clearLeftover()
+		r.cleanUp()
+		if r.refused != nil && r.groupEmpty() {
+			return r.refused
+		}
 		r.startJobIfWanted()
 		r.startProbes()
 		r.startCall()
@@ -164,6 +178,9 @@ func (r *runner) nextMoment() time.Time {
 	}
 	if r.job == nil && r.mayStart() {
 		sooner(r.jobNotBefore)
+	}
+	if r.somethingLeft() {
+		sooner(r.cleanDue)
 	}
 	if age := r.maxAge(); age > 0 && r.mayLeave() {
 		sooner(r.started.Add(age))

@@ -29,7 +29,8 @@ func (r *runner) begin(call func(context.Context) func()) {
 
 func (r *runner) beginBeat() {
 	beat := r.beat()
-	r.lastBeat, r.lastPhase, r.lastEmpty, r.lastHeard = time.Now(), beat.Phase, beat.GroupEmpty, beat.Heard
+	r.lastBeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
+	r.lastHeard, r.lastOrder = beat.Heard, beat.Order
 	r.begin(func(ctx context.Context) func() {
 		var answer agentapi.HeartbeatResponse
 		err := r.client.call(ctx, agentapi.HeartbeatPath, beat, &answer)
@@ -37,7 +38,8 @@ func (r *runner) beginBeat() {
 	})
 }
 
-// beat is the state of this moment.
+// beat is the state of this moment, under the directive that it names: the loop
+// has done what that one asks before it makes a beat.
 func (r *runner) beat() agentapi.Heartbeat {
 	problem := r.problem
 	if r.job != nil {
@@ -47,7 +49,8 @@ func (r *runner) beat() agentapi.Heartbeat {
 		}
 	}
 	return agentapi.Heartbeat{
-		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(), Heard: r.directive.Want,
+		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(),
+		Order: r.directive.Order, Heard: r.directive.Want,
 		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.shown,
 		// Jobs run as the agent's own user: that is no isolation, and is said so.
 		Isolation: "none",
@@ -80,6 +83,7 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 		r.beatDue = time.Now().Add(wait.Jittered(r.beatFailed, r.Random()))
 		return
 	}
+	r.accepted()
 	if r.beatFailed > 0 {
 		r.Logger.Info("the manager answers again", "failed_beats", r.beatFailed)
 		r.beatFailed = 0
@@ -99,7 +103,7 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 // beatSoonIfChanged brings the next beat forward when the last one is no longer
 // true: at once when the manager waits for it, else not too often.
 func (r *runner) beatSoonIfChanged() {
-	heard := r.directive.Want != r.lastHeard
+	heard := r.directive.Want != r.lastHeard || r.directive.Order != r.lastOrder
 	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && !heard {
 		return
 	}
@@ -137,6 +141,7 @@ func (r *runner) keepRenewal(answer agentapi.Certificate, err error) {
 		}
 		return
 	}
+	r.accepted()
 	r.renewFailed = 0
 	r.renewDue = time.Now().Add(seconds(answer.RenewAfterSeconds))
 	if r.beatFailed > 0 {
@@ -156,18 +161,31 @@ func (r *runner) useCertificate(c agentapi.Certificate) error {
 	return nil
 }
 
-// failed takes note of a call's failure and says whether it ends the agent. The
-// first of a row is logged, and then ever fewer.
+// failed takes note of a call's failure and says whether it ends the agent now.
+// The first of a row is logged, and then ever fewer.
 func (r *runner) failed(call string, times int, err error) bool {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
-		r.fatal = err
+	switch reaction, refused := reactionTo(err); reaction {
+	case agentapi.EndJob:
+		r.fatal = refused
 		return true
+	case agentapi.FinishJob:
+		if r.refused == nil {
+			r.Logger.Warn("the manager doesn't want this agent any more: no job is begun, and it ends once none runs", "call", call, "error", err)
+		}
+		r.refused = refused
 	}
 	if times&(times-1) == 0 {
 		r.Logger.Warn("a call to the manager failed; it is tried again", "call", call, "times", times, "error", err)
 	}
 	return false
+}
+
+// accepted takes note that the manager took a call of this agent.
+func (r *runner) accepted() {
+	if r.refused != nil {
+		r.Logger.Info("the manager takes this agent again; it goes on", "refused_with", r.refused.Code)
+		r.refused = nil
+	}
 }
 
 // leave says the agent's last word, trying a few times: a manager that doesn't
@@ -178,8 +196,8 @@ func (r *runner) leave(ctx context.Context, reason string, tries int) {
 		if hasCode(err, agentapi.CodeCertificateExpired) {
 			err = errors.Join(err, r.renewNow(ctx))
 		}
-		var refused *RefusedError
-		if err == nil || errors.As(err, &refused) {
+		reaction, _ := reactionTo(err)
+		if err == nil || reaction == agentapi.FinishJob || reaction == agentapi.EndJob {
 			return
 		}
 		r.Logger.Warn("could not tell the manager that this agent leaves", "reason", reason, "error", err)

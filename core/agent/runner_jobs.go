@@ -7,41 +7,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-// leftoverAgain is how often processes of a job from before a crash are ended.
-const leftoverAgain = 50 * time.Millisecond
-
-// clearLeftover ends what a job left when this agent was killed. Until nothing
-// is left the host isn't empty, says so, and begins no job.
-func (r *runner) clearLeftover() {
-	left := r.history.record.Running
-	if r.job != nil || left == nil {
-		return
-	}
-	for begun := time.Now(); ; {
-		gone, err := endLeftover(*left)
-		if gone && err == nil {
-			break
-		}
-		// At the first look the processes get a moment to end; later ones are
-		// made on each round of the loop.
-		if r.problem != "" || time.Since(begun) > 2*time.Second {
-			r.problem = "processes of a job from before the agent was killed can't be ended"
-			r.jobNotBefore = time.Now().Add(time.Second)
-			return
-		}
-		time.Sleep(leftoverAgain)
-	}
-	r.problem = ""
-	if err := removeFolder(left.Folder); err != nil {
-		r.problem = "the files of a job could not be removed: " + err.Error()
-	}
-	r.Logger.Warn("cleaned up after a job that ran when the agent was killed")
-	r.noteFinished("cut off: the agent was killed while the job ran", true)
-}
-
 // mayStart says that a job is wanted and nothing but its time stands against it.
 func (r *runner) mayStart() bool {
-	return r.directive.Want == agentapi.WantRun && len(r.directive.Command) > 0 &&
+	return r.directive.Want == agentapi.WantRun && len(r.directive.Command) > 0 && r.refused == nil &&
 		r.groupEmpty() && r.problem == "" && r.limitReached() == ""
 }
 
@@ -64,11 +32,14 @@ func (r *runner) startJobIfWanted() {
 
 // keepResult takes note that a job is over.
 func (r *runner) keepResult(result jobResult) {
-	r.job = nil
-	r.problem = result.problem
+	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
 	if result.clean {
+		if result.problem != "" {
+			r.leftFolder = r.job.folder
+		}
 		r.noteFinished(result.exit, true)
 	}
+	r.job = nil
 	r.Logger.Info("a job is over", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
 	r.holdBack(result.failed && result.took < failedAtOnce)
 	r.beatSoonIfChanged()

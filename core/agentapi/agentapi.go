@@ -1,14 +1,3 @@
-// Package agentapi is what the manager and the agent on a host say to each
-// other: JSON over TLS, always begun by the agent.
-//
-//	POST /v1/enroll             EnrollRequest → EnrollResponse (pinned TLS, token)
-//	POST /v1/runners/heartbeat  Heartbeat → HeartbeatResponse  (client certificate)
-//	POST /v1/runners/renew      RenewRequest → Certificate     (client certificate)
-//	POST /v1/runners/leave      LeaveRequest → {}              (client certificate)
-//	GET  /v1/runner/download?target=OS-ARCH → the agent binary (pinned TLS)
-//
-// It holds wire types and nothing else. Durations are whole seconds or, where
-// named so, milliseconds; times are RFC 3339 in UTC. Errors are Problem.
 package agentapi
 
 import "time"
@@ -61,7 +50,9 @@ type Heartbeat struct {
 	AgentVersion string    `json:"agent_version"`
 	Phase        string    `json:"phase"` // idle, running, stopped
 	GroupEmpty   bool      `json:"group_empty"`
-	// Heard is the Want of the last directive that the agent got.
+	// Heard is the Want of the last directive that the agent acts on, Order its
+	// Order: what the beat reports was looked at after they had come into effect.
+	Order     string           `json:"order"`
 	Heard     string           `json:"heard"`
 	JobsRun   int              `json:"jobs_run"`
 	LastExit  string           `json:"last_exit,omitempty"`
@@ -89,13 +80,18 @@ type HeartbeatResponse struct {
 
 // Directive is the wanted state; it is repeated in every answer.
 type Directive struct {
-	// Want is wait (not admitted: run nothing), run, or stop (finish the job
-	// that runs, begin no other, report the phase stopped, go on beating).
-	Want    string            `json:"want"`
+	// Want is wait (begin no job, and let one that runs go on), run, or stop
+	// (finish the job that runs, begin no other, report the phase stopped, go on
+	// beating).
+	Want string `json:"want"`
+	// Order names this very instruction; the agent echoes it, so that a report
+	// from before a stop can't be taken for one from after it.
+	Order   string            `json:"order"`
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	MaxJobs int               `json:"max_jobs,omitempty"`
-	// MaxAgeSeconds counts from the agent's start; 0: no limit.
+	// MaxAgeSeconds counts from the agent's enrollment, whatever was started anew
+	// since; 0: no limit.
 	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`
 }
 
@@ -125,29 +121,4 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// Code is stable: what the agent decides on.
 	Code string `json:"code"`
-}
-
-// Codes of Problem. An agent that gets a final one stops trying and exits.
-const (
-	CodeTokenUnknown  = "token_unknown"   // final
-	CodeTokenExpired  = "token_expired"   // final
-	CodeTokenOtherKey = "token_other_key" // final
-	CodeInstanceEnded = "instance_ended"  // final
-	CodeClockSkew     = "clock_skew"      // tried again: clocks get set
-	CodeRevoked       = "revoked"         // final
-	CodeUnknownRunner = "unknown_runner"  // final
-	CodeBadRequest    = "bad_request"     // final
-	CodeTryLater      = "try_later"       // tried again
-	// CodeCertificateExpired asks for a renewal with the same key at once, and
-	// then for the call again.
-	CodeCertificateExpired = "certificate_expired"
-)
-
-// Final says whether an agent should give up on the code.
-func Final(code string) bool {
-	switch code {
-	case CodeTokenUnknown, CodeTokenExpired, CodeTokenOtherKey, CodeInstanceEnded, CodeRevoked, CodeUnknownRunner, CodeBadRequest:
-		return true
-	}
-	return false
 }

@@ -174,7 +174,7 @@ fleet "team" {
 		Doc:  "What a host must show before it may be given work, besides the checks that always hold.",
 		Attributes: []ReferenceAttribute{
 			{Name: "job_isolation", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: jobs run as another user than the agent. `\"none\"`: they needn't. The agent of this version always runs jobs as its own user, so only `\"none\"` admits a host."},
-			{Name: "match_address", Type: BoolValue, Default: "false", Doc: "The agent's address must be one that the provider shows for the host, instead of being evidence alone.", NotYet: "Nothing compares the addresses."},
+			{Name: "match_address", Type: BoolValue, Default: "false", Doc: "Whether the agent must call from an address that the provider shows for its host. Until the provider shows one, admission waits; another one quarantines the host."},
 		},
 	},
 }

@@ -28,7 +28,7 @@ func OpenToLook(ctx context.Context, o Options) (*Look, error) {
 	if _, err := os.Stat(databasePath(o.Place)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
 	}
-	s, err := store.Open(ctx, databasePath(o.Place))
+	s, err := store.OpenReadOnly(ctx, databasePath(o.Place))
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +48,15 @@ func (l *Look) Fleets(ctx context.Context) ([]view.Fleet, error) {
 		return nil, err
 	}
 	return view.Fleets(state, l.moment()), nil
+}
+
+// Decisions lists the newest decisions about a fleet, the newest first.
+func (l *Look) Decisions(ctx context.Context, id fleet.RunnerFleetID, limit int) ([]view.Decision, error) {
+	decisions, err := l.store.Decisions(ctx, id, limit)
+	if err != nil {
+		return nil, err
+	}
+	return view.Decisions(decisions), nil
 }
 
 // moment is now. Silence counts from the start of the manager that runs; with

@@ -44,7 +44,8 @@ type Running struct {
 // answers under way committed, plugins stopped, the rest marked unknown,
 // listener closed. The error is nil after an ordered stop.
 func (m *Manager) Run(ctx context.Context, r Running) error {
-	applied, found, err := m.store.Definition(ctx)
+	// A wait that is over already is an ordered stop like any other.
+	applied, found, err := m.store.Definition(context.WithoutCancel(ctx))
 	if err != nil || !found {
 		return errors.Join(err, r.Listener.Close())
 	}

@@ -1,12 +1,10 @@
 package enroll_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -37,38 +35,4 @@ func TestACertificateThatExpiredWhileTheManagerWasAwayIsRenewed(t *testing.T) {
 	w.eventually("a certificate that expired longer ago than max_offline is refused", func() bool {
 		return strings.Contains(w.log.String(), "longer ago than max_offline")
 	})
-}
-
-func TestARevokedRunnerEndsItsJobAndExits(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		end  func(w *world, h host)
-		code string
-	}{
-		{"the runner is revoked", func(w *world, h host) {
-			w.change(func(s *memoryStore) {
-				r := s.runners[s.spent[h.operation]]
-				r.Revoked = w.now()
-				s.runners[r.ID] = r
-			})
-		}, agentapi.CodeRevoked},
-		{"the instance is terminated", func(w *world, h host) { w.setState(h.instance, fleet.Terminated, "proven gone") }, agentapi.CodeInstanceEnded},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startManager()
-			pidFile := filepath.Join(t.TempDir(), "pid")
-			h := w.provision(fleet.RunnerPolicy{Command: []string{"sh", "-c", "echo $$ > " + pidFile + "; exec sleep 600"}})
-			w.setState(h.instance, fleet.Bootstrapping, "")
-			a := w.startAgent(w.agentConfig(h))
-			w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
-			w.setState(h.instance, fleet.Healthy, "")
-			pid := w.pid(pidFile)
-			c.end(w, h)
-			refusedWith(t, a.wait(t), c.code)
-			if alive(pid) {
-				t.Error("the job goes on")
-			}
-		})
-	}
 }

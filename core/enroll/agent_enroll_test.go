@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
 func TestALostEnrollmentAnswerGivesTheSameRunner(t *testing.T) {
@@ -115,16 +116,17 @@ func expire(w *world, h host) {
 }
 
 func TestAnAgentRefusesAnotherManager(t *testing.T) {
-	for name, spoil := range map[string]func(*agent.Config){
-		"with another authority": func(c *agent.Config) { c.CAFingerprint = "sha256:" + strings.Repeat("0", 64) },
-		"with another name":      func(c *agent.Config) { c.ServerName = "manager.other.forgeyard-fleet.internal" },
+	for name, spoil := range map[string]func(*bootstrap.Document){
+		"with another authority": func(d *bootstrap.Document) { d.CAFingerprint = "sha256:" + strings.Repeat("0", 64) },
+		"with another name":      func(d *bootstrap.Document) { d.ServerName = "manager.other.forgeyard-fleet.internal" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.startManager()
 			h := w.provision(fleet.RunnerPolicy{})
-			c := w.agentConfig(h)
-			spoil(&c)
+			c, document := w.agentConfig(h), w.document(h)
+			spoil(&document)
+			c.TLS = trust(document)
 			err := w.startAgent(c).wait(t)
 			var untrusted *agent.UntrustedManagerError
 			if !errors.As(err, &untrusted) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
 // agentProcess in the environment makes this test binary an agent, so that a
@@ -38,8 +39,8 @@ func beAgent(config string) int {
 		err = json.Unmarshal(content, &p)
 	}
 	if err == nil {
-		c := agent.Config{ManagerURL: p.ManagerURL, ServerName: p.ServerName, CAFingerprint: p.CAFingerprint,
-			Token: p.Token, StateDir: p.StateDir, Version: p.Version, Retry: p.Retry}
+		c := agent.Config{ManagerURL: p.Document.ManagerURL, TLS: trust(p.Document),
+			Token: p.Document.Token, StateDir: p.StateDir, Version: p.Version, Retry: p.Retry}
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
@@ -54,14 +55,15 @@ func beAgent(config string) int {
 
 // processConfig is the part of an agent's Config that a file can hold.
 type processConfig struct {
-	ManagerURL, ServerName, CAFingerprint, Token, StateDir, Version string
-	Retry                                                           agent.Backoff
+	Document          bootstrap.Document
+	StateDir, Version string
+	Retry             agent.Backoff
 }
 
 // startProcess runs the agent as a process of its own.
-func (w *world) startProcess(c agent.Config) *exec.Cmd {
+func (w *world) startProcess(h host, c agent.Config) *exec.Cmd {
 	w.t.Helper()
-	content, err := json.Marshal(processConfig{c.ManagerURL, c.ServerName, c.CAFingerprint, c.Token, c.StateDir, c.Version, c.Retry})
+	content, err := json.Marshal(processConfig{w.document(h), c.StateDir, c.Version, c.Retry})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestAnAgentKilledInAJobCleansUpAndIsTheSameRunner(t *testing.T) {
 	h := w.provision(fleet.RunnerPolicy{Command: []string{"sh", "-c",
 		"setsid sleep 600 & echo $! > " + folder + "/daemon; echo $$ > " + folder + "/job; exec sleep 600"}, MaxJobs: 1})
 	c := w.agentConfig(h)
-	process := w.startProcess(c)
+	process := w.startProcess(h, c)
 	w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
 	w.setState(h.instance, fleet.Healthy, "")
 	job, daemon := w.pid(folder+"/job"), w.pid(folder+"/daemon")
@@ -100,7 +102,7 @@ func TestAnAgentKilledInAJobCleansUpAndIsTheSameRunner(t *testing.T) {
 		t.Fatal("the job should have outlived its agent for this test")
 	}
 
-	again := w.startProcess(c)
+	again := w.startProcess(h, c)
 	// One job was all that this host may run, and it has run it.
 	if err := again.Wait(); err != nil {
 		t.Fatalf("the agent ended with %v; the log:\n%s", err, w.log.String())

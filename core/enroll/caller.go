@@ -43,7 +43,7 @@ func (s *Server) caller(r *http.Request, t tolerance) (Caller, fleet.EnrollmentS
 		offline := subject.Fleet.Timeouts.MaxOffline
 		switch {
 		case now.After(caller.NotAfter.Add(offline)):
-			return Caller{}, none, forbidden(agentapi.CodeRevoked, "the certificate expired on %s, longer ago than max_offline (%s) allows; the host must be replaced", stamp(caller.NotAfter), offline).with(about...)
+			return Caller{}, none, forbidden(agentapi.CodeCertificateLapsed, "the certificate expired on %s, longer ago than max_offline (%s) allows; the host must be replaced", stamp(caller.NotAfter), offline).with(about...)
 		case t != renewable:
 			return Caller{}, none, &refusal{status: http.StatusUnauthorized, code: agentapi.CodeCertificateExpired,
 				detail: "the certificate expired on " + stamp(caller.NotAfter) + "; renew it with the same key"}

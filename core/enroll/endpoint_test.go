@@ -23,6 +23,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
 func TestJunkIsRefusedAsAProblem(t *testing.T) {
@@ -113,7 +114,7 @@ func TestACommandIsToldToAdmittedRunnersOnly(t *testing.T) {
 		want  string
 	}{
 		{fleet.Provisioning, "wait"}, {fleet.Bootstrapping, "wait"}, {fleet.Enrolling, "wait"}, {fleet.Healthy, "run"},
-		{fleet.Draining, "stop"}, {fleet.Quarantined, "stop"}, {fleet.Failed, "stop"}, {fleet.Terminating, "stop"},
+		{fleet.Draining, "stop"}, {fleet.Failed, "stop"}, {fleet.Terminating, "stop"},
 	} {
 		w.setState(h.instance, q.state, "")
 		_, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat()))
@@ -134,8 +135,44 @@ func TestACommandIsToldToAdmittedRunnersOnly(t *testing.T) {
 	if status, body := c.post(agentapi.LeavePath, `{"reason":"signal"}`); status != 200 {
 		t.Fatalf("leaving gave %d: %s", status, body)
 	}
-	if _, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); !bytes.Contains(body, []byte(`"want":"stop"`)) {
+	if _, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); !bytes.Contains(body, []byte(`"want":"stop","order":"left-`)) {
 		t.Errorf("after leaving it is told %s", body)
+	}
+}
+
+func TestEveryDirectiveNamesItsOrderAndTheEchoIsStored(t *testing.T) {
+	w := newWorld(t)
+	w.startManager()
+	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}})
+	c := w.newCaller(newKey(t))
+	c.enroll(h)
+	seen := map[string]bool{}
+	beat := goodBeat()
+	for _, state := range []fleet.CapacityInstanceState{fleet.Enrolling, fleet.Healthy, fleet.Quarantined, fleet.Healthy, fleet.Draining, fleet.Failed, fleet.Terminating} {
+		w.setState(h.instance, state, "")
+		status, body := c.post(agentapi.HeartbeatPath, marshal(t, beat))
+		var answer agentapi.HeartbeatResponse
+		if err := json.Unmarshal(body, &answer); err != nil || status != 200 {
+			t.Fatalf("%d: %s", status, body)
+		}
+		var instance fleet.CapacityInstance
+		w.change(func(s *memoryStore) { instance = s.instances[h.instance] })
+		order := answer.Directive.Order
+		if order != lifecycle.OrderOf(instance) || seen[order] {
+			t.Errorf("in %s the order is %q, want a new %q", state, order, lifecycle.OrderOf(instance))
+		}
+		seen[order] = true
+		beat.Order, beat.Heard = order, answer.Directive.Want
+		if status, body := c.post(agentapi.HeartbeatPath, marshal(t, beat)); status != 200 {
+			t.Fatalf("its echo gave %d: %s", status, body)
+		}
+		w.shows(h, "the echo is stored", func(r fleet.Runner) bool { return r.Report.Order == order })
+	}
+	for _, junk := range []string{strings.Repeat("a", 65), "stop 1", "stop\n1", "Stop"} {
+		beat.Order = junk
+		if status, _ := c.post(agentapi.HeartbeatPath, marshal(t, beat)); status != 400 {
+			t.Errorf("the order %q gave %d", junk, status)
+		}
 	}
 }
 

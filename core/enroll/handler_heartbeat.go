@@ -1,7 +1,9 @@
 package enroll
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -54,18 +56,20 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 	}, nil
 }
 
-// directive is what the agent should do. The command and its environment are
-// told to admitted runners only. One that said it left gets no more work,
-// whatever the loop has seen of that so far.
+// directive is what the agent should do, and the name of this instruction. The
+// command and its environment are told to admitted runners only. One that said
+// it left gets no more work, whatever the loop has seen of that so far.
 func directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 	policy := subject.Fleet.Runner
 	d := agentapi.Directive{
 		Want:          string(lifecycle.InstructionFor(subject.Instance)),
+		Order:         lifecycle.OrderOf(subject.Instance),
 		MaxJobs:       policy.MaxJobs,
 		MaxAgeSeconds: int64((policy.MaxAge + time.Second - 1) / time.Second),
 	}
-	if !subject.Runner.Left.IsZero() {
-		d.Want = agentapi.WantStop
+	if left := subject.Runner.Left; !left.IsZero() {
+		// Not the instance's own order: that one may be to run.
+		d.Want, d.Order = agentapi.WantStop, fmt.Sprintf("left-%d", left.UnixMicro())
 	}
 	if d.Want == agentapi.WantRun {
 		d.Command, d.Env = policy.Command, policy.Env
@@ -107,11 +111,14 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 	default:
 		return fleet.AgentReport{}, badRequest("heard must be wait, run or stop")
 	}
+	if !orderName.MatchString(beat.Order) {
+		return fleet.AgentReport{}, badRequest("order must be the order of a directive")
+	}
 	if beat.JobsRun < 0 || beat.DiskFree < 0 || beat.Load1 < 0 {
 		return fleet.AgentReport{}, badRequest("jobs_run, load1 and disk_free_bytes can't be negative")
 	}
 	report := fleet.AgentReport{
-		Phase: phase, GroupEmpty: beat.GroupEmpty, Heard: beat.Heard, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
+		Phase: phase, GroupEmpty: beat.GroupEmpty, Heard: beat.Heard, Order: beat.Order, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
 		Isolation: beat.Isolation, Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
 	}
 	for _, name := range capabilities {
@@ -124,6 +131,10 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 	}
 	return report, nil
 }
+
+// orderName is what the names of orders look like; an agent that has heard none
+// sends none.
+var orderName = regexp.MustCompile(`^[a-z0-9-]{0,64}$`)
 
 // clean makes a host's words fit for a person's terminal: one line, bounded,
 // without control characters.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 
@@ -48,18 +47,13 @@ func storeFailed(doing string, err error) error {
 	return tryLater("the manager can't reach its store").with("doing", doing, "error", err)
 }
 
-// refuse answers with the problem and logs it once.
+// refuse answers with the problem; the log hears of it at its own rate.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
 		no = tryLater("the manager failed inside; its log says more").with("error", err)
 	}
-	level := slog.LevelWarn
-	if no.status == http.StatusServiceUnavailable {
-		level = slog.LevelError
-	}
-	s.Logger.Log(r.Context(), level, "refused an agent's call",
-		append([]any{"path", known(r.URL.Path), "code", no.code, "reason", no.detail, "address", address(r)}, no.about...)...)
+	s.refusals.note(known(r.URL.Path), address(r), no)
 	if no.code == agentapi.CodeTryLater {
 		w.Header().Set("Retry-After", "2")
 	}

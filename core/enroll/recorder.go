@@ -71,7 +71,8 @@ func (r *recorder) record(stored fleet.Runner, fresh time.Duration, change func(
 	defer r.mu.Unlock()
 	e := r.entries[stored.ID]
 	if e == nil {
-		e = &entry{runner: stored, stored: stored.LastBeat, fresh: fresh}
+		// That somebody is heard again after a start is news by itself.
+		e = &entry{runner: stored, stored: stored.LastBeat, fresh: fresh, changed: true, wakes: true}
 		r.entries[stored.ID] = e
 	}
 	before := e.runner

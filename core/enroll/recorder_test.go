@@ -104,6 +104,32 @@ func TestAChangeOfPhaseIsStoredInTheNextBatchAndThenWakes(t *testing.T) {
 	})
 }
 
+// The loop waits for the agent's word under its own order: an old "stopped" under
+// a new order is news, though the phase is the same.
+func TestTheEchoOfAnotherOrderIsStoredInTheNextBatchAndWakes(t *testing.T) {
+	for name, change := range map[string]func(*fleet.AgentReport){
+		"another order":    func(r *fleet.AgentReport) { r.Order = "stop-2" },
+		"another word":     func(r *fleet.AgentReport) { r.Heard = "stop" },
+		"its own problem":  func(r *fleet.AgentReport) { r.Unhealthy = "2 processes of a job can't be ended" },
+		"the problem gone": func(r *fleet.AgentReport) { r.GroupEmpty = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			recording(t, func(t *testing.T, r *recorder, b *batches, wakes *int) {
+				beat(r, "a")
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				written, woken := b.count(), *wakes
+				r.record(fleet.Runner{ID: "a"}, 0, func(f *fleet.Runner) { change(&f.Report) })
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if b.count() != written+1 || *wakes != woken+1 {
+					t.Errorf("%d batches and %d wakes came of it", b.count()-written, *wakes-woken)
+				}
+			})
+		})
+	}
+}
+
 func TestFactsSurviveAStoreThatFails(t *testing.T) {
 	recording(t, func(t *testing.T, r *recorder, b *batches, wakes *int) {
 		full := errors.New("the disk is full")

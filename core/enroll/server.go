@@ -73,6 +73,7 @@ const (
 type Server struct {
 	Config
 	recorder  *recorder
+	refusals  *refusalLog
 	http      *http.Server
 	calls     chan struct{}
 	downloads chan struct{}
@@ -96,7 +97,8 @@ func NewServer(c Config) (*Server, error) {
 	if c.FlushInterval == 0 {
 		c.FlushInterval = time.Second
 	}
-	s := &Server{Config: c, calls: make(chan struct{}, maxCalls), downloads: make(chan struct{}, maxDownloads)}
+	s := &Server{Config: c, calls: make(chan struct{}, maxCalls), downloads: make(chan struct{}, maxDownloads),
+		refusals: newRefusalLog(c.Logger, c.Now)}
 	s.recorder = startRecorder(c.Store, c.FlushInterval, c.Now, c.Wake, c.Logger)
 	s.http = &http.Server{
 		Handler:           s,
@@ -140,6 +142,7 @@ func (s *Server) Close(ctx context.Context) error {
 	if shut != nil {
 		shut = fmt.Errorf("finish the agents' calls: %w", errors.Join(shut, s.http.Close()))
 	}
+	s.refusals.close()
 	return errors.Join(shut, s.recorder.close(ctx))
 }
 
@@ -150,6 +153,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	s.refusals.pass()
 	if answer != nil {
 		writeJSON(w, http.StatusOK, "application/json", answer)
 	}
@@ -159,8 +163,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) call(w http.ResponseWriter, r *http.Request) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.Logger.Error("an agent's call panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-			err = tryLater("the manager failed inside; its log says more")
+			err = tryLater("the manager failed inside; its log says more").with("panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	if r.URL.Path == agentapi.DownloadPath {

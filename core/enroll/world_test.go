@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"log/slog"
 	"maps"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
 const installation = "acme"
@@ -173,9 +175,20 @@ func (w *world) runner(h host) (fleet.Runner, bool) {
 	return w.store.runners[id], ok
 }
 
+// document is the host's bootstrap document.
+func (w *world) document(h host) bootstrap.Document {
+	return bootstrap.Document{ManagerURL: w.managerURL(), ServerName: enroll.ServerName(installation),
+		CAFingerprint: w.authority.Fingerprint(), Token: h.token}
+}
+
+// trust is how forgeyard-runner trusts the manager of a document.
+func trust(d bootstrap.Document) func(bool) *tls.Config {
+	return func(checkTime bool) *tls.Config { return bootstrap.TLSConfig(d, checkTime) }
+}
+
 func (w *world) agentConfig(h host) agent.Config {
 	return agent.Config{
-		ManagerURL: w.managerURL(), ServerName: enroll.ServerName(installation), CAFingerprint: w.authority.Fingerprint(),
+		ManagerURL: w.managerURL(), TLS: trust(w.document(h)),
 		Token: h.token, StateDir: filepath.Join(w.t.TempDir(), "agent"), Version: "1.2.3",
 		Retry:   agent.Backoff{First: 10 * time.Millisecond, Most: 50 * time.Millisecond},
 		Restart: agent.Backoff{First: 10 * time.Millisecond, Most: 50 * time.Millisecond},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -36,28 +37,42 @@ func (e *Executor) inspect(ctx context.Context, effect reconcile.Inspect) reconc
 		out.Failure = failure(err)
 		return out
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Inspect)
+	limited, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Inspect)
 	defer cancel()
-	if out.Inspection, err = p.Inspect(ctx, nil); err != nil {
+	out.Inspection, err = p.Inspect(limited, nil)
+	inspection := subject{what: "the inspection", provider: effect.Provider}
+	if err != nil {
 		out.Failure = failure(err)
-		e.settings.Log.Warn("an inspection failed; nothing is taken for gone", "provider", effect.Provider, "error", err)
+		e.failures.failed(slog.LevelWarn, inspection, string(out.Failure.Class), "an inspection failed; nothing is taken for gone", "error", err)
+	} else {
+		e.failures.well(inspection)
+	}
+	late := err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
+	if e.hanging.inspected(effect.Provider, p, late) {
+		e.restart(effect.Provider, p)
 	}
 	return out
 }
 
+// restart has a hung process ended, unless another one serves already.
+func (e *Executor) restart(provider fleet.ProviderAddress, hung Provider) {
+	if now, err := e.settings.Provider(provider); err == nil && now == hung && e.settings.Hung != nil {
+		e.settings.Hung(provider)
+	}
+}
+
 func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) reconcile.Event {
 	op := effect.Operation
-	out := reconcile.ProvisionAnswered{Operation: op.ID, Outcome: reconcile.ProvisionUnknown}
+	out := reconcile.ProvisionAnswered{Operation: op.ID, Outcome: fleet.ProvisionUnknown}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
-		// Nothing was sent, so no call can be running.
-		out.Failure, out.CallOver = failure(err), true
+		out.Outcome, out.Failure, out.CallOver = fleet.ProvisionNotSent, failure(err), true
 		return out
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Provision)
 	defer cancel()
 	err = p.Provision(ctx, e.request(effect), func(a pluginhost.ProvisionAnswer) {
-		out.Outcome, out.CallOver = reconcile.ProvisionOutcome(a.Outcome), a.CallOver
+		out.Outcome, out.CallOver = a.Outcome, a.CallOver
 		if a.Resource != nil {
 			out.Resource = *a.Resource
 		}
@@ -85,17 +100,17 @@ func (e *Executor) request(effect reconcile.Provision) pluginhost.ProvisionReque
 }
 
 func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) reconcile.Event {
-	out := reconcile.TerminateAnswered{Operation: effect.Operation, Outcome: reconcile.TerminateUnknown}
+	out := reconcile.TerminateAnswered{Operation: effect.Operation, Outcome: fleet.TerminateUnknown}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
-		out.Failure = failure(err)
+		out.Outcome, out.Failure = fleet.TerminateNotSent, failure(err)
 		return out
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Terminate)
 	defer cancel()
 	ref := pluginhost.TerminateRef{ID: effect.Resource, Key: effect.Key}
 	err = p.Terminate(ctx, []pluginhost.TerminateRef{ref}, effect.Force, func(a pluginhost.TerminateAnswer) {
-		out.Outcome = reconcile.TerminateOutcome(a.Outcome)
+		out.Outcome = a.Outcome
 		if a.Err != nil {
 			out.Failure = failure(a.Err)
 		}
@@ -107,12 +122,19 @@ func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) re
 	return out
 }
 
+// logAnswer writes every answer for whoever follows an operation, and a failure
+// for everybody. Many operations of a provider fail for one reason.
 func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *reconcile.Failure) {
-	if f != nil {
-		e.settings.Log.Warn(call+" was answered", "provider", provider, "key", key, "outcome", outcome, "class", f.Class, "error", f.Message)
+	details := []any{"key", key, "outcome", outcome}
+	calls := subject{what: call, provider: provider}
+	if f == nil {
+		e.settings.Log.Debug(call+" was answered", append(details, "provider", provider)...)
+		e.failures.well(calls)
 		return
 	}
-	e.settings.Log.Debug(call+" was answered", "provider", provider, "key", key, "outcome", outcome)
+	details = append(details, "class", f.Class, "error", f.Message)
+	e.settings.Log.Debug(call+" was answered", append(details, "provider", provider)...)
+	e.failures.failed(slog.LevelWarn, calls, outcome+" "+string(f.Class), call+" failed", details...)
 }
 
 // failure carries a classified error on. What pluginhost didn't classify is

@@ -28,8 +28,8 @@ type Loop interface {
 	Abandon(ctx context.Context, now time.Time) error
 }
 
-// Settings are what an Executor works with. All fields but the deadlines are
-// required.
+// Settings are what an Executor works with. Fields are required where they
+// don't say what happens without them.
 type Settings struct {
 	Loop Loop
 	// Provider returns the process that serves a provider block, or the reason
@@ -42,6 +42,13 @@ type Settings struct {
 	Log   *slog.Logger
 	// Observe gets the result of every step, on the loop's goroutine.
 	Observe func(reconcile.Result)
+	// Hung is told of a provider whose process lives and let the deadline of two
+	// inspections in a row pass: only its end makes sure that its calls are over.
+	// It must not block. nil: such a process is left alone.
+	Hung func(fleet.ProviderAddress)
+	// Prune forgets what ended long ago. It is called at the start and then every
+	// PruneInterval, beside the loop. nil: nothing is ever forgotten.
+	Prune func(ctx context.Context, now time.Time) error
 	// Deadlines bound the calls; zero values: DefaultDeadlines.
 	Deadlines Deadlines
 }
@@ -62,6 +69,8 @@ type Executor struct {
 	events   chan reconcile.Event
 	wake     chan struct{}
 	calls    sync.WaitGroup
+	failures *changeLog
+	hanging  *hanging
 }
 
 // New makes an executor that does nothing before Run.
@@ -69,7 +78,10 @@ func New(s Settings) *Executor {
 	if s.Deadlines == (Deadlines{}) {
 		s.Deadlines = DefaultDeadlines
 	}
-	return &Executor{settings: s, events: make(chan reconcile.Event, 256), wake: make(chan struct{}, 1)}
+	return &Executor{
+		settings: s, events: make(chan reconcile.Event, 256), wake: make(chan struct{}, 1),
+		failures: newChangeLog(s.Log, s.Clock), hanging: newHanging(),
+	}
 }
 
 // Wake makes a step happen soon: facts in the store have changed. It never
@@ -99,37 +111,50 @@ const retryStep = time.Second
 func (e *Executor) Run(planning, drained context.Context) error {
 	calls, cancel := context.WithCancel(drained)
 	defer cancel()
-	if err := e.plan(planning, calls); err != nil {
+	stopHousekeeping := e.keepHouse(planning)
+	left, err := e.plan(planning, calls)
+	stopHousekeeping()
+	if err != nil {
 		cancel() // nobody may commit their answers any more
 		e.discard()
 		return err
 	}
-	return e.drain(calls)
+	return e.drain(calls, left)
 }
 
+// step is what the log calls one step of the loop.
+var step = subject{what: "a step of the reconcile loop"}
+
 // plan is the working life: step, run the effects, wait for something to do.
-func (e *Executor) plan(planning, calls context.Context) error {
+// It returns the events that came too late for a step.
+func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event, err error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		var events []reconcile.Event
 		select {
 		case <-planning.Done():
-			return nil
+			return nil, nil
 		case event := <-e.events:
 			events = append(events, event)
 		case <-e.wake:
 		case <-timer.C:
 		}
+		// Where several things are ready, select takes any of them. A step may begin
+		// new calls, and none begins after the end of planning.
+		if planning.Err() != nil {
+			return events, nil
+		}
 		result, err := e.settings.Loop.Step(calls, e.settings.Clock(), e.more(events))
 		if fenced := (*store.FencedError)(nil); errors.As(err, &fenced) {
-			return err
+			return nil, err
 		}
 		if err != nil {
-			e.settings.Log.Error("a step of the reconcile loop failed; nothing was changed, and it is tried again", "error", err)
+			e.failures.failed(slog.LevelError, step, "", "a step of the reconcile loop failed; nothing was changed, and it is tried again", "error", err)
 			timer.Reset(retryStep)
 			continue
 		}
+		e.failures.well(step)
 		for _, t := range result.Transitions {
 			e.settings.Log.Info("instance moved", "instance", t.Instance, "fleet", t.Fleet, "from", t.From, "to", t.To, "reason", t.Reason)
 		}
@@ -153,11 +178,16 @@ func (e *Executor) more(events []reconcile.Event) []reconcile.Event {
 	}
 }
 
-// drain commits the answers that still come.
-func (e *Executor) drain(calls context.Context) error {
+// drain commits the events that are left and the answers that still come.
+func (e *Executor) drain(calls context.Context, left []reconcile.Event) error {
 	over := e.over()
 	// The store must take the last answers even when the time for calls is up.
 	commit := context.WithoutCancel(calls)
+	if len(left) > 0 {
+		if err := e.absorb(commit, left); err != nil {
+			return err
+		}
+	}
 	for waiting := true; waiting; {
 		var events []reconcile.Event
 		select {
@@ -166,13 +196,20 @@ func (e *Executor) drain(calls context.Context) error {
 		case <-over:
 			waiting = false
 		}
-		if err := e.settings.Loop.Absorb(commit, e.settings.Clock(), e.more(events)); err != nil {
-			e.discard()
-			return fmt.Errorf("commit the last answers: %w", err)
+		if err := e.absorb(commit, events); err != nil {
+			return err
 		}
 	}
 	if err := e.settings.Loop.Abandon(commit, e.settings.Clock()); err != nil {
 		return fmt.Errorf("mark what had no answer as unknown: %w", err)
+	}
+	return nil
+}
+
+func (e *Executor) absorb(ctx context.Context, events []reconcile.Event) error {
+	if err := e.settings.Loop.Absorb(ctx, e.settings.Clock(), e.more(events)); err != nil {
+		e.discard()
+		return fmt.Errorf("commit the last answers: %w", err)
 	}
 	return nil
 }

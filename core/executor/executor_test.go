@@ -124,29 +124,31 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	}{
 		{name: "a provision that is answered", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
 				return nil
 			}}, want: "provision k1 created vm over"},
 		{name: "a provision that is refused", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionNotCreated, Err: denied, CallOver: true})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionNotCreated, Err: denied, CallOver: true})
 				return nil
 			}}, want: "provision k1 not_created  over permission denied 1m0s"},
 		{name: "a provision without an answer before the deadline may still run", effect: provisionEffect(),
 			cloud: cloud{provision: func(ctx context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 				<-ctx.Done()
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionUnknown})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionUnknown})
 				return ctx.Err()
 			}}, want: "provision k1 unknown  running transient context deadline exceeded 0s"},
 		{name: "a provision without a plugin was never sent", effect: provisionEffect(), none: errors.New("it is starting"),
-			want: "provision k1 unknown  over transient it is starting 0s"},
+			want: "provision k1 not_sent  over transient it is starting 0s"},
+		{name: "a termination without a plugin was never sent", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"}, none: errors.New("it is starting"),
+			want: "terminate t1 not_sent transient it is starting 0s"},
 		{name: "a failed inspection keeps what it saw", effect: reconcile.Inspect{Provider: local},
 			cloud: cloud{inspect: func(context.Context) (fleet.Inspection, error) {
 				return fleet.Inspection{Resources: []fleet.Resource{{ID: "vm"}}}, denied
 			}}, want: "inspect 1 false permission denied 1m0s"},
 		{name: "a termination that is accepted", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"},
 			cloud: cloud{terminate: func(_ context.Context, answer func(pluginhost.TerminateAnswer)) error {
-				answer(pluginhost.TerminateAnswer{Outcome: pluginhost.TerminateAccepted})
+				answer(pluginhost.TerminateAnswer{Outcome: fleet.TerminateAccepted})
 				return nil
 			}}, want: "terminate t1 accepted"},
 	}
@@ -211,7 +213,7 @@ func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 		s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}}
 		c := &cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 			<-time.After(time.Minute) // the stop comes while the provider works
-			answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: pluginhost.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+			answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
 			return nil
 		}}
 		if err := run(t, newExecutor(s, c, nil), time.Second); err != nil {
@@ -239,6 +241,26 @@ func TestAWriterThatLostTheStoreStopsAtOnce(t *testing.T) {
 			t.Error("a fenced writer went on writing")
 		}
 	})
+}
+
+// select takes any of several things that are ready.
+func TestNoStepBeginsAfterPlanningEndedAndNoEventIsLost(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}}
+			e := newExecutor(s, &cloud{}, errors.New("called after the end"))
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			e.Wake()
+			e.Send(t.Context(), reconcile.TerminateAnswered{Operation: "t1", Outcome: fleet.TerminateGone})
+			if err := e.Run(over, t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := words(s.absorbed); s.steps != 0 || !slices.Equal(got, []string{"terminate t1 gone"}) {
+				t.Fatalf("%d steps, absorbed %q", s.steps, got)
+			}
+		})
+	}
 }
 
 func TestAStepThatFailedIsTriedAgain(t *testing.T) {

@@ -233,6 +233,11 @@ type AdmissionPolicy struct {
 	MatchAddress bool `json:"match_address,omitempty"`
 }
 
+// Asks says whether the policy asks for something that another didn't.
+func (p AdmissionPolicy) Asks(beyond AdmissionPolicy) bool {
+	return p.JobIsolation != JobIsolationNone && beyond.JobIsolation == JobIsolationNone || p.MatchAddress && !beyond.MatchAddress
+}
+
 // Values of AdmissionPolicy.JobIsolation.
 const (
 	JobIsolationRequired = "required"

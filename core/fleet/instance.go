@@ -64,17 +64,20 @@ type CapacityInstance struct {
 	Class          CapacityClassID `json:"class"`
 	Image          RunnerImageID   `json:"image"`
 	InstanceDigest string          `json:"instance_digest"`
-	// Seen is the last state that an inspection showed; empty before any did.
+	// Seen is the last state that an answer or an inspection showed; empty before
+	// any did.
 	Seen ResourceState `json:"seen,omitempty"`
 	// EverRunning is set once an inspection showed the resource running.
 	EverRunning bool `json:"ever_running,omitempty"`
-	// SeenAt is when the inspection that set Seen began.
+	// SeenAt is when the first inspection that showed the resource began.
 	SeenAt time.Time `json:"seen_at,omitzero"`
 	// Zone, MachineType, Addresses and Detail are what the provider says of it.
 	Zone      string   `json:"zone,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
-	// Detail is one line for a person.
-	Detail      string `json:"detail,omitempty"`
+	// Detail is the provider's line for a person as of the last change of Seen.
+	Detail string `json:"detail,omitempty"`
+	// RunsImage is the image that the provider says it runs.
+	RunsImage   string `json:"runs_image,omitempty"`
 	MachineType string `json:"machine_type,omitempty"`
 	// Admission is the last verdict on the enrolled agent.
 	Admission Admission `json:"admission"`
@@ -99,8 +102,10 @@ const (
 
 // Admission is a verdict with the evidence of each check [70].
 type Admission struct {
-	State  RunnerAdmissionState `json:"state,omitempty"`
-	Checks []AdmissionCheck     `json:"checks,omitempty"`
+	State RunnerAdmissionState `json:"state,omitempty"`
+	// Policy is what the fleet asked for when the verdict was given.
+	Policy AdmissionPolicy  `json:"policy"`
+	Checks []AdmissionCheck `json:"checks,omitempty"`
 }
 
 // AdmissionCheck is one check of an admission with what it saw.

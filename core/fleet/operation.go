@@ -29,11 +29,14 @@ const (
 	OperationNotCreated OperationState = "not_created"
 	OperationRefused    OperationState = "refused"
 	OperationUnknown    OperationState = "unknown"
+	// OperationAccepted: the provider took the order, and the resource has not
+	// appeared. Its absence proves nothing.
+	OperationAccepted OperationState = "accepted"
 )
 
 // Open says that the operation's outcome isn't final.
 func (s OperationState) Open() bool {
-	return s == OperationPending || s == OperationInProgress || s == OperationUnknown
+	return s == OperationPending || s == OperationInProgress || s == OperationUnknown || s == OperationAccepted
 }
 
 // Operation is one external effect and everything needed to send it again as

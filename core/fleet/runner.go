@@ -19,7 +19,9 @@ type Runner struct {
 	Serial   string    `json:"serial"`
 	NotAfter time.Time `json:"not_after"`
 	Enrolled time.Time `json:"enrolled"`
-	Revoked  time.Time `json:"revoked,omitzero"`
+	// Revoked is when somebody took the runner's right to call away; the store
+	// alone writes it, and no heartbeat does.
+	Revoked time.Time `json:"revoked,omitzero"`
 	// Address is where the agent's last call came from: evidence only.
 	Address string `json:"address"`
 	// Skew is the agent's clock minus the manager's at the last call.
@@ -47,8 +49,10 @@ type AgentReport struct {
 	Phase AgentPhase `json:"phase"`
 	// GroupEmpty says that no process of a job is left on the host.
 	GroupEmpty bool `json:"group_empty"`
-	// Heard is what the agent last heard that it should do: wait, run or stop.
+	// Heard is what the agent last heard that it should do (wait, run or stop),
+	// and Order names the instruction in which it heard it.
 	Heard   string `json:"heard,omitempty"`
+	Order   string `json:"order,omitempty"`
 	JobsRun int    `json:"jobs_run"`
 	// LastExit tells how the last job ended; empty before any.
 	LastExit string `json:"last_exit,omitempty"`

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -21,11 +22,6 @@ func Capacity(state fleet.CapacityInstanceState, silent bool) bool {
 		return !silent
 	}
 	return false
-}
-
-// Ready says that a runner is admitted and may be given work.
-func Ready(state fleet.CapacityInstanceState, silent bool) bool {
-	return state == fleet.Healthy && !silent
 }
 
 // Settled says that the loop has nothing more to do about an instance.
@@ -79,25 +75,16 @@ func InstructionFor(i fleet.CapacityInstance) Instruction {
 		return Run
 	case fleet.Requested, fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
 		return Wait
+	case fleet.Quarantined:
+		if Cause(i.Cause) == RunnerLost {
+			return Wait // it may come back with its job
+		}
 	}
 	return Stop
 }
 
-// Silent says whether a runner missed its heartbeats. Time before since doesn't
-// count: a manager that was away gives every agent one whole deadline.
-func Silent(r fleet.Runner, heartbeat time.Duration, since, now time.Time) bool {
-	return SilentFor(r, since, now) > heartbeat
-}
-
-// SilentFor is how long a runner has been silent, counted from since at the
-// earliest.
-func SilentFor(r fleet.Runner, since, now time.Time) time.Duration {
-	last := r.LastBeat
-	if r.Enrolled.After(last) {
-		last = r.Enrolled
-	}
-	if since.After(last) {
-		last = since
-	}
-	return now.Sub(last)
+// OrderOf names the instruction that an instance's agent gets now. Every move of
+// the instance makes another.
+func OrderOf(i fleet.CapacityInstance) string {
+	return fmt.Sprintf("%s-%d", InstructionFor(i), i.Since.UnixMicro())
 }

@@ -12,6 +12,7 @@ type Cause string
 
 // The causes. Each edge of the table names the ones that may take it.
 const (
+	Decided          Cause = "decided"            // the planner wants it; nothing was sent
 	Cancelled        Cause = "cancelled"          // no longer wanted, and nothing was sent
 	IntentCommitted  Cause = "intent_committed"   // the request is stored and goes out
 	ResourceSeen     Cause = "resource_seen"      // an inspection or the answer shows the resource
@@ -26,6 +27,7 @@ const (
 	ForOperator      Cause = "operator"           // the fleet is removed, or a person asked
 	RunnerLost       Cause = "runner_lost"        // silent beyond lost_grace
 	RunnerBack       Cause = "runner_back"        // heartbeats again
+	RunnerUnfit      Cause = "runner_unfit"       // its agent complains: a clean-up failed
 	IdleProven       Cause = "idle_proven"        // no job is on the host and none can come
 	Withdrawn        Cause = "withdrawn"          // no longer wanted, and never admitted to work
 	RunnerLeft       Cause = "runner_left"        // the agent said that it ended by itself
@@ -72,11 +74,12 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Draining, ForRollout, "it was made from an older definition or image"},
 	{fleet.Healthy, fleet.Draining, ForOperator, "its fleet is removed or smaller by the file"},
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
+	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
 	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
-	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over and no job is known"},
+	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over and it was never given work"},
 
 	{fleet.Failed, fleet.Terminating, CleanUp, "something may exist"},
 	{fleet.Failed, fleet.Terminated, NothingCreated, "nothing was made"},

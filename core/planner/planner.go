@@ -140,6 +140,9 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance) FleetPlan {
 		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
 		return p
 	}
+	if p.refresh(in, instances); len(p.Actions) > 0 {
+		return p // the numbers are judged once these are on their way
+	}
 	switch excess := p.Counts.Capacity - p.Desired; {
 	case excess < 0:
 		p.grow(in, f, -excess)

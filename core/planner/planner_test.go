@@ -73,6 +73,12 @@ func TestPlan(t *testing.T) {
 	busy := func(i Instance) Instance { i.Busy = true; return i }
 	silent := func(i Instance) Instance { i.Silent = true; return i }
 	outdated := func(i Instance) Instance { i.InstanceDigest = "sha256:old"; return i }
+	lax := func(i Instance) Instance {
+		i.Admission.Policy.JobIsolation = fleet.JobIsolationNone
+		return i
+	}
+	strict := sampleFleet(2, 4, 0)
+	strict.Admission.JobIsolation = fleet.JobIsolationRequired
 	with := func(f fleet.ManagedFleet, state fleet.FleetOperationalState) fleet.ManagedFleet {
 		f.Operational = state
 		return f
@@ -115,6 +121,11 @@ func TestPlan(t *testing.T) {
 			instances: []Instance{outdated(instance(f, 0, h)), outdated(instance(f, 1, h))}, want: "drain i00 (rollout)"},
 		{name: "an idle outdated runner goes before a busy one", fleet: f,
 			instances: []Instance{busy(outdated(instance(f, 0, h))), outdated(instance(f, 1, h))}, want: "drain i01 (rollout)"},
+		{name: "nothing is replaced while the fleet is short", fleet: sampleFleet(3, 3, 0),
+			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Quarantined)}, want: string(MaxHeldByUnproven)},
+		{name: "an outdated request that was never sent is cancelled", fleet: f, instances: []Instance{instance(f, 0, h), outdated(instance(f, 1, r))}, want: "cancel i01 (cancelled)"},
+		{name: "an outdated host that was never admitted is withdrawn", fleet: f, instances: []Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))}, want: "withdraw i01 (withdrawn)"},
+		{name: "a runner admitted under a laxer policy is replaced", fleet: strict, instances: []Instance{lax(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (rollout)"},
 		{name: "a replacement waits for the last one to end", fleet: f,
 			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Terminating)}, want: "nothing"},
 		{name: "nothing is replaced while new ones can't start", fleet: f,
@@ -192,13 +203,22 @@ func TestPropertiesThatHoldForEveryInput(t *testing.T) {
 			t.Fatalf("a frozen fleet acts: %s", story(p))
 		}
 		byID := map[fleet.CapacityInstanceID]Instance{}
+		idle := 0
 		for _, i := range in.Instances {
 			byID[i.ID] = i
+			if i.State == fleet.Healthy && !i.Busy && !i.Silent {
+				idle++
+			}
+		}
+		for _, a := range p.Actions {
+			if a.Kind == Drain && !byID[a.Instance].Busy {
+				idle--
+			}
 		}
 		for _, a := range p.Actions {
 			i := byID[a.Instance]
-			if i.Busy && a.Cause == lifecycle.ForScaleDown && i.State == fleet.Healthy {
-				t.Fatalf("scale-down chose the busy %s", i.ID)
+			if a.Kind == Drain && i.Busy && a.Cause != lifecycle.ForRollout && (idle > 0 || a.Cause != lifecycle.ForOperator) {
+				t.Fatalf("%s chose the busy %s while %d were idle", a.Cause, i.ID, idle)
 			}
 			if in.Unobserved != nil && i.State != fleet.Requested {
 				t.Fatalf("%s %s while its provider can't be seen", a.Kind, i.ID)

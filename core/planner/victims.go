@@ -79,10 +79,26 @@ func leaveRank(i Instance) int {
 	return 4
 }
 
+// refresh takes back what is outdated before it was admitted: nothing is lost
+// with it, and to go on would mean to boot it only to replace it.
+func (p *FleetPlan) refresh(in Input, instances []Instance) {
+	for _, d := range p.Drifted {
+		n := slices.IndexFunc(instances, func(i Instance) bool { return i.ID == d.Instance })
+		i := instances[n]
+		_, blind := in.Unobserved[i.Provider]
+		switch {
+		case i.State == fleet.Requested:
+			p.act(Cancel, i, lifecycle.Cancelled, d.Reason+".")
+		case (i.State == fleet.Bootstrapping || i.State == fleet.Enrolling) && !blind:
+			p.act(Withdraw, i, lifecycle.Withdrawn, d.Reason+".")
+		}
+	}
+}
+
 // replace drains one outdated runner at a time, and only while nothing else of
 // the fleet is on its way in or out, so that at most one is missing.
 func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance) {
-	if len(p.Drifted) == 0 || p.Create > 0 || len(p.Actions) > 0 {
+	if len(p.Drifted) == 0 || p.Create > 0 || len(p.Actions) > 0 || p.Counts.Capacity < p.Desired {
 		return
 	}
 	for _, i := range instances {
@@ -139,6 +155,8 @@ func drifted(f fleet.ManagedFleet, instances []Instance, agentVersion string) []
 			out = append(out, Drift{i.ID, "It runs another image or agent version"})
 		case i.Provider != f.Provider:
 			out = append(out, Drift{i.ID, "It was made by another provider block"})
+		case i.State == fleet.Healthy && f.Admission.Asks(i.Admission.Policy):
+			out = append(out, Drift{i.ID, "It was admitted under a policy that asked for less"})
 		}
 	}
 	return out

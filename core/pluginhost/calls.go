@@ -4,15 +4,9 @@ package pluginhost
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -44,8 +38,8 @@ type Validation struct {
 // be empty.
 func (p *Process) Validate(ctx context.Context, providerJSON []byte, instances map[string][]byte) (Validation, error) {
 	request := &providerpb.ValidateRequest{ProviderJson: providerJSON, InstanceJson: instances}
-	if err := p.checkSize(request); err != nil {
-		return Validation{}, p.failed("check the configuration", err)
+	if refusal := p.refusal(ctx, request); refusal != nil {
+		return Validation{}, p.notSent("check the configuration", refusal)
 	}
 	response, err := p.rpc.Validate(ctx, request)
 	if err != nil {
@@ -100,85 +94,4 @@ func (p *Process) Drain(ctx context.Context, deadline time.Duration) (inFlight i
 		return 0, p.failed("finish its calls", err)
 	}
 	return int(response.GetInFlight()), nil
-}
-
-// failed wraps the error of an RPC: who was asked to do what, what was said, and
-// what can be done. A plugin that has died is told as that.
-func (p *Process) failed(what string, err error) error {
-	call := classify(err)
-	if toldByPlugin(err) == nil && p.hasExited() {
-		return fmt.Errorf("ask %s to %s: %w: %w; it is started again", p.launch.title(), what, call, p.ExitCause())
-	}
-	return fmt.Errorf("ask %s to %s: %w; %s", p.launch.title(), what, call, call.Advice())
-}
-
-// checkSize refuses a request that the plugin couldn't receive, before any of
-// it is sent.
-func (p *Process) checkSize(request proto.Message) error {
-	if size := proto.Size(request); size > providerpb.MaxMessageBytes {
-		return &CallError{
-			Class:   fleet.ErrorInvalid,
-			Message: fmt.Sprintf("the request has %d bytes and may have %d", size, providerpb.MaxMessageBytes),
-		}
-	}
-	return nil
-}
-
-// stream makes a streaming call and hands each message on. The plugin isn't told
-// of the caller's deadline, it sees a cancellation when that has passed: a
-// plugin that ends its stream well because its time is up would otherwise pass
-// half a list off as a whole one.
-func stream[Request, Response any](
-	ctx context.Context,
-	call func(context.Context, *Request, ...grpc.CallOption) (grpc.ServerStreamingClient[Response], error),
-	request *Request,
-	handle func(*Response),
-) error {
-	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
-	responses, err := call(inner, request)
-	for err == nil {
-		var response *Response
-		if response, err = responses.Recv(); err == nil {
-			handle(response)
-		}
-	}
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case ctx.Err() != nil && toldByPlugin(err) == nil:
-		return fmt.Errorf("the manager gave up waiting: %w", context.Cause(ctx))
-	}
-	return err
-}
-
-// exitWait is how long the end of a process may come after the end of its
-// connection.
-const exitWait = 2 * time.Second
-
-// callOver says whether a streaming call that ended with err (nil: OK) is surely
-// over: the plugin ended it, or there is no plugin any more. Otherwise (deadline,
-// cancellation, broken connection) the plugin may still be at work.
-func (p *Process) callOver(err error) bool {
-	var refused *CallError
-	if err == nil || toldByPlugin(err) != nil || errors.As(err, &refused) || p.hasExited() {
-		return true
-	}
-	switch status.Code(err) {
-	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,
-		codes.Aborted, codes.OutOfRange, codes.DataLoss:
-		return true // gRPC itself never makes these: the plugin answered
-	case codes.Unavailable: // often the first sign of a crash
-	default:
-		return false
-	}
-	timer := time.NewTimer(exitWait)
-	defer timer.Stop()
-	select {
-	case <-p.Exited():
-		return true
-	case <-timer.C:
-		return false
-	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
 func TestAPluginDescribesItself(t *testing.T) {
@@ -155,19 +154,19 @@ func provision(t *testing.T, ctx context.Context, p *Process, names ...string) (
 }
 
 func TestEveryItemIsAnsweredAndNoOutcomeIsGuessed(t *testing.T) {
-	want := map[string]ProvisionOutcome{
-		"created":                   ProvisionCreated,
-		"existed":                   ProvisionExisted,
-		"accepted":                  ProvisionAccepted,
-		"not created":               ProvisionNotCreated,
-		"unset":                     ProvisionUnknown,
-		"from the future":           ProvisionUnknown,
-		"created without resource":  ProvisionUnknown,
-		"another key's resource":    ProvisionUnknown,
-		"not created with resource": ProvisionUnknown,
-		"missing":                   ProvisionUnknown,
-		"for a stranger":            ProvisionUnknown,
-		"twice":                     ProvisionCreated, // the first answer counts
+	want := map[string]fleet.ProvisionOutcome{
+		"created":                   fleet.ProvisionCreated,
+		"existed":                   fleet.ProvisionExisted,
+		"accepted":                  fleet.ProvisionAccepted,
+		"not created":               fleet.ProvisionNotCreated,
+		"unset":                     fleet.ProvisionUnknown,
+		"from the future":           fleet.ProvisionUnknown,
+		"created without resource":  fleet.ProvisionUnknown,
+		"another key's resource":    fleet.ProvisionUnknown,
+		"not created with resource": fleet.ProvisionUnknown,
+		"missing":                   fleet.ProvisionUnknown,
+		"for a stranger":            fleet.ProvisionUnknown,
+		"twice":                     fleet.ProvisionCreated, // the first answer counts
 	}
 	var names []string
 	for name := range want {
@@ -177,7 +176,7 @@ func TestEveryItemIsAnsweredAndNoOutcomeIsGuessed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]ProvisionOutcome{}
+	got := map[string]fleet.ProvisionOutcome{}
 	for name, a := range answers {
 		got[name] = a.Outcome
 		if !a.CallOver {
@@ -219,12 +218,12 @@ func TestACallThatEndsBadlyLeavesItsOpenItemsUnknown(t *testing.T) {
 			}
 			answers, err := provision(t, ctx, process, "created", test.item, "accepted")
 			wantError(t, err, "ask provider test.here", "make 3 instances of fleet.small", test.want)
-			if a := answers["created"]; a.Outcome != ProvisionCreated || !a.CallOver {
+			if a := answers["created"]; a.Outcome != fleet.ProvisionCreated || !a.CallOver {
 				t.Errorf("what was answered before is lost: %+v", a)
 			}
 			for _, open := range []string{test.item, "accepted"} {
 				a := answers[open]
-				if a.Outcome != ProvisionUnknown || a.CallOver != test.over || a.Err.Class != test.class {
+				if a.Outcome != fleet.ProvisionUnknown || a.CallOver != test.over || a.Err.Class != test.class {
 					t.Errorf("%s: %+v (%v), want unknown, over %v, class %s", open, a, a.Err, test.over, test.class)
 				}
 			}
@@ -244,32 +243,9 @@ func TestACrashIsSeenAtOnceAndExplained(t *testing.T) {
 	})
 	answers, err := provision(t, t.Context(), process, "created")
 	wantError(t, err, "exit status 7", "started again")
-	if a := answers["created"]; a.Outcome != ProvisionUnknown || !a.CallOver {
+	if a := answers["created"]; a.Outcome != fleet.ProvisionNotSent || !a.CallOver {
 		t.Errorf("%+v", a)
 	}
-}
-
-func TestARequestThatIsTooLargeIsNotSent(t *testing.T) {
-	process := started(t, launch(t, ""))
-	request := ProvisionRequest{Fleet: "fleet.small", Instance: make([]byte, providerpb.MaxMessageBytes), Items: []ProvisionItem{{Key: "k", Name: "created"}}}
-	err := process.Provision(t.Context(), request, func(a ProvisionAnswer) {
-		if a.Outcome != ProvisionUnknown || a.Err.Class != fleet.ErrorInvalid {
-			t.Errorf("%+v", a)
-		}
-	})
-	wantError(t, err, "16777", "correct the provider or instance block")
-	request.Instance = make([]byte, providerpb.MaxMessageBytes-1000)
-	if err := process.Provision(t.Context(), request, func(ProvisionAnswer) {}); err != nil {
-		t.Errorf("just below the limit: %v", err)
-	}
-}
-
-func TestAKeyMayNotBeSentTwiceInOneCall(t *testing.T) {
-	process := started(t, launch(t, ""))
-	err := process.Provision(t.Context(), ProvisionRequest{Items: []ProvisionItem{{Key: "k"}, {Key: "k"}}}, func(ProvisionAnswer) { t.Error("answered") })
-	wantError(t, err, "used twice", "nothing was sent")
-	err = process.Terminate(t.Context(), []TerminateRef{{ID: "a", Key: "k"}, {Key: "k"}}, false, func(TerminateAnswer) { t.Error("answered") })
-	wantError(t, err, "used twice", "nothing was sent")
 }
 
 func TestATokenIsInNoPrintedForm(t *testing.T) {
@@ -286,7 +262,7 @@ func TestEveryReferenceIsAnswered(t *testing.T) {
 	for _, id := range []fleet.ProviderInstanceRef{"gone", "accepted", "refused", "unset", "missing", "by key", "wrong key"} {
 		refs = append(refs, TerminateRef{ID: id, Key: fleet.OperationID("key of " + id)})
 	}
-	got := map[fleet.ProviderInstanceRef]TerminateOutcome{}
+	got := map[fleet.ProviderInstanceRef]fleet.TerminateOutcome{}
 	err := started(t, launch(t, "")).Terminate(t.Context(), refs, true, func(a TerminateAnswer) {
 		got[a.Ref.ID] = a.Outcome
 		if !a.CallOver || a.Ref.Key != fleet.OperationID("key of "+a.Ref.ID) {
@@ -296,9 +272,9 @@ func TestEveryReferenceIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[fleet.ProviderInstanceRef]TerminateOutcome{
-		"gone": TerminateGone, "accepted": TerminateAccepted, "refused": TerminateRefused,
-		"unset": TerminateUnknown, "missing": TerminateUnknown, "by key": TerminateGone, "wrong key": TerminateUnknown,
+	want := map[fleet.ProviderInstanceRef]fleet.TerminateOutcome{
+		"gone": fleet.TerminateGone, "accepted": fleet.TerminateAccepted, "refused": fleet.TerminateRefused,
+		"unset": fleet.TerminateUnknown, "missing": fleet.TerminateUnknown, "by key": fleet.TerminateGone, "wrong key": fleet.TerminateUnknown,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -314,7 +290,7 @@ func TestACrashLeavesTheOpenReferencesUnknown(t *testing.T) {
 		}
 	})
 	wantError(t, err, "remove 3 resources", "signal: killed")
-	if got["gone"].Outcome != TerminateGone || got["hang"].Outcome != TerminateUnknown || got["accepted"].Outcome != TerminateUnknown || !got["accepted"].CallOver {
+	if got["gone"].Outcome != fleet.TerminateGone || got["hang"].Outcome != fleet.TerminateUnknown || got["accepted"].Outcome != fleet.TerminateUnknown || !got["accepted"].CallOver {
 		t.Errorf("%+v", got)
 	}
 }

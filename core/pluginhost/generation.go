@@ -34,14 +34,20 @@ const (
 )
 
 // serve takes one process from its start to its end, and leaves none behind.
-func (s *Supervisor) serve(ctx context.Context, generation int) ending {
+// ended is told of the end, unless it is ordered by ctx, before the process's
+// remains are cleaned up: nobody may be handed a dead process meanwhile.
+func (s *Supervisor) serve(ctx context.Context, generation int, ended func(ending)) {
 	process, err := s.start(ctx)
 	if err != nil {
+		end := ending{kind: endedByDeath, err: err}
 		var refused *ExecutableError
 		if errors.As(err, &refused) {
-			return ending{kind: endedForPerson, err: err}
+			end.kind = endedForPerson
 		}
-		return ending{kind: endedByDeath, err: err}
+		if ctx.Err() == nil {
+			ended(end)
+		}
+		return
 	}
 	defer func() {
 		if err := process.Stop(s.supervision.StopGrace); err != nil {
@@ -51,7 +57,10 @@ func (s *Supervisor) serve(ctx context.Context, generation int) ending {
 
 	account, diagnostics, end := s.configure(ctx, process)
 	if end != nil {
-		return *end
+		if ctx.Err() == nil {
+			ended(*end)
+		}
+		return
 	}
 	ready := SupervisorStatus{State: SupervisorReady, Generation: generation, Account: account, Diagnostics: diagnostics}
 	ready.Process, _ = process.(*Process)
@@ -59,12 +68,10 @@ func (s *Supervisor) serve(ctx context.Context, generation int) ending {
 	s.set(ready)
 	select {
 	case <-ctx.Done():
-		return ending{}
 	case <-process.Exited():
-		end := ending{kind: endedByDeath, err: process.ExitCause(), ready: time.Since(since)}
-		// Nobody may be handed a dead process while its remains are cleaned up.
-		s.set(SupervisorStatus{State: SupervisorWaiting, Generation: generation, Err: end.err})
-		return end
+		ended(ending{kind: endedByDeath, err: process.ExitCause(), ready: time.Since(since)})
+	case reason := <-s.restart:
+		ended(ending{kind: endedByDeath, err: fmt.Errorf("it was ended by the manager: %s", reason), ready: time.Since(since)})
 	}
 }
 

@@ -22,20 +22,10 @@ func (p *Process) Inspect(ctx context.Context, keys []fleet.OperationID) (fleet.
 		request.Keys = append(request.Keys, string(key))
 	}
 	var seen fleet.Inspection
-	err := p.inspect(ctx, request, &seen)
-	seen.Complete = err == nil
-	p.settleContradictions(&seen, keys)
-	if err != nil {
-		return seen, p.failed("list what it has", err)
+	if refusal := p.refusal(ctx, request); refusal != nil {
+		return seen, p.notSent("list what it has", refusal)
 	}
-	return seen, nil
-}
-
-func (p *Process) inspect(ctx context.Context, request *providerpb.InspectRequest, seen *fleet.Inspection) error {
-	if err := p.checkSize(request); err != nil {
-		return err
-	}
-	return stream(ctx, p.rpc.Inspect, request, func(page *providerpb.InspectResponse) {
+	err := stream(ctx, p.rpc.Inspect, request, func(page *providerpb.InspectResponse) {
 		for _, resource := range page.GetResources() {
 			seen.Resources = append(seen.Resources, resourceOf(resource))
 		}
@@ -46,6 +36,12 @@ func (p *Process) inspect(ctx context.Context, request *providerpb.InspectReques
 			seen.InFlight = append(seen.InFlight, fleet.OperationID(key))
 		}
 	})
+	seen.Complete = err == nil
+	p.settleContradictions(&seen, keys)
+	if err != nil {
+		return seen, p.failed("list what it has", err)
+	}
+	return seen, nil
 }
 
 // settleContradictions makes each key mean one thing, the most careful one: what

@@ -127,8 +127,11 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 		conn:    conn,
 		rpc:     providerpb.NewProviderClient(conn),
 		gone:    make(chan struct{}),
+
+		leftBehind: make(chan struct{}),
 	}
 	p.closeClient = sync.OnceFunc(client.Kill)
+	p.giveUp = sync.OnceFunc(func() { close(p.leftBehind) })
 	go p.tend()
 	return p, nil
 }

@@ -30,6 +30,9 @@ type Process struct {
 	// gone is closed when the process is reaped and nothing of it is left.
 	gone    chan struct{}
 	cleanup error // valid once gone is closed
+	// leftBehind is closed when Stop gave up on a process that doesn't end.
+	leftBehind chan struct{}
+	giveUp     func() // closes leftBehind, once
 }
 
 // Exited is closed as soon as the process has ended: every call that it was
@@ -118,6 +121,7 @@ func (p *Process) Stop(grace time.Duration) error {
 	case <-p.gone:
 		return p.cleanup
 	case <-limit.C:
+		p.giveUp()
 		return errors.New("stop " + p.launch.title() + ": process " + p.PID() +
 			" is killed and does not end; see what it waits for (ps shows state D), and restart the host if it stays")
 	}

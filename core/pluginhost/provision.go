@@ -49,22 +49,10 @@ func (b Bootstrap) String() string { return "bootstrap for " + b.ManagerURL }
 // GoString keeps it out of %#v as well.
 func (b Bootstrap) GoString() string { return b.String() }
 
-// ProvisionOutcome is how a provision of one item ended.
-type ProvisionOutcome string
-
-// The outcomes. ProvisionNotCreated is certain: nothing exists, nothing is billed.
-const (
-	ProvisionCreated    ProvisionOutcome = "created"
-	ProvisionExisted    ProvisionOutcome = "existed" // this key had already made it
-	ProvisionAccepted   ProvisionOutcome = "accepted"
-	ProvisionNotCreated ProvisionOutcome = "not_created"
-	ProvisionUnknown    ProvisionOutcome = "unknown"
-)
-
 // ProvisionAnswer is the answer for one item.
 type ProvisionAnswer struct {
 	Key     fleet.OperationID
-	Outcome ProvisionOutcome
+	Outcome fleet.ProvisionOutcome
 	// Resource is set where the outcome is created or existed, and may be where
 	// it is accepted.
 	Resource *fleet.Resource
@@ -78,17 +66,27 @@ type ProvisionAnswer struct {
 
 // Provision hands the items to the plugin and passes each answer on as it
 // comes, from the caller's goroutine. Every item is answered exactly once: one
-// that the plugin leaves out is unknown. The error says why the call as a whole
-// failed and adds nothing to the answers.
+// that the plugin leaves out is unknown, and where nothing was sent, none is.
+// The error says why the call as a whole failed and adds nothing to the answers.
 func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answer func(ProvisionAnswer)) error {
+	what := fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet)
+	message := request.message()
 	open := map[fleet.OperationID]bool{}
+	refusal := p.refusal(ctx, message)
 	for _, item := range request.Items {
 		if item.Key == "" || open[item.Key] {
-			return fmt.Errorf("ask %s for instances of %s: the key %q is empty or used twice; nothing was sent", p.launch.title(), request.Fleet, item.Key)
+			refusal = invalid("the key %q is empty or used twice", item.Key)
 		}
 		open[item.Key] = true
 	}
-	err := p.provision(ctx, request.message(), func(a ProvisionAnswer) {
+	if refusal != nil {
+		for _, item := range request.Items {
+			answer(ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionNotSent, Err: refusal, CallOver: true})
+		}
+		return p.notSent(what, refusal)
+	}
+	err := stream(ctx, p.rpc.Provision, message, func(response *providerpb.ProvisionResponse) {
+		a := provisionAnswerOf(response)
 		if !open[a.Key] {
 			p.launch.Logger.Warn("the plugin answers for a key that isn't open", "key", a.Key, "outcome", a.Outcome)
 			return
@@ -102,28 +100,19 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 		why = classify(err)
 	}
 	for _, key := range slices.Sorted(maps.Keys(open)) {
-		answer(ProvisionAnswer{Key: key, Outcome: ProvisionUnknown, Err: why, CallOver: over})
+		answer(ProvisionAnswer{Key: key, Outcome: fleet.ProvisionUnknown, Err: why, CallOver: over})
 	}
 	if err != nil {
-		return p.failed(fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet), err)
+		return p.failed(what, err)
 	}
 	return nil
 }
 
-func (p *Process) provision(ctx context.Context, request *providerpb.ProvisionRequest, answer func(ProvisionAnswer)) error {
-	if err := p.checkSize(request); err != nil {
-		return err
-	}
-	return stream(ctx, p.rpc.Provision, request, func(response *providerpb.ProvisionResponse) {
-		answer(provisionAnswerOf(response))
-	})
-}
-
-var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]ProvisionOutcome{
-	providerpb.ProvisionResponse_OUTCOME_CREATED:     ProvisionCreated,
-	providerpb.ProvisionResponse_OUTCOME_EXISTED:     ProvisionExisted,
-	providerpb.ProvisionResponse_OUTCOME_ACCEPTED:    ProvisionAccepted,
-	providerpb.ProvisionResponse_OUTCOME_NOT_CREATED: ProvisionNotCreated,
+var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]fleet.ProvisionOutcome{
+	providerpb.ProvisionResponse_OUTCOME_CREATED:     fleet.ProvisionCreated,
+	providerpb.ProvisionResponse_OUTCOME_EXISTED:     fleet.ProvisionExisted,
+	providerpb.ProvisionResponse_OUTCOME_ACCEPTED:    fleet.ProvisionAccepted,
+	providerpb.ProvisionResponse_OUTCOME_NOT_CREATED: fleet.ProvisionNotCreated,
 }
 
 // provisionAnswerOf believes a plugin only where its answer is whole: an outcome
@@ -132,7 +121,7 @@ var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]ProvisionOutcom
 func provisionAnswerOf(response *providerpb.ProvisionResponse) ProvisionAnswer {
 	a := ProvisionAnswer{
 		Key:      fleet.OperationID(response.GetKey()),
-		Outcome:  ProvisionUnknown,
+		Outcome:  fleet.ProvisionUnknown,
 		Err:      callErrorOf(response.GetError()),
 		CallOver: true,
 	}
@@ -147,20 +136,20 @@ func provisionAnswerOf(response *providerpb.ProvisionResponse) ProvisionAnswer {
 		a.Resource = &resource
 	}
 	if complaint := a.contradiction(); complaint != "" {
-		a = ProvisionAnswer{Key: a.Key, Outcome: ProvisionUnknown, CallOver: true,
+		a = ProvisionAnswer{Key: a.Key, Outcome: fleet.ProvisionUnknown, CallOver: true,
 			Err: &CallError{Class: fleet.ErrorInternal, Message: complaint}}
 	}
 	return a
 }
 
 func (a ProvisionAnswer) contradiction() string {
-	made := a.Outcome == ProvisionCreated || a.Outcome == ProvisionExisted
+	made := a.Outcome == fleet.ProvisionCreated || a.Outcome == fleet.ProvisionExisted
 	switch {
 	case made && (a.Resource == nil || a.Resource.ID == ""):
 		return fmt.Sprintf("the plugin says %q and names no resource", a.Outcome)
 	case a.Resource != nil && a.Resource.Key != a.Key:
 		return fmt.Sprintf("the plugin answers with the resource of another key, %q", a.Resource.Key)
-	case a.Outcome == ProvisionNotCreated && a.Resource != nil:
+	case a.Outcome == fleet.ProvisionNotCreated && a.Resource != nil:
 		return fmt.Sprintf("the plugin says that nothing was made and names resource %q", a.Resource.ID)
 	}
 	return ""

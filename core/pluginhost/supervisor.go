@@ -17,7 +17,7 @@ import (
 
 // SupervisorState is what a supervisor is doing.
 //
-//	starting → ready → waiting → starting → …
+//	starting → ready → waiting → starting → …     Restart makes ready waiting
 //	starting → held     the file or the configuration is refused: only a person helps
 //	waiting  → broken   too many deaths
 //	held, broken → starting   by Retry
@@ -58,7 +58,9 @@ type SupervisorStatus struct {
 type Supervision struct {
 	Launch        Launch
 	Configuration Configuration
-	// Changed is called with every new status, one at a time, from Run.
+	// Changed is called with every new status, one at a time, from Run. It is how
+	// the end of a process is told: once, with its reason, and logged by whoever
+	// listens.
 	Changed func(SupervisorStatus)
 	// ConfigureTimeout bounds Configure; 0: one minute.
 	ConfigureTimeout time.Duration
@@ -83,6 +85,7 @@ type Supervisor struct {
 	logger      *slog.Logger
 	start       func(context.Context) (supervised, error)
 	retry       chan struct{}
+	restart     chan string
 
 	mutex  sync.Mutex
 	status SupervisorStatus
@@ -109,8 +112,9 @@ func NewSupervisor(s Supervision) *Supervisor {
 			}
 			return process, nil
 		},
-		retry:  make(chan struct{}, 1),
-		status: SupervisorStatus{Provider: s.Launch.Provider, State: SupervisorStarting, Err: errors.New("it has not been started yet")},
+		retry:   make(chan struct{}, 1),
+		restart: make(chan string, 1),
+		status:  SupervisorStatus{Provider: s.Launch.Provider, State: SupervisorStarting, Err: errors.New("it has not been started yet")},
 	}
 }
 
@@ -145,21 +149,33 @@ func (s *Supervisor) Retry() {
 	}
 }
 
+// Restart ends the process that serves now, whatever it is doing, and starts
+// another: for one that lives and doesn't answer. It counts as a death. It
+// doesn't wait, and where no process serves it does nothing.
+func (s *Supervisor) Restart(reason string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.status.State == SupervisorReady {
+		select {
+		case s.restart <- reason:
+		default:
+		}
+	}
+}
+
 // Run starts the process, configures it and starts it again when it dies, until
 // the context ends. It returns when the last process is stopped.
 func (s *Supervisor) Run(ctx context.Context) {
 	var history deathHistory
 	for generation := 1; ctx.Err() == nil; generation++ {
 		s.set(SupervisorStatus{State: SupervisorStarting, Generation: generation, Err: errors.New("it is being started")})
-		end := s.serve(ctx, generation)
-		if ctx.Err() != nil {
-			break
-		}
-		next := s.after(&history, end)
-		next.Generation, next.Diagnostics = generation, end.diagnostics
-		s.set(next)
-		s.logger.Warn("a provider plugin is down", "state", next.State, "generation", generation, "deaths", next.Deaths, "error", next.Err)
-		if s.rest(ctx, next) {
+		var next SupervisorStatus
+		s.serve(ctx, generation, func(end ending) {
+			next = s.after(&history, end)
+			next.Generation, next.Diagnostics = generation, end.diagnostics
+			s.set(next)
+		})
+		if ctx.Err() == nil && s.rest(ctx, next) {
 			history = deathHistory{}
 		}
 	}
@@ -206,15 +222,22 @@ func (s *Supervisor) rest(ctx context.Context, status SupervisorStatus) (asked b
 	return false
 }
 
-// set publishes a status. A wish to retry doesn't outlive the state that it was
-// made in.
+// set publishes a status. A wish to retry or to restart doesn't outlive the
+// state that it was made in.
 func (s *Supervisor) set(status SupervisorStatus) {
 	status.Provider = s.supervision.Launch.Provider
 	s.mutex.Lock()
 	s.status = status
-	if status.State == SupervisorStarting {
+	switch status.State {
+	case SupervisorStarting:
 		select {
 		case <-s.retry:
+		default:
+		}
+	case SupervisorReady:
+	default:
+		select {
+		case <-s.restart:
 		default:
 		}
 	}

@@ -251,7 +251,7 @@ func TestNobodyIsHandedADeadProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := supervise(t, healthy)
 		b.die()
-		want := []SupervisorState{SupervisorStarting, SupervisorReady, SupervisorWaiting, SupervisorWaiting}
+		want := []SupervisorState{SupervisorStarting, SupervisorReady, SupervisorWaiting}
 		if !slices.Equal(b.seen, want) {
 			t.Errorf("states %v, want %v", b.seen, want)
 		}
@@ -264,43 +264,4 @@ func TestJitterStaysWithinAFifth(t *testing.T) {
 			t.Errorf("jitter %v: %s, want %s", jitter, got, want)
 		}
 	}
-}
-
-// The same on a real process: killed, noticed, replaced and configured again.
-func TestAKilledPluginIsReplaced(t *testing.T) {
-	changes := make(chan SupervisorStatus, 100)
-	l := launch(t, "")
-	s := NewSupervisor(Supervision{Launch: l, Configuration: Configuration{Installation: "acme"}, Jitter: func() float64 { return 0 },
-		Changed: func(s SupervisorStatus) { changes <- s }})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); s.Run(ctx) }()
-	ready := func() SupervisorStatus {
-		for {
-			select {
-			case status := <-changes:
-				if status.State == SupervisorReady {
-					return status
-				}
-			case <-time.After(time.Minute):
-				t.Fatal("it isn't ready")
-			}
-		}
-	}
-	first := ready()
-	first.Process.program.kill("of a test")
-	second := ready()
-	if second.Generation != 2 || second.Account != "account of acme" || second.Process == first.Process {
-		t.Errorf("%+v after %+v", second, first)
-	}
-	process, generation, err := s.Current()
-	if err != nil || generation != 2 {
-		t.Fatal(generation, err)
-	}
-	if _, err := process.Inspect(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	<-done
-	wantEmpty(t, l.RunDir)
 }

@@ -5,6 +5,7 @@ package pluginhost
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
@@ -18,37 +19,39 @@ type TerminateRef struct {
 	Key fleet.OperationID
 }
 
-// TerminateOutcome is how a removal of one resource ended.
-type TerminateOutcome string
-
-// The outcomes. TerminateRefused is certain: the resource is still there.
-const (
-	TerminateGone     TerminateOutcome = "gone"
-	TerminateAccepted TerminateOutcome = "accepted"
-	TerminateRefused  TerminateOutcome = "refused"
-	TerminateUnknown  TerminateOutcome = "unknown"
-)
-
 // TerminateAnswer is the answer for one resource. Err and CallOver are as in
 // ProvisionAnswer.
 type TerminateAnswer struct {
 	Ref      TerminateRef
-	Outcome  TerminateOutcome
+	Outcome  fleet.TerminateOutcome
 	Err      *CallError
 	CallOver bool
 }
 
 // Terminate removes resources and passes each answer on as it comes, from the
 // caller's goroutine. Every reference is answered exactly once: one that the
-// plugin leaves out is unknown.
+// plugin leaves out is unknown, and where nothing was sent, none is.
 func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool, answer func(TerminateAnswer)) error {
-	open := append([]TerminateRef(nil), refs...)
+	what := fmt.Sprintf("remove %d resources", len(refs))
+	message := &providerpb.TerminateRequest{Force: force}
+	for _, ref := range refs {
+		message.Refs = append(message.Refs, &providerpb.Ref{Id: string(ref.ID), Key: string(ref.Key)})
+	}
+	refusal := p.refusal(ctx, message)
 	for i, ref := range refs {
 		if ref == (TerminateRef{}) || matchRef(refs[:i], ref) >= 0 {
-			return fmt.Errorf("ask %s to remove resources: the reference {id %q, key %q} is empty or used twice; nothing was sent", p.launch.title(), ref.ID, ref.Key)
+			refusal = invalid("the reference {id %q, key %q} is empty or used twice", ref.ID, ref.Key)
 		}
 	}
-	err := p.terminate(ctx, refs, force, func(a TerminateAnswer) {
+	if refusal != nil {
+		for _, ref := range refs {
+			answer(TerminateAnswer{Ref: ref, Outcome: fleet.TerminateNotSent, Err: refusal, CallOver: true})
+		}
+		return p.notSent(what, refusal)
+	}
+	open := slices.Clone(refs)
+	err := stream(ctx, p.rpc.Terminate, message, func(response *providerpb.TerminateResponse) {
+		a := terminateAnswerOf(response)
 		i := matchRef(open, a.Ref)
 		if i < 0 {
 			p.launch.Logger.Warn("the plugin answers for a resource that isn't open", "id", a.Ref.ID, "key", a.Ref.Key, "outcome", a.Outcome)
@@ -64,37 +67,24 @@ func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool
 		why = classify(err)
 	}
 	for _, ref := range open {
-		answer(TerminateAnswer{Ref: ref, Outcome: TerminateUnknown, Err: why, CallOver: over})
+		answer(TerminateAnswer{Ref: ref, Outcome: fleet.TerminateUnknown, Err: why, CallOver: over})
 	}
 	if err != nil {
-		return p.failed(fmt.Sprintf("remove %d resources", len(refs)), err)
+		return p.failed(what, err)
 	}
 	return nil
 }
 
-func (p *Process) terminate(ctx context.Context, refs []TerminateRef, force bool, answer func(TerminateAnswer)) error {
-	request := &providerpb.TerminateRequest{Force: force}
-	for _, ref := range refs {
-		request.Refs = append(request.Refs, &providerpb.Ref{Id: string(ref.ID), Key: string(ref.Key)})
-	}
-	if err := p.checkSize(request); err != nil {
-		return err
-	}
-	return stream(ctx, p.rpc.Terminate, request, func(response *providerpb.TerminateResponse) {
-		answer(terminateAnswerOf(response))
-	})
-}
-
-var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]TerminateOutcome{
-	providerpb.TerminateResponse_OUTCOME_GONE:     TerminateGone,
-	providerpb.TerminateResponse_OUTCOME_ACCEPTED: TerminateAccepted,
-	providerpb.TerminateResponse_OUTCOME_REFUSED:  TerminateRefused,
+var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]fleet.TerminateOutcome{
+	providerpb.TerminateResponse_OUTCOME_GONE:     fleet.TerminateGone,
+	providerpb.TerminateResponse_OUTCOME_ACCEPTED: fleet.TerminateAccepted,
+	providerpb.TerminateResponse_OUTCOME_REFUSED:  fleet.TerminateRefused,
 }
 
 func terminateAnswerOf(response *providerpb.TerminateResponse) TerminateAnswer {
 	a := TerminateAnswer{
 		Ref:      TerminateRef{ID: fleet.ProviderInstanceRef(response.GetId()), Key: fleet.OperationID(response.GetKey())},
-		Outcome:  TerminateUnknown,
+		Outcome:  fleet.TerminateUnknown,
 		Err:      callErrorOf(response.GetError()),
 		CallOver: true,
 	}

@@ -1,7 +1,9 @@
 package reconcile
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,15 +26,11 @@ func (l *Loop) admit(w *work) {
 		}
 		switch verdict.State {
 		case fleet.AdmissionVerified:
-			if w.move(r, fleet.Healthy, lifecycle.AdmissionGranted, fmt.Sprintf("All %d admission checks passed.", len(verdict.Checks))) {
-				delete(l.backoffs, r.Fleet)
-			}
+			w.move(r, fleet.Healthy, lifecycle.AdmissionGranted, fmt.Sprintf("All %d admission checks passed.", len(verdict.Checks)))
 		case fleet.AdmissionQuarantined:
 			w.move(r, fleet.Quarantined, lifecycle.EvidenceFailed, failedChecks(verdict, fleet.Suspicious))
 		case fleet.AdmissionRejected:
-			why := failedChecks(verdict, fleet.Refused)
-			w.move(r, fleet.Failed, lifecycle.AdmissionRefused, why)
-			l.fail(r.fleet, w.now, &Failure{Class: fleet.ErrorInvalid, Message: why})
+			w.move(r, fleet.Failed, lifecycle.AdmissionRefused, failedChecks(verdict, fleet.Refused))
 		}
 	}
 }
@@ -41,7 +39,7 @@ func (l *Loop) admit(w *work) {
 // before waiting.
 func (l *Loop) judge(r *row) fleet.Admission {
 	checks := []fleet.AdmissionCheck{
-		identity(r), providerCrossCheck(r), platform(r), capabilities(r),
+		identity(r), class(r), providerCrossCheck(r), platform(r), capabilities(r),
 		l.version(r), timeSanity(r), health(r), jobIsolation(r),
 	}
 	has := func(result fleet.CheckResult) bool {
@@ -56,7 +54,7 @@ func (l *Loop) judge(r *row) fleet.Admission {
 	case has(fleet.Waiting):
 		state = fleet.AdmissionPending
 	}
-	return fleet.Admission{State: state, Checks: checks}
+	return fleet.Admission{State: state, Policy: r.fleet.Admission, Checks: checks}
 }
 
 func check(name string, result fleet.CheckResult, format string, args ...any) fleet.AdmissionCheck {
@@ -75,6 +73,15 @@ func identity(r *row) fleet.AdmissionCheck {
 	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", short(r.runner.KeyHash))
 }
 
+// class keeps a host that was made for another class out of the one that the
+// file names now: its trust and resources are those of its making.
+func class(r *row) fleet.AdmissionCheck {
+	if r.Class != r.fleet.Class.ID() {
+		return check("class", fleet.Refused, "The host was made for another capacity class than %s is now.", r.fleet.Class.Name)
+	}
+	return check("class", fleet.Passed, "%s, trust %s.", r.fleet.Class.Name, r.fleet.Class.Trust)
+}
+
 func providerCrossCheck(r *row) fleet.AdmissionCheck {
 	const name = "provider"
 	if r.SeenAt.IsZero() {
@@ -86,10 +93,26 @@ func providerCrossCheck(r *row) fleet.AdmissionCheck {
 	if r.Seen != fleet.ResourceRunning {
 		return check(name, fleet.Waiting, "The provider shows %s as %s.", r.ProviderInstance, r.Seen)
 	}
-	if r.fleet.Admission.MatchAddress && !slices.Contains(r.Addresses, r.runner.Address) {
-		return check(name, fleet.Suspicious, "The agent called from %s, and the provider shows %s at %q.", r.runner.Address, r.ProviderInstance, r.Addresses)
+	var intent fleet.ProvisionIntent
+	if err := json.Unmarshal(r.provision.Request, &intent); err != nil || intent.Image != "" && r.RunsImage != "" && intent.Image != r.RunsImage {
+		return check(name, fleet.Suspicious, "The provider shows image %q, and %q was asked for.", r.RunsImage, intent.Image)
+	}
+	if r.fleet.Admission.MatchAddress {
+		switch {
+		case len(r.Addresses) == 0:
+			return check(name, fleet.Waiting, "The provider doesn't show an address of %s yet.", r.ProviderInstance)
+		case !slices.ContainsFunc(r.Addresses, func(a string) bool { return sameAddress(a, r.runner.Address) }):
+			return check(name, fleet.Suspicious, "The agent called from %s, and the provider shows %s at %q.", r.runner.Address, r.ProviderInstance, r.Addresses)
+		}
 	}
 	return check(name, fleet.Passed, "An inspection shows %s running; the agent called from %s.", r.ProviderInstance, r.runner.Address)
+}
+
+// sameAddress compares addresses by what they mean: IPv6 has many spellings.
+func sameAddress(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return errX == nil && errY == nil && x.Unmap() == y.Unmap()
 }
 
 func platform(r *row) fleet.AdmissionCheck {

@@ -1,23 +1,21 @@
 package reconcile
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// takeIn applies events in order. It may run twice on the same events (when a
-// commit failed), so it only ever sets what the event says.
+// takeIn applies events in order. It may run again on the same events (when a
+// commit failed), so what it keeps in memory only ever says what the event says.
 func (l *Loop) takeIn(w *work, events []Event) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case ProviderReady:
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.blocked = &e.Facts, "", false
-			l.forgive(w, e.Provider)
+			w.forgive(e.Provider)
 		case ProviderDown:
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.blocked, p.blind = nil, e.Reason, e.NeedsPerson, e.Reason
@@ -32,67 +30,84 @@ func (l *Loop) takeIn(w *work, events []Event) {
 }
 
 func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
+	delete(l.calls, e.Operation)
 	r := w.byOperation[e.Operation]
-	if r == nil {
-		return // the instance ended meanwhile
+	if r == nil || !r.provision.State.Open() {
+		return // the instance ended meanwhile, or an inspection was faster
 	}
-	delete(l.provider(r.Provider).calls, e.Operation)
-	op := r.provision
-	if !op.State.Open() {
-		return
-	}
-	r.edit(op)
+	op := r.edit(r.provision)
 	op.CallOver = time.Time{}
 	if e.CallOver {
 		op.CallOver = w.now
 	}
 	note(op, e.Failure)
 	switch e.Outcome {
-	case Created, Existed:
+	case fleet.ProvisionCreated, fleet.ProvisionExisted:
 		op.State = fleet.OperationSucceeded
-		w.seen(r, e.Resource)
-	case NotCreated:
-		op.State = fleet.OperationNotCreated
-		l.fail(r.fleet, w.now, e.Failure)
-		if r.State == fleet.Provisioning {
-			w.move(r, fleet.Failed, lifecycle.NothingCreated, "Nothing was created: "+op.Message)
+		r.conflict(w.seen(r, e.Resource))
+	case fleet.ProvisionNotCreated:
+		l.notCreated(w, r, e.Failure)
+	case fleet.ProvisionNotSent:
+		if e.Failure != nil && e.Failure.Class == fleet.ErrorInvalid {
+			l.notCreated(w, r, e.Failure)
+			return
 		}
-	case Accepted:
-		// An order without a machine yet: the inspection will show it.
-		op.State = fleet.OperationUnknown
-		op.Message = "Accepted by the provider; the resource has not appeared yet."
+		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
+	case fleet.ProvisionAccepted:
+		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; the resource has not appeared yet."
 	default:
 		op.State = fleet.OperationUnknown
-		l.fail(r.fleet, w.now, e.Failure)
+		w.brake(r.fleet, e.Failure)
 	}
 }
 
+// sendAgain is how long a request waits that could not be sent.
+const sendAgain = time.Second
+
+// notCreated takes the provider's word that nothing exists, unless something
+// was seen of it already: then only an inspection decides.
+func (l *Loop) notCreated(w *work, r *row, f *Failure) {
+	op := r.provision
+	if r.everSeen() {
+		op.State, op.Message = fleet.OperationUnknown, "The provider says that nothing was created, but it was seen: "+op.Message
+		return
+	}
+	op.State = fleet.OperationNotCreated
+	w.brake(r.fleet, f)
+	if r.State == fleet.Provisioning {
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, "Nothing was created: "+op.Message)
+	}
+}
+
+// everSeen says whether anything was ever seen of the row's resource.
+func (r *row) everSeen() bool {
+	return r.ProviderInstance != "" || r.Seen != "" || r.runner != nil
+}
+
 func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
+	delete(l.calls, e.Operation)
 	r := w.byOperation[e.Operation]
-	if r == nil {
+	if r == nil || r.terminate == nil || r.terminate.ID != e.Operation || !r.terminate.State.Open() {
 		return
 	}
-	delete(l.provider(r.Provider).calls, e.Operation)
-	op := r.terminate
-	if op == nil || op.ID != e.Operation || !op.State.Open() {
-		return
-	}
-	r.edit(op)
+	op := r.edit(r.terminate)
 	op.CallOver = w.now
+	l.row(r.ID).answered = l.steps
 	note(op, e.Failure)
 	switch e.Outcome {
-	case Gone:
+	case fleet.TerminateGone:
 		op.State = fleet.OperationSucceeded
 		w.move(r, fleet.Terminated, lifecycle.ProvenGone, "The provider answered that it is gone.")
-	case TerminateAccepted:
+	case fleet.TerminateNotSent:
+		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
+	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
 		op.State, op.NotBefore = fleet.OperationUnknown, w.now.Add(terminateAgain(op.Attempts))
 		op.Message = "Accepted by the provider; waiting for it to be gone."
-	default: // refused or unknown: it is still counted, and asked for again
+	case fleet.TerminateRefused:
+		op.State, op.NotBefore = fleet.OperationRefused, w.now.Add(terminateAgain(op.Attempts))
+	default:
 		op.State, op.NotBefore = fleet.OperationUnknown, w.now.Add(terminateAgain(op.Attempts))
-		if e.Outcome == Refused {
-			op.State = fleet.OperationRefused
-		}
 	}
 }
 
@@ -106,36 +121,5 @@ func note(op *fleet.Operation, f *Failure) {
 	op.Class, op.Message = "", ""
 	if f != nil {
 		op.Class, op.Message = f.Class, f.Message
-	}
-}
-
-// seen records what an answer or an inspection shows of the row's resource.
-func (w *work) seen(r *row, res fleet.Resource) {
-	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
-		r.conflict(fmt.Sprintf("The provider shows %s for key %s, but %s was recorded: neither is touched.", res.ID, r.Key, r.ProviderInstance))
-		return
-	}
-	set(r, &r.ProviderInstance, res.ID)
-	set(r, &r.Zone, res.Zone)
-	set(r, &r.MachineType, res.MachineType)
-	set(r, &r.Detail, res.Detail)
-	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
-		r.Addresses, r.dirty = addresses, true
-	}
-	if res.State != "" && r.Seen != res.State {
-		r.Seen, r.dirty = res.State, true
-	}
-	if res.State == fleet.ResourceRunning && !r.EverRunning {
-		r.EverRunning, r.dirty = true, true
-	}
-	if r.State == fleet.Provisioning {
-		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("The provider shows %s.", res.ID))
-	}
-}
-
-// set changes a field of a row where the new value says something.
-func set[T ~string](r *row, field *T, value T) {
-	if value != "" && *field != value {
-		*field, r.dirty = value, true
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -19,16 +20,17 @@ type backoff struct {
 const (
 	firstBackoff = 5 * time.Second
 	maxBackoff   = 5 * time.Minute
+	// young is the age up to which the end of an instance is a failure.
+	young = 5 * time.Minute
+	// steady is how long a runner must be healthy before its fleet's failures are
+	// forgotten.
+	steady = time.Minute
 )
 
-// fail notes a failure of a fleet's instance. Errors that only a person can
+// brake notes a failure of a fleet's instance. Errors that only a person can
 // mend wait the longest at once; others double from 5 s to 5 min.
-func (l *Loop) fail(f fleet.ManagedFleet, now time.Time, failure *Failure) {
-	b := l.backoffs[f.ID]
-	if b == nil {
-		b = &backoff{}
-		l.backoffs[f.ID] = b
-	}
+func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
+	b := w.backoffs[f.ID]
 	b.failures++
 	b.serial = f.Serial
 	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
@@ -41,10 +43,11 @@ func (l *Loop) fail(f fleet.ManagedFleet, now time.Time, failure *Failure) {
 		wait = max(wait, failure.RetryAfter)
 	}
 	b.hold = planner.Hold{
-		Until:       now.Add(wait),
+		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
 		Reason:      fmt.Sprintf("%s in a row; the next try is in %s. Last: %s (%s)", failureCount(b.failures), wait, message, class),
 	}
+	w.backoffs[f.ID] = b
 }
 
 // needsPerson says that waiting alone won't help.
@@ -56,28 +59,64 @@ func needsPerson(c fleet.ErrorClass) bool {
 	return false
 }
 
+// countFailures brakes the fleets whose instances came to a bad end in this
+// step, whatever the end was, and forgets the failures of those whose runners
+// hold.
+func (l *Loop) countFailures(w *work) {
+	for _, e := range w.ends {
+		if class, bad := badEnd(w, e); bad {
+			w.brake(e.row.fleet, &Failure{Class: class, Message: e.row.Reason})
+		}
+	}
+	for _, r := range w.rows {
+		if r.State == fleet.Healthy && !l.silent(w, r) && w.now.Sub(r.Since) >= steady {
+			delete(w.backoffs, r.Fleet)
+		}
+	}
+}
+
+// badEnd says whether a move ended an instance before it was of use.
+func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
+	r := e.row
+	switch e.cause {
+	case lifecycle.AdmissionRefused, lifecycle.EvidenceFailed:
+		return fleet.ErrorInvalid, true
+	case lifecycle.DeadlinePassed:
+		return fleet.ErrorTransient, r.State == fleet.Failed
+	case lifecycle.ResourceStopped, lifecycle.ProvenGone:
+		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.terminate == nil
+	case lifecycle.RunnerLeft:
+		// A runner for one short job that went well is no failure.
+		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.runner.Report.LastExit != "exit status 0"
+	}
+	return "", false
+}
+
 // forgive lifts the holds of a provider's fleets: a plugin process with a fresh
 // configuration may fare better.
-func (l *Loop) forgive(w *work, p fleet.ProviderAddress) {
-	for id := range l.backoffs {
+func (w *work) forgive(p fleet.ProviderAddress) {
+	for id := range w.backoffs {
 		if f, ok := w.fleets[id]; !ok || f.Provider == p {
-			delete(l.backoffs, id)
+			delete(w.backoffs, id)
 		}
 	}
 }
 
 // holds are the holds in force: not over, and of an unchanged definition. One
 // that is over still counts its failures for the next.
-func (l *Loop) holds(w *work) map[fleet.RunnerFleetID]planner.Hold {
+func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
 	out := map[fleet.RunnerFleetID]planner.Hold{}
-	for id, b := range l.backoffs {
+	for id, b := range w.backoffs {
 		if f, ok := w.fleets[id]; !ok || f.Serial != b.serial {
-			delete(l.backoffs, id)
+			delete(w.backoffs, id)
 			continue
 		}
 		if b.hold.Until.After(w.now) {
 			out[id] = b.hold
 		}
+	}
+	for id, why := range w.damaged {
+		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
@@ -23,17 +24,24 @@ func (l *Loop) contact(w *work) {
 		switch {
 		case !r.runner.Left.IsZero() && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.RunnerLeft):
 			w.move(r, fleet.Terminating, lifecycle.RunnerLeft, "The agent ended by itself: "+r.runner.LeftReason+".")
-		case r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost) && !l.silent(w, r):
+		case r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost) && r.runner.LastBeat.After(r.Since):
 			w.move(r, fleet.Healthy, lifecycle.RunnerBack, "The agent beats again.")
+		case r.State == fleet.Healthy:
+			l.judgeFitness(w, r)
 		}
 	}
 }
 
-// silent says whether a row's runner missed its heartbeats. Nothing is said
-// about the time before this process began.
-func (l *Loop) silent(w *work, r *row) bool {
-	return r.runner != nil && lifecycle.Silent(*r.runner, r.fleet.Timeouts.Heartbeat, l.settings.Started, w.now)
+// judgeFitness quarantines an admitted runner whose agent goes on complaining,
+// as it does when what a job left can't be cleaned up [145].
+func (l *Loop) judgeFitness(w *work, r *row) {
+	m, complaint := l.row(r.ID), r.runner.Report.Unhealthy
+	switch {
+	case complaint == "":
+		m.unfit = time.Time{}
+	case m.unfit.IsZero():
+		m.unfit = w.now
+	case w.now.Sub(m.unfit) > r.fleet.Timeouts.Heartbeat:
+		w.move(r, fleet.Quarantined, lifecycle.RunnerUnfit, "The agent complains: "+complaint)
+	}
 }
-
-// busy says whether the agent's last word was that a job runs.
-func busy(r *row) bool { return r.runner != nil && r.runner.Report.Phase == fleet.PhaseRunning }

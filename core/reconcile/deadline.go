@@ -14,36 +14,52 @@ import (
 // on the books.
 func (l *Loop) passDeadlines(w *work) {
 	for _, r := range w.rows {
-		if r.State == fleet.Healthy {
-			l.passSilence(w, r)
-			continue
-		}
-		deadline := lifecycle.Deadline(r.State, r.fleet.Timeouts)
-		if deadline == 0 || w.now.Sub(r.Since) < deadline {
-			continue
-		}
-		late := fmt.Sprintf("%s took longer than %s.", r.State, deadline)
 		switch r.State {
 		case fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
-			if r.State == fleet.Enrolling {
-				late += " " + pendingChecks(r.Admission)
-			}
-			w.move(r, fleet.Failed, lifecycle.DeadlinePassed, late)
-			l.fail(r.fleet, w.now, &Failure{Class: fleet.ErrorTransient, Message: late})
+			l.passBoot(w, r)
+		case fleet.Healthy:
+			l.passSilence(w, r)
 		case fleet.Quarantined:
-			if !busy(r) || l.silent(w, r) {
-				w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, late)
-			}
+			l.passQuarantine(w, r)
 		}
 	}
 }
 
-// passSilence quarantines a runner that has been silent beyond lost_grace.
-func (l *Loop) passSilence(w *work, r *row) {
-	if r.runner == nil {
+// passBoot fails a row that isn't up in time. Coming up takes a manager that
+// listens, so time without one doesn't count.
+func (l *Loop) passBoot(w *work, r *row) {
+	deadline := lifecycle.Deadline(r.State, r.fleet.Timeouts)
+	since := r.Since
+	if l.witnessed.After(since) {
+		since = l.witnessed
+	}
+	if w.now.Sub(since) < deadline {
 		return
 	}
-	if s := lifecycle.SilentFor(*r.runner, l.settings.Started, w.now); s > max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat) {
+	late := fmt.Sprintf("%s took longer than %s.", r.State, deadline)
+	if r.State == fleet.Enrolling {
+		late += " " + pendingChecks(r.Admission)
+	}
+	w.move(r, fleet.Failed, lifecycle.DeadlinePassed, late)
+}
+
+// passSilence quarantines a runner that has been silent beyond lost_grace.
+func (l *Loop) passSilence(w *work, r *row) {
+	if s := l.silentFor(w, r); s > max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat) {
 		w.move(r, fleet.Quarantined, lifecycle.RunnerLost, fmt.Sprintf("No heartbeat for %s.", s.Truncate(time.Second)))
+	}
+}
+
+// passQuarantine ends a quarantine whose time is over, once no job can be there.
+func (l *Loop) passQuarantine(w *work, r *row) {
+	if w.now.Sub(r.Since) < r.fleet.Timeouts.Quarantine {
+		return
+	}
+	if r.Admission.State != fleet.AdmissionVerified {
+		w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, fmt.Sprintf("quarantined for longer than %s.", r.fleet.Timeouts.Quarantine))
+		return
+	}
+	if proof, ok := l.idleProof(w, r); ok {
+		w.move(r, fleet.Terminating, lifecycle.IdleProven, proof)
 	}
 }

@@ -30,7 +30,9 @@ func (l *Loop) progressDrains(w *work) {
 	}
 }
 
-// idleProof says why no job is on the host and none can come.
+// idleProof says why no job is on the host and none can come. The agent's word
+// counts only if it echoes this very instruction to stop: a report from before
+// it, or from an earlier drain, proves nothing.
 func (l *Loop) idleProof(w *work, r *row) (string, bool) {
 	if r.runner == nil {
 		return "No agent ever enrolled, so it was never given work.", true
@@ -38,12 +40,13 @@ func (l *Loop) idleProof(w *work, r *row) (string, bool) {
 	if r.Admission.State != fleet.AdmissionVerified {
 		return "It was never admitted, so it was never given work.", true
 	}
+	told := lifecycle.InstructionFor(r.CapacityInstance) == lifecycle.Stop
 	report := r.runner.Report
-	if report.Phase == fleet.PhaseStopped && report.GroupEmpty && r.runner.LastBeat.After(r.Since) {
+	if told && report.Order == lifecycle.OrderOf(r.CapacityInstance) && report.Phase == fleet.PhaseStopped && report.GroupEmpty {
 		return fmt.Sprintf("The agent has stopped after %s, and no process of a job is left.", jobCount(report.JobsRun)), true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
-	if s := lifecycle.SilentFor(*r.runner, l.settings.Started, w.now); s > limit {
+	if s := l.silentFor(w, r); s > limit {
 		return fmt.Sprintf("The agent has been silent for %s.", s.Truncate(time.Second)), true
 	}
 	return "", false

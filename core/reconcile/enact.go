@@ -16,19 +16,30 @@ func (l *Loop) plan(w *work) planner.Output {
 	in := planner.Input{
 		Now:          w.now,
 		AgentVersion: l.settings.AgentVersion,
-		Unobserved:   map[fleet.ProviderAddress]string{},
-		Holds:        l.holds(w),
+		Unobserved:   l.unobserved(w),
+		Holds:        w.holds(),
 	}
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
 	}
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r)})
-		if p := l.provider(r.Provider); p.blind != "" {
-			in.Unobserved[r.Provider] = p.blind
-		}
 	}
 	return planner.Plan(in)
+}
+
+// unobserved names the providers about whose instances nothing may be concluded
+// now: they can't be seen, or their runners can't be heard.
+func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
+	out := map[fleet.ProviderAddress]string{}
+	for _, r := range w.rows {
+		if p := l.provider(r.Provider); p.blind != "" {
+			out[r.Provider] = p.blind
+		} else if why, deaf := w.deaf[r.Provider]; deaf {
+			out[r.Provider] = why
+		}
+	}
+	return out
 }
 
 // enact turns the plan into stored intents and moves, and records the decision
@@ -78,7 +89,7 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 	}
 	bootstrap, err := l.enrollment.Bootstrap(f.Image.Bootstrap, f.Class.Platform)
 	if err != nil {
-		l.fail(f, w.now, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
+		w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
 		return 0, nil
 	}
 	for range p.Create {
@@ -102,7 +113,7 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 	}
 	instance := fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Key: fleet.OperationID(key),
-		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(fleet.ScaleUp), Reason: reason,
+		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
 		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
@@ -119,7 +130,6 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 	op := &fleet.Operation{
 		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: f.ID, Provider: f.Provider,
 		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: nonce, TokenHash: hash,
-		TokenExpires: w.now.Add(f.Timeouts.Provision + f.Timeouts.Boot + f.Timeouts.Enroll),
 	}
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
 	r.edit(op)

@@ -38,7 +38,7 @@ type Inspected struct {
 // ProvisionAnswered is the end of a Provision effect.
 type ProvisionAnswered struct {
 	Operation fleet.OperationID
-	Outcome   ProvisionOutcome
+	Outcome   fleet.ProvisionOutcome
 	Resource  fleet.Resource
 	Failure   *Failure
 	// CallOver says that no call for the operation can still be running: the
@@ -49,7 +49,7 @@ type ProvisionAnswered struct {
 // TerminateAnswered is the end of a Terminate effect.
 type TerminateAnswered struct {
 	Operation fleet.OperationID
-	Outcome   TerminateOutcome
+	Outcome   fleet.TerminateOutcome
 	Failure   *Failure
 }
 
@@ -59,29 +59,6 @@ type Failure struct {
 	Message    string
 	RetryAfter time.Duration
 }
-
-// ProvisionOutcome is what is known after a provision call.
-type ProvisionOutcome string
-
-// The outcomes of a provision call. The zero value is read as unknown.
-const (
-	Created          ProvisionOutcome = "created"
-	Existed          ProvisionOutcome = "existed"
-	Accepted         ProvisionOutcome = "accepted"
-	NotCreated       ProvisionOutcome = "not_created"
-	ProvisionUnknown ProvisionOutcome = "unknown"
-)
-
-// TerminateOutcome is what is known after a terminate call.
-type TerminateOutcome string
-
-// The outcomes of a terminate call. The zero value is read as unknown.
-const (
-	Gone              TerminateOutcome = "gone"
-	TerminateAccepted TerminateOutcome = "accepted"
-	Refused           TerminateOutcome = "refused"
-	TerminateUnknown  TerminateOutcome = "unknown"
-)
 
 func (ProviderReady) isEvent()     {}
 func (ProviderDown) isEvent()      {}

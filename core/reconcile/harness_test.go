@@ -15,9 +15,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// memory is the store's contract in memory: what was committed survives a new
+// fakeStore is the store's contract in memory: what was committed survives a new
 // Loop, what wasn't doesn't.
-type memory struct {
+type fakeStore struct {
 	fleets     map[fleet.RunnerFleetID]fleet.ManagedFleet
 	instances  map[fleet.CapacityInstanceID]fleet.CapacityInstance
 	operations map[fleet.OperationID]fleet.Operation
@@ -27,8 +27,8 @@ type memory struct {
 	fail       error
 }
 
-func newMemory(fleets ...fleet.ManagedFleet) *memory {
-	m := &memory{
+func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
+	m := &fakeStore{
 		fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{}, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
 		operations: map[fleet.OperationID]fleet.Operation{}, runners: map[fleet.RunnerID]fleet.Runner{},
 	}
@@ -38,7 +38,7 @@ func newMemory(fleets ...fleet.ManagedFleet) *memory {
 	return m
 }
 
-func (m *memory) Load(context.Context) (store.State, error) {
+func (m *fakeStore) Load(context.Context) (store.State, error) {
 	var s store.State
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
@@ -55,7 +55,7 @@ func (m *memory) Load(context.Context) (store.State, error) {
 	return s, nil
 }
 
-func (m *memory) Commit(_ context.Context, c store.Change) error {
+func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 	if m.fail != nil {
 		return m.fail
 	}
@@ -91,7 +91,7 @@ type world struct {
 	t     testing.TB
 	now   time.Time
 	ids   int
-	store *memory
+	store *fakeStore
 	loop  *Loop
 	facts fleet.ProviderFacts
 	cloud map[fleet.OperationID]fleet.Resource
@@ -125,7 +125,7 @@ func demoFleet(min, max int) fleet.ManagedFleet {
 
 func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 	w := &world{
-		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newMemory(fleets...),
+		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newFakeStore(fleets...),
 		facts: fleet.ProviderFacts{Plugin: "local", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed},
 		cloud: map[fleet.OperationID]fleet.Resource{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
 	}
@@ -152,6 +152,12 @@ func (w *world) step(events ...Event) Result {
 	if err != nil {
 		w.t.Fatalf("step: %v", err)
 	}
+	w.took(res)
+	return res
+}
+
+// took takes in the result of a step.
+func (w *world) took(res Result) {
 	w.last = res
 	w.effects = append(w.effects, res.Effects...)
 	for _, e := range res.Effects {
@@ -162,7 +168,6 @@ func (w *world) step(events ...Event) Result {
 			w.calls = append(w.calls, "terminate "+string(e.Key))
 		}
 	}
-	return res
 }
 
 // take removes and returns the first waiting effect of a kind.
@@ -187,6 +192,10 @@ func has[E Effect](w *world) bool {
 // make is what the provider does with a provision call.
 func (w *world) make(p Provision) fleet.Resource {
 	if res, ok := w.cloud[p.Operation.ID]; ok {
+		if res.State == fleet.ResourcePending { // half made
+			res.State = fleet.ResourceRunning
+			w.cloud[p.Operation.ID] = res
+		}
 		return res
 	}
 	res := fleet.Resource{ID: fleet.ProviderInstanceRef("vm-" + p.Operation.ID), Key: p.Operation.ID, State: fleet.ResourceRunning, Tags: p.Intent.Tags}
@@ -211,6 +220,27 @@ func (w *world) look() Inspected {
 func (w *world) wait() {
 	if w.last.Wake.After(w.now) {
 		w.now = w.last.Wake
+	}
+}
+
+// pass lets time pass in steps, as a loop that runs does: inspections that fall
+// due are answered, and listen is what agents do meanwhile.
+func (w *world) pass(d time.Duration, listen func()) {
+	w.t.Helper()
+	for end := w.now.Add(d); w.now.Before(end); {
+		w.now = w.now.Add(min(20*time.Second, end.Sub(w.now)))
+		if listen != nil {
+			listen()
+		}
+		w.inspectIfDue()
+		w.step()
+	}
+}
+
+// all is every live agent beating.
+func (w *world) all() {
+	for _, i := range w.live() {
+		w.behave(i)
 	}
 }
 
@@ -279,10 +309,10 @@ func (w *world) run(e Effect) Event {
 		w.now = w.now.Add(time.Microsecond)
 		return w.look()
 	case Provision:
-		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: Created, Resource: w.make(e), CallOver: true}
+		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.make(e), CallOver: true}
 	case Terminate:
 		delete(w.cloud, e.Key)
-		return TerminateAnswered{Operation: e.Operation, Outcome: Gone}
+		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}
 	}
 	panic(fmt.Sprintf("unknown effect %T", e))
 }
@@ -296,11 +326,25 @@ func (w *world) behave(i fleet.CapacityInstance) {
 	case !alive || !i.Live():
 	case !enrolled && (i.State == fleet.Bootstrapping || i.State == fleet.Provisioning):
 		w.enroll(i)
-	case enrolled && (i.State == fleet.Draining || i.State == fleet.Quarantined) && r.Report.Phase != fleet.PhaseRunning:
-		w.beat(id, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseStopped, true })
+	case enrolled && lifecycle.InstructionFor(i) == lifecycle.Stop && r.Report.Phase != fleet.PhaseRunning:
+		w.stop(i)
 	case enrolled:
-		w.beat(id, func(r *fleet.Runner) { r.Report.Heard = string(lifecycle.InstructionFor(i)) })
+		w.beat(id, func(r *fleet.Runner) { w.hear(r, i) })
 	}
+}
+
+// hear lets an agent read what it is told.
+func (w *world) hear(r *fleet.Runner, i fleet.CapacityInstance) {
+	i = w.store.instances[i.ID]
+	r.Report.Heard, r.Report.Order = string(lifecycle.InstructionFor(i)), lifecycle.OrderOf(i)
+}
+
+// stop is an agent that reads that it should stop, and has no job.
+func (w *world) stop(i fleet.CapacityInstance) {
+	w.beat(i.Runner, func(r *fleet.Runner) {
+		w.hear(r, i)
+		r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseStopped, true
+	})
 }
 
 // only returns the one live instance.

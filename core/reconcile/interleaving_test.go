@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -22,8 +23,10 @@ func TestRandomInterleavingsConverge(t *testing.T) {
 		seeds = 100
 	}
 	for seed := range uint64(seeds) {
-		c := &chaos{world: newWorld(t, demoFleet(2, 4)), random: rand.New(rand.NewPCG(seed, 1)), seed: seed,
-			jobs: map[fleet.RunnerID]bool{}, told: map[fleet.RunnerID]bool{}, heard: map[fleet.RunnerID]bool{}}
+		c := &chaos{ambiguous: &ambiguous{}, world: newWorld(t, demoFleet(2, 4)), random: rand.New(rand.NewPCG(seed, 1)), seed: seed,
+			jobs: map[fleet.RunnerID]bool{}, told: map[fleet.RunnerID]bool{}, answer: map[fleet.RunnerID]order{}, last: map[fleet.RunnerID]order{}, heard: map[fleet.RunnerID]bool{}}
+		c.ambiguous.fakeStore = c.store
+		c.restart()
 		c.facts.ListSettle = time.Duration(seed%3) * 5 * time.Second
 		c.step(ProviderReady{Provider: local, Facts: c.facts})
 		for range 120 {
@@ -37,8 +40,9 @@ func TestRandomInterleavingsConverge(t *testing.T) {
 // chaos is a world in which everything that may go wrong does at times.
 type chaos struct {
 	*world
-	random *rand.Rand
-	seed   uint64
+	ambiguous *ambiguous
+	random    *rand.Rand
+	seed      uint64
 	// running are the calls that the plugin works on.
 	running []Effect
 	// listedAt is when a list that lags begins to show a new resource.
@@ -47,8 +51,13 @@ type chaos struct {
 	// are those that have read that they should stop, told those whose answer
 	// that says so is still on its way.
 	jobs, told, heard map[fleet.RunnerID]bool
-	story             []string
+	// answer is what the last beat was answered, last what the agent has read.
+	answer, last map[fleet.RunnerID]order
+	story        []string
 }
+
+// order is an instruction with its name.
+type order struct{ want, order string }
 
 func (c *chaos) fatalf(format string, args ...any) {
 	c.t.Helper()
@@ -72,7 +81,15 @@ func (c *chaos) act() {
 		c.tell("time")
 		c.now = c.now.Add(time.Duration(c.random.IntN(8)) * time.Second)
 		c.step()
-	case n < 84:
+	case n < 82:
+		d := time.Duration(c.random.IntN(20)) * time.Minute
+		c.tell("%s pass", d)
+		c.now = c.now.Add(d)
+		c.step()
+	case n < 83:
+		c.tell("the next commit is stored and fails")
+		c.ambiguous.armed = true
+	case n < 85:
 		c.wait()
 		c.step()
 	case n < 88:
@@ -93,6 +110,28 @@ func (c *chaos) act() {
 	default:
 		c.die()
 	}
+}
+
+// restart is a new manager on the store whose commits may fail.
+func (c *chaos) restart() {
+	c.world.restart()
+	c.loop.store = c.ambiguous
+}
+
+// step may fail once: what a failed step returns doesn't count, and the next one
+// finds out what was stored.
+func (c *chaos) step(events ...Event) Result {
+	c.now = c.now.Add(time.Millisecond)
+	res, err := c.loop.Step(c.t.Context(), c.now, events)
+	if err == nil {
+		c.took(res)
+		return res
+	}
+	if !errors.Is(err, errFenced) {
+		c.fatalf("step: %v", err)
+	}
+	c.tell("a commit failed")
+	return c.world.step()
 }
 
 // runEffect takes any waiting effect to the provider.
@@ -166,7 +205,14 @@ func (c *chaos) finish(done, silent bool) {
 	switch e := e.(type) {
 	case Provision:
 		delete(c.inFlight, e.Operation.ID)
-		if done {
+		half := !done && c.random.IntN(4) == 0 && c.cloud[e.Operation.ID].Key == ""
+		if half { // it broke off between the making and the start
+			c.tell("half made")
+			res := c.make(e)
+			res.State = fleet.ResourcePending
+			c.cloud[e.Operation.ID] = res
+		}
+		if done || half {
 			if c.listedAt == nil {
 				c.listedAt = map[fleet.OperationID]time.Time{}
 			}
@@ -179,10 +225,16 @@ func (c *chaos) finish(done, silent bool) {
 		case done:
 			c.run(e)
 		case c.random.IntN(3) == 0 && c.cloud[e.Operation.ID].Key == "":
-			answer = ProvisionAnswered{Operation: e.Operation.ID, Outcome: NotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true}
+			answer = ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true}
 		}
 	case Terminate:
 		answer = lost(e, true)
+		if done && c.random.IntN(3) == 0 { // it took effect; the answer comes later
+			c.run(e)
+			c.running = append(c.running, e)
+			c.tell("gone, not answered")
+			return
+		}
 		if done {
 			if i := c.instance(e.Key); c.jobOn(i) {
 				c.fatalf("%s was ended under a job", i.ID)
@@ -211,9 +263,9 @@ func (c *chaos) jobOn(i fleet.CapacityInstance) bool {
 func lost(e Effect, over bool) Event {
 	f := &Failure{Class: fleet.ErrorTransient, Message: "lost"}
 	if p, ok := e.(Provision); ok {
-		return ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: f, CallOver: over}
+		return ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: f, CallOver: over}
 	}
-	return TerminateAnswered{Operation: e.(Terminate).Operation, Outcome: TerminateUnknown, Failure: f}
+	return TerminateAnswered{Operation: e.(Terminate).Operation, Outcome: fleet.TerminateUnknown, Failure: f}
 }
 
 func word(e Effect) string {
@@ -245,6 +297,7 @@ func (c *chaos) agent() {
 		c.jobs[i.Runner] = true
 	case c.told[i.Runner] && !c.heard[i.Runner]:
 		c.heard[i.Runner] = true
+		c.last[i.Runner] = c.answer[i.Runner]
 	case c.jobs[i.Runner] && c.random.IntN(3) == 0:
 		c.tell("job ends on %s", i.ID)
 		c.jobs[i.Runner] = false
@@ -265,9 +318,12 @@ func (c *chaos) report(i fleet.CapacityInstance) {
 		case c.heard[i.Runner]:
 			r.Report.Phase = fleet.PhaseStopped
 		}
+		r.Report.Heard, r.Report.Order = c.last[i.Runner].want, c.last[i.Runner].order
 		c.tell("%s reports %s", i.ID, r.Report.Phase)
 	})
-	c.told[i.Runner] = lifecycle.InstructionFor(c.store.instances[i.ID]) == lifecycle.Stop
+	now := c.store.instances[i.ID]
+	c.told[i.Runner] = lifecycle.InstructionFor(now) == lifecycle.Stop
+	c.answer[i.Runner] = order{string(lifecycle.InstructionFor(now)), lifecycle.OrderOf(now)}
 }
 
 // die powers a random resource off.
@@ -305,6 +361,7 @@ func (c *chaos) check() {
 
 // calm ends all faults and jobs, and expects exactly the desired instances.
 func (c *chaos) calm() {
+	c.ambiguous.armed = false
 	for len(c.running) > 0 {
 		c.finish(true, false)
 	}
@@ -314,6 +371,14 @@ func (c *chaos) calm() {
 		c.beat(id, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseIdle, true })
 	}
 	c.settle()
+	if c.world.last.Calls != 0 {
+		c.fatalf("%d calls are under way", c.world.last.Calls)
+	}
+	for _, i := range c.live() {
+		if op := c.operation(i.Key); op.State.Open() {
+			c.fatalf("the operation of %s is %s", i.ID, op.State)
+		}
+	}
 	want := c.store.fleets["f1"].Scaling.Min
 	if len(c.live()) != want || len(c.cloud) != want {
 		c.fatalf("%d instances and %d resources, want %d of both", len(c.live()), len(c.cloud), want)

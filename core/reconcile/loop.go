@@ -44,16 +44,14 @@ type Settings struct {
 // provider.
 const DefaultCallLimit = 16
 
-// Loop is the memory between steps. It isn't safe for concurrent use.
+// Loop drives the step function. It isn't safe for concurrent use.
 type Loop struct {
 	store      Store
 	enrollment Enrollment
 	settings   Settings
-	providers  map[fleet.ProviderAddress]*provider
-	backoffs   map[fleet.RunnerFleetID]*backoff
+	memory
 	// backlog holds events whose step could not be committed.
-	backlog   []Event
-	recovered bool
+	backlog []Event
 }
 
 // New makes a loop that knows nothing yet: its first step inspects.
@@ -61,11 +59,7 @@ func New(s Store, e Enrollment, settings Settings) *Loop {
 	if settings.CallLimit <= 0 {
 		settings.CallLimit = DefaultCallLimit
 	}
-	return &Loop{
-		store: s, enrollment: e, settings: settings,
-		providers: map[fleet.ProviderAddress]*provider{},
-		backoffs:  map[fleet.RunnerFleetID]*backoff{},
-	}
+	return &Loop{store: s, enrollment: e, settings: settings, memory: newMemory(settings.Started)}
 }
 
 // Result is what a step leads to.
@@ -91,6 +85,9 @@ type Result struct {
 	Blocked map[fleet.ProviderAddress]string
 	// Unobserved names the providers that can't be seen now, with the reason.
 	Unobserved map[fleet.ProviderAddress]string
+	// Damaged names the rows of the store that make no sense, with the reason.
+	// They are left alone, and their fleets start nothing.
+	Damaged []string
 	// Unrecorded counts resources of the installation without a live record, by
 	// provider. They are left alone.
 	Unrecorded map[fleet.ProviderAddress]int
@@ -106,21 +103,23 @@ type Transition struct {
 	Reason   string
 }
 
-// Step takes in events and returns what to do next. If it fails nothing was
-// changed and nothing must be done; the events are kept for the next step.
+// Step takes in events and returns what to do next. If it fails nothing must be
+// done; the events are kept for the next step, which finds out what of this one
+// was stored.
 func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
 	l.backlog = append(l.backlog, events...)
+	l.watch(now)
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return Result{}, err
 	}
-	if !l.recovered {
-		abandon(w, "The manager ended before the answer came.")
-	}
 	l.takeIn(w, l.backlog)
+	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
+	l.listen(w)
 	l.contact(w)
-	l.passDeadlines(w)
 	l.admit(w)
+	l.passDeadlines(w)
+	l.countFailures(w)
 	plan := l.plan(w)
 	if err := l.enact(w, plan); err != nil {
 		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
@@ -131,11 +130,11 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	}
 	effects := l.send(w)
 	l.retire(w)
-
 	if err := l.commit(ctx, w); err != nil {
 		return Result{}, err
 	}
-	l.recovered = true
-	l.remember(effects, now)
-	return l.result(w, plan, effects), nil
+	l.forget(w)
+	result := l.result(w, plan, effects)
+	l.remember(effects, now, result.Wake)
+	return result, nil
 }

@@ -58,7 +58,7 @@ func TestAnAgentFasterThanTheAnswerIsAdmittedOnlyAfterAnInspection(t *testing.T)
 	if i := w.only(); i.State != fleet.Provisioning || i.Runner == "" {
 		t.Fatalf("before the answer: %s", w.describe())
 	}
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: Created, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
 	if i := w.only(); i.State != fleet.Enrolling || i.Admission.State != fleet.AdmissionPending {
 		t.Fatalf("after the answer, before an inspection: %s %+v", i.State, i.Admission)
 	}
@@ -73,8 +73,10 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		name   string
 		change func(*fleet.Runner)
 		fleet  func(*fleet.ManagedFleet)
-		want   fleet.RunnerAdmissionState
-		why    string
+		// resource changes what the provider shows.
+		resource func(*fleet.Resource)
+		want     fleet.RunnerAdmissionState
+		why      string
 	}{
 		{name: "everything in order", want: fleet.AdmissionVerified},
 		{name: "another platform", change: func(r *fleet.Runner) { r.Platform.Arch = "arm64" }, want: fleet.AdmissionRejected, why: "platform: The host is linux/arm64"},
@@ -90,8 +92,13 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: "two keys"},
 		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: "operation other"},
 		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: "revoked"},
-		{name: "an address that the provider doesn't show, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
-			want: fleet.AdmissionQuarantined, why: "called from 127.0.0.1"},
+		{name: "no address shown yet, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true }, want: fleet.AdmissionPending},
+		{name: "another address, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
+			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9"} }, want: fleet.AdmissionQuarantined, why: "called from 127.0.0.1"},
+		{name: "the same address in another spelling, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
+			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9", "::ffff:127.0.0.1"} }, want: fleet.AdmissionVerified},
+		{name: "another image than was asked for", fleet: func(f *fleet.ManagedFleet) { f.Image.Ref = "golden" },
+			resource: func(r *fleet.Resource) { r.Image = "other" }, want: fleet.AdmissionQuarantined, why: "other"},
 		{name: "no isolation where it is required", fleet: func(f *fleet.ManagedFleet) { f.Admission.JobIsolation = fleet.JobIsolationRequired }, want: fleet.AdmissionRejected, why: "job_isolation"},
 	}
 	for _, tt := range tests {
@@ -109,6 +116,11 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 				w.store.runners[id] = r
 			}
 			first := w.only().ID
+			if tt.resource != nil {
+				res := w.cloud[w.only().Key]
+				tt.resource(&res)
+				w.cloud[res.Key] = res
+			}
 			w.inspect()
 			i := w.store.instances[first]
 			if i.Admission.State != tt.want || !strings.Contains(i.Reason, tt.why) {
@@ -137,7 +149,10 @@ func TestADrainWaitsForTheJobHoweverLongItTakes(t *testing.T) {
 	if got := w.only(); got.State != fleet.Draining || len(w.calls) != 0 {
 		t.Fatalf("hours after the drain began, with a job running: %s", w.describe())
 	}
-	w.beat(i.Runner, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseStopped, false })
+	w.beat(i.Runner, func(r *fleet.Runner) {
+		w.hear(r, i)
+		r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseStopped, false
+	})
 	w.step()
 	if got := w.only(); got.State != fleet.Draining {
 		t.Fatalf("a process of the job is left, and the runner is %s", got.State)
@@ -169,7 +184,7 @@ func TestNothingIsTerminatedWithoutAnInspectionBegunAfterTheIntent(t *testing.T)
 	w.settle()
 	w.remove()
 	w.step()
-	w.beat(w.only().Runner, func(r *fleet.Runner) { r.Report.Phase = fleet.PhaseStopped })
+	w.stop(w.only())
 	stale := w.look()
 	w.step(stale)
 	if i := w.only(); i.State != fleet.Terminating || has[Terminate](w) {
@@ -186,7 +201,7 @@ func TestAListThatBrokeOffProvesNoOwnership(t *testing.T) {
 	w.settle()
 	w.remove()
 	w.step()
-	w.beat(w.only().Runner, func(r *fleet.Runner) { r.Report.Phase = fleet.PhaseStopped })
+	w.stop(w.only())
 	w.step()
 	half := w.look() // the copy with the same key may be on the page that failed
 	half.Began, half.Inspection.Complete = w.now.Add(time.Second), false
@@ -291,9 +306,8 @@ func TestAHostThatNeverEnrollsIsRemovedAtItsDeadline(t *testing.T) {
 	w.step(w.run(take[Provision](w)))
 	first := w.only()
 	w.inspect()
-	w.now = w.now.Add(fleet.DefaultTimeouts().Boot)
-	w.step()
-	if i := w.store.instances[first.ID]; i.State != fleet.Terminating || !strings.Contains(i.Reason, "longer than 5m0s") {
+	w.pass(fleet.DefaultTimeouts().Boot, nil)
+	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated || !strings.Contains(i.Reason, "longer than 5m0s") {
 		t.Fatalf("after the boot deadline: %s %s", i.State, i.Reason)
 	}
 	w.settle()
@@ -336,7 +350,7 @@ func TestAStepThatCanNotCommitDoesNothingAndLosesNothing(t *testing.T) {
 	w.make(p)
 	w.store.fail = errFenced
 	w.now = w.now.Add(time.Second)
-	res, err := w.loop.Step(t.Context(), w.now, []Event{ProvisionAnswered{Operation: p.Operation.ID, Outcome: Created, Resource: w.cloud[p.Operation.ID], CallOver: true}})
+	res, err := w.loop.Step(t.Context(), w.now, []Event{ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true}})
 	if !errors.Is(err, errFenced) || len(res.Effects) != 0 {
 		t.Fatalf("step gave %v, %v", res.Effects, err)
 	}

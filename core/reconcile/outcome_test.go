@@ -48,12 +48,51 @@ func TestProvisionOutcomes(t *testing.T) {
 		{name: "created but the answer is lost: found by inspection and adopted", want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
 				w.make(p)
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
+				w.inspect()
+			}},
+		{name: "broken off with the resource half made: the same key goes out again and finishes it", want: fleet.OperationSucceeded, resent: true, cloud: 1,
+			story: func(w *world, p Provision) {
+				half := w.make(p)
+				half.State = fleet.ResourcePending
+				w.cloud[p.Operation.ID] = half
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
+				w.inspect()
+				w.now = w.now.Add(2 * time.Second)
+				w.step()
+				half.State = fleet.ResourceRunning
+				w.cloud[p.Operation.ID] = half
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionExisted, Resource: half, CallOver: true})
+				if i := w.only(); i.State != fleet.Bootstrapping {
+					w.t.Errorf("the instance is %s", i.State)
+				}
+			}},
+		{name: "a half made resource is left alone while its call may still run", want: fleet.OperationPending, cloud: 1,
+			story: func(w *world, p Provision) {
+				half := w.make(p)
+				half.State = fleet.ResourcePending
+				w.cloud[p.Operation.ID] = half
+				w.inFlight[p.Operation.ID] = true
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost})
+				w.inspect()
+				if op := w.operation(p.Operation.ID); op.State != fleet.OperationUnknown {
+					w.t.Errorf("the operation is %s while its call may still run", op.State)
+				}
+				delete(w.inFlight, p.Operation.ID)
+				w.inspect()
+			}},
+		{name: "a provider that can't repeat a request has what is half made adopted",
+			facts: func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone }, want: fleet.OperationSucceeded, cloud: 1,
+			story: func(w *world, p Provision) {
+				half := w.make(p)
+				half.State = fleet.ResourcePending
+				w.cloud[p.Operation.ID] = half
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 			}},
 		{name: "never reached the provider: proven absent, the same key goes out again", want: fleet.OperationInProgress, resent: true,
 			story: func(w *world, p Provision) {
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 				w.now = w.now.Add(2 * time.Second)
 				w.step()
@@ -63,14 +102,14 @@ func TestProvisionOutcomes(t *testing.T) {
 		{name: "late: the call still runs in the plugin, so absence proves nothing", want: fleet.OperationUnknown,
 			story: func(w *world, p Provision) {
 				w.inFlight[p.Operation.ID] = true
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost})
 				w.inspect()
 				w.inspect()
 			}},
 		{name: "late: it appears after the call is over", want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
 				w.inFlight[p.Operation.ID] = true
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost})
 				w.inspect()
 				delete(w.inFlight, p.Operation.ID)
 				w.make(p)
@@ -79,14 +118,14 @@ func TestProvisionOutcomes(t *testing.T) {
 		{name: "settle time counts from the end of the call, not from its start", facts: settle, want: fleet.OperationUnknown,
 			story: func(w *world, p Provision) {
 				w.now = w.now.Add(time.Minute) // a slow call
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 			}},
 		{name: "listed late within the settle time: adopted, not made twice", facts: settle, want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
 				w.make(p)
 				w.hidden[p.Operation.ID] = true
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 				delete(w.hidden, p.Operation.ID)
 				w.now = w.now.Add(20 * time.Second)
@@ -94,29 +133,29 @@ func TestProvisionOutcomes(t *testing.T) {
 			}},
 		{name: "an incomplete list proves no absence", want: fleet.OperationUnknown,
 			story: func(w *world, p Provision) {
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.step(Inspected{Provider: local, Began: w.now, Inspection: fleet.Inspection{}, Failure: lost})
 			}},
 		{name: "an incomplete list still shows what it shows", want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
 				res := w.make(p)
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.step(Inspected{Provider: local, Began: w.now, Inspection: fleet.Inspection{Resources: []fleet.Resource{res}}, Failure: lost})
 			}},
 		{name: "refused: nothing was created", want: fleet.OperationNotCreated,
 			story: func(w *world, p Provision) {
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: NotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"}, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"}, CallOver: true})
 			}},
 		{name: "accepted: the order shows up in an inspection", want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: Accepted, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionAccepted, CallOver: true})
 				w.make(p)
 				w.inspect()
 			}},
 		{name: "a provider that can't repeat a request is held for a person",
 			facts: func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone }, want: fleet.OperationUnknown,
 			story: func(w *world, p Provision) {
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: ProvisionUnknown, Failure: lost, CallOver: true})
+				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 				w.inspect()
 				if i := w.only(); !strings.Contains(i.Conflict, "a person must check") {
@@ -159,9 +198,30 @@ func TestProvisionOutcomes(t *testing.T) {
 	}
 }
 
+// One whose request was still to go out again had no way to be proven gone, and
+// was terminating for ever.
+func TestARequestThatIsGivenUpBeforeItGoesOutAgainLeavesNothing(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
+	w.inspect()
+	given := w.only()
+	w.step(ProviderDown{Provider: local, Reason: "it died"})
+	w.pass(fleet.DefaultTimeouts().Provision, nil)
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	w.inspect()
+	for _, i := range w.live() {
+		if i.ID == given.ID {
+			t.Errorf("it is %s: %s", i.State, i.Reason)
+		}
+	}
+	if op := w.operation(p.Operation.ID); op.State != fleet.OperationNotCreated {
+		t.Errorf("its operation is %s (%s)", op.State, op.Message)
+	}
+}
+
 func TestAFailedLaunchIsTriedAgainWithAFreshKeyAfterABackOff(t *testing.T) {
 	w, p := begun(t, nil)
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: NotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"}, CallOver: true})
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"}, CallOver: true})
 	w.step()
 	if len(w.live()) != 0 || len(w.calls) != 1 {
 		t.Fatalf("before the back-off is over: %s", w.describe())
@@ -187,11 +247,11 @@ func TestTerminateOutcomes(t *testing.T) {
 		{name: "gone", calls: 1, gone: true, story: func(w *world, e Terminate) { w.step(w.run(e)) }},
 		{name: "done but the answer is lost: an inspection proves it gone", calls: 1, gone: true, story: func(w *world, e Terminate) {
 			w.run(e)
-			w.step(TerminateAnswered{Operation: e.Operation, Outcome: TerminateUnknown, Failure: refused})
+			w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateUnknown, Failure: refused})
 			w.inspect()
 		}},
 		{name: "accepted: counted until an inspection proves it gone", calls: 1, gone: true, story: func(w *world, e Terminate) {
-			w.step(TerminateAnswered{Operation: e.Operation, Outcome: TerminateAccepted})
+			w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateAccepted})
 			w.inspect()
 			if len(w.live()) != 1 {
 				w.t.Error("accepted was read as gone")
@@ -200,7 +260,7 @@ func TestTerminateOutcomes(t *testing.T) {
 			w.inspect()
 		}},
 		{name: "refused: asked again after a fresh look", calls: 2, story: func(w *world, e Terminate) {
-			w.step(TerminateAnswered{Operation: e.Operation, Outcome: Refused, Failure: refused})
+			w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateRefused, Failure: refused})
 			w.now = w.now.Add(10 * time.Second)
 			w.inspect()
 			w.step()

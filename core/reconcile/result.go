@@ -10,26 +10,10 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
-// remember notes which effects are under way. It runs after the commit: before,
-// none of them exists.
-func (l *Loop) remember(effects []Effect, now time.Time) {
-	for _, e := range effects {
-		switch e := e.(type) {
-		case Inspect:
-			p := l.provider(e.Provider)
-			p.inspecting, p.inspected = true, now
-		case Provision:
-			l.provider(e.Provider).calls[e.Operation.ID] = true
-		case Terminate:
-			l.provider(e.Provider).calls[e.Operation] = true
-		}
-	}
-}
-
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
-		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]int{}, Holds: l.holds(w),
+		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]int{}, Holds: w.holds(),
 	}
 	res.Settled = true
 	for _, r := range w.rows {
@@ -48,13 +32,14 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 			res.Settled = false
 		}
 	}
+	res.Calls = len(l.calls)
+	for _, why := range w.damaged {
+		res.Damaged = append(res.Damaged, why)
+	}
+	slices.Sort(res.Damaged)
 	for address, p := range l.providers {
-		res.Calls += len(p.calls)
 		if p.blocked {
 			res.Blocked[address] = p.down
-		}
-		if p.blind != "" {
-			res.Unobserved[address] = p.blind
 		}
 		if p.unrecorded > 0 {
 			res.Unrecorded[address] = p.unrecorded
@@ -64,10 +49,14 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	return res
 }
 
-// hasHeard says that an admitted runner knows that it should work: until then
-// its manager must not go away. One that is silent can't be waited for.
+// hasHeard says that an admitted runner is known to live and to know that it
+// should work: until then its manager must not go away. One that is silent can't
+// be waited for.
 func (l *Loop) hasHeard(w *work, r *row) bool {
-	return r.State != fleet.Healthy || r.runner == nil || l.silent(w, r) || r.runner.Report.Heard == string(lifecycle.Run)
+	if r.State != fleet.Healthy || r.runner == nil || l.silent(w, r) {
+		return true
+	}
+	return r.runner.LastBeat.After(l.witnessed) && r.runner.Report.Heard == string(lifecycle.Run)
 }
 
 // wake is when something happens by itself next: a deadline, a back-off's end,
@@ -84,7 +73,11 @@ func (l *Loop) wake(w *work) time.Time {
 			earlier(r.Since.Add(d))
 		}
 		if r.runner != nil && r.State == fleet.Healthy {
-			earlier(r.runner.LastBeat.Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
+			last := r.runner.LastBeat
+			if l.witnessed.After(last) {
+				last = l.witnessed
+			}
+			earlier(last.Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
 		}
 		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
 			if op != nil {
@@ -92,7 +85,7 @@ func (l *Loop) wake(w *work) time.Time {
 			}
 		}
 	}
-	for _, b := range l.backoffs {
+	for _, b := range w.backoffs {
 		earlier(b.hold.Until)
 	}
 	for _, address := range l.providerAddresses() {

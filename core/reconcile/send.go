@@ -17,7 +17,8 @@ func (l *Loop) send(w *work) []Effect {
 	out := map[fleet.ProviderAddress]int{}
 	for _, r := range w.rows {
 		p := l.provider(r.Provider)
-		if p.facts == nil || len(p.calls)+out[r.Provider] >= l.settings.CallLimit {
+		frozen := r.fleet.Operational == fleet.FleetFrozen
+		if p.facts == nil || frozen || l.callsOn(r.Provider)+out[r.Provider] >= l.settings.CallLimit {
 			continue
 		}
 		if e := l.sendRow(w, p, r); e != nil {
@@ -36,6 +37,10 @@ func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
 		if op.State != fleet.OperationPending || op.NotBefore.After(w.now) {
 			return nil
 		}
+		if !deletable(*p.facts) {
+			r.conflict(undeletable(*p.facts))
+			return nil
+		}
 		var intent fleet.ProvisionIntent
 		if err := json.Unmarshal(op.Request, &intent); err != nil {
 			r.conflict(fmt.Sprintf("The stored request of %s can't be read: %v.", op.ID, err))
@@ -46,6 +51,9 @@ func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
 		}
 		r.Account, r.dirty = p.facts.Account, true
 		begin(r, op)
+		// The token counts from when the host can first have it.
+		t := r.fleet.Timeouts
+		op.TokenExpires = w.now.Add(t.Provision + t.Boot + t.Enroll)
 		return Provision{Provider: r.Provider, Operation: *op, Intent: intent}
 	case r.State == fleet.Terminating && r.terminate != nil:
 		return l.sendTerminate(w, p, r)
@@ -60,10 +68,11 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 	if r.provision.State == fleet.OperationInProgress || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
 		return nil
 	}
-	if !op.CallOver.IsZero() && p.sight != nil && !p.sight.began.After(op.CallOver) {
+	m := l.row(r.ID)
+	if p.sight != nil && p.sight.step < m.answered {
 		return nil // asked before: only what is still seen afterwards is asked again
 	}
-	resource, ok, why := p.provenOurs(r)
+	resource, ok, why := p.provenOurs(r, m)
 	if !ok {
 		if op.Message != why {
 			r.edit(op).Message = why

@@ -2,11 +2,20 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
+
+// look is what one inspection says about one key.
+type look struct {
+	began    time.Time
+	complete bool
+	found    []fleet.Resource
+	inFlight bool
+}
 
 // see takes in an inspection: what it shows is true whether or not it is
 // complete; that something is missing is true only if it is.
@@ -19,29 +28,68 @@ func (l *Loop) see(w *work, e Inspected) {
 			byKey[res.Key] = append(byKey[res.Key], res)
 		}
 	}
+	blind := blindness(e)
+	if blind == "" {
+		blind = l.vanished(w, p, e, byKey)
+	}
+	if p.facts != nil { // else it stays blind for being down
+		p.blind = blind
+	}
+	if blind == "" {
+		p.sight = &sighting{step: p.inspectStep, byKey: byKey}
+		p.unrecorded = unrecorded(w, byKey)
+	}
 	inFlight := map[fleet.OperationID]bool{}
 	for _, key := range e.Inspection.InFlight {
 		inFlight[key] = true
 	}
-	complete := e.Failure == nil && e.Inspection.Complete
-	p.blind = ""
-	if !complete {
-		p.blind = "the last inspection was not complete"
-		if e.Failure != nil {
-			p.blind = "the last inspection failed: " + e.Failure.Message
+	for _, r := range w.rows {
+		if r.Provider == e.Provider && r.Live() && r.State != fleet.Requested {
+			r.conflict(l.match(w, p, r, look{began: e.Began, complete: blind == "", found: byKey[r.Key], inFlight: inFlight[r.Key]}))
 		}
 	}
-	if complete {
-		p.sight = &sighting{began: e.Began, byKey: byKey}
-		p.unrecorded = unrecorded(w, byKey)
+}
+
+// blindness is why an inspection shows less than everything; "": it doesn't.
+func blindness(e Inspected) string {
+	switch {
+	case e.Failure != nil:
+		return "the last inspection failed: " + e.Failure.Message
+	case !e.Inspection.Complete:
+		return "the last inspection was not complete"
 	}
+	return ""
+}
+
+// vanishedFor is how long most of a provider's resources must be missing before
+// that is believed.
+const vanishedFor = 15 * time.Minute
+
+// vanished says why a complete list is not believed: over half of at least three
+// known resources are missing from it at once. An unmounted folder or a wrong
+// region looks like that, too.
+func (l *Loop) vanished(w *work, p *provider, e Inspected, byKey map[fleet.OperationID][]fleet.Resource) string {
+	known, missing := 0, 0
 	for _, r := range w.rows {
-		if r.Provider != e.Provider || !r.Live() || r.State == fleet.Requested {
+		if r.Provider != e.Provider || r.SeenAt.IsZero() || !r.Live() || r.State == fleet.Terminating {
 			continue
 		}
-		look := look{began: e.Began, complete: complete, found: byKey[r.Key], inFlight: inFlight[r.Key]}
-		l.match(w, p, r, look)
+		known++
+		if len(byKey[r.Key]) == 0 {
+			missing++
+		}
 	}
+	if known < 3 || 2*missing <= known {
+		p.vanishing = time.Time{}
+		return ""
+	}
+	if p.vanishing.IsZero() {
+		p.vanishing = e.Began
+	}
+	if e.Began.Sub(p.vanishing) >= vanishedFor {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d known resources are missing from its list at once; believed after %s", missing, known, vanishedFor)
 }
 
 // unrecorded counts the resources of the installation that no live instance
@@ -56,50 +104,88 @@ func unrecorded(w *work, byKey map[fleet.OperationID][]fleet.Resource) int {
 	return n
 }
 
-// look is what one inspection says about one key.
-type look struct {
-	began    time.Time
-	complete bool
-	found    []fleet.Resource
-	inFlight bool
-}
-
-// match compares one row with what an inspection shows of its key.
-func (l *Loop) match(w *work, p *provider, r *row, look look) {
+// match compares one row with what an inspection shows of its key, and returns
+// why nothing may be done about the row, "" if there is no such reason.
+func (l *Loop) match(w *work, p *provider, r *row, look look) (conflict string) {
 	if p.facts != nil && r.Account != "" && r.Account != p.facts.Account {
-		r.conflict(fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.facts.Account, r.Account))
-		return
+		return fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.facts.Account, r.Account)
 	}
-	switch len(look.found) {
-	case 0:
-		if look.complete {
-			r.conflict("")
-			l.missing(w, p, r, look)
-		}
-	case 1:
-		r.conflict("")
-		l.found(w, r, look)
-	default:
-		r.conflict(fmt.Sprintf("%d resources carry the key %s: none of them is touched until a person removes the copies.", len(look.found), r.Key))
+	switch {
+	case len(look.found) > 1:
+		return fmt.Sprintf("%d resources carry the key %s: none of them is touched until a person removes the copies.", len(look.found), r.Key)
+	case len(look.found) == 1:
+		return l.found(w, p, r, look)
+	case look.complete && p.facts != nil && !look.inFlight:
+		return l.missing(w, p, r, look)
 	}
+	return r.Conflict
 }
 
 // found takes in the one resource that carries the row's key.
-func (l *Loop) found(w *work, r *row, look look) {
+func (l *Loop) found(w *work, p *provider, r *row, look look) (conflict string) {
 	res := look.found[0]
-	w.seen(r, res)
-	if r.Conflict != "" {
-		return
+	if unfinished(p, r, res) {
+		if r.provision.State == fleet.OperationUnknown && !look.inFlight {
+			w.again(r, look, "Found, but not running: it may be half made.")
+		}
+		return ""
 	}
+	if conflict := w.seen(r, res); conflict != "" {
+		return conflict
+	}
+	m := l.row(r.ID)
+	m.seen, m.missing = look.began, time.Time{}
 	if r.SeenAt.IsZero() {
 		r.SeenAt, r.dirty = look.began, true
 	}
-	if r.provision.State == fleet.OperationUnknown && !look.inFlight {
-		r.edit(r.provision).State = fleet.OperationSucceeded
-		r.provision.Message = "Found by inspection."
+	if s := r.provision.State; s.Open() && s != fleet.OperationInProgress && !look.inFlight {
+		op := r.edit(r.provision)
+		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, look.began, "Found by inspection."
 	}
 	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
 	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
 		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, fmt.Sprintf("The provider shows it %s after it was alive.", res.State))
+	}
+	return ""
+}
+
+// unfinished says that a resource whose call broke off may be half made, as one
+// that exists and was never started. The same request finishes it, or is answered
+// with what exists; without that, it would be waited for until its deadline.
+func unfinished(p *provider, r *row, res fleet.Resource) bool {
+	brokeOff := r.provision.State == fleet.OperationUnknown || r.provision.State == fleet.OperationPending
+	return r.State == fleet.Provisioning && brokeOff && p.facts != nil && p.facts.Idempotency.SafeToRepeat() &&
+		res.State == fleet.ResourcePending && res.ID != "" && (r.ProviderInstance == "" || r.ProviderInstance == res.ID)
+}
+
+// seen records what an answer or an inspection shows of the row's resource, and
+// returns why it can't be the row's.
+func (w *work) seen(r *row, res fleet.Resource) (conflict string) {
+	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
+		return fmt.Sprintf("The provider shows %s for key %s, but %s was recorded: neither is touched.", res.ID, r.Key, r.ProviderInstance)
+	}
+	set(r, &r.ProviderInstance, res.ID)
+	set(r, &r.Zone, res.Zone)
+	set(r, &r.MachineType, res.MachineType)
+	set(r, &r.RunsImage, res.Image)
+	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
+		r.Addresses, r.dirty = addresses, true
+	}
+	if res.State != "" && r.Seen != res.State {
+		r.Seen, r.Detail, r.dirty = res.State, res.Detail, true
+	}
+	if res.State == fleet.ResourceRunning && !r.EverRunning {
+		r.EverRunning, r.dirty = true, true
+	}
+	if r.State == fleet.Provisioning {
+		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("The provider shows %s.", res.ID))
+	}
+	return ""
+}
+
+// set changes a field of a row where the new value says something.
+func set[T ~string](r *row, field *T, value T) {
+	if value != "" && *field != value {
+		*field, r.dirty = value, true
 	}
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -12,6 +13,7 @@ import (
 // ordered stop does while the last calls are answered.
 func (l *Loop) Absorb(ctx context.Context, now time.Time, events []Event) error {
 	l.backlog = append(l.backlog, events...)
+	l.watch(now)
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return err
@@ -28,17 +30,25 @@ func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 		return err
 	}
 	l.takeIn(w, l.backlog)
-	abandon(w, "The manager stopped before the answer came.")
+	clear(l.calls)
+	l.strand(w, "The manager stopped before the answer came.")
 	return l.commit(ctx, w)
 }
 
-// abandon turns calls without a listener into unknown outcomes [47, 153].
-func abandon(w *work, why string) {
+// strand turns calls without a listener into unknown outcomes [47, 153]: those
+// of an earlier process, and those whose commit failed after it was stored.
+func (l *Loop) strand(w *work, why string) {
 	for _, r := range w.rows {
 		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
-			if op != nil && op.State == fleet.OperationInProgress {
+			if op == nil {
+				continue
+			}
+			if _, listened := l.calls[op.ID]; op.State == fleet.OperationInProgress && !listened {
 				r.edit(op).State = fleet.OperationUnknown
 				op.CallOver, op.Message = time.Time{}, why
+			}
+			if op.CallOver.After(w.now) { // the clock was set back
+				r.edit(op).CallOver = w.now
 			}
 		}
 	}
@@ -49,10 +59,8 @@ func (l *Loop) load(ctx context.Context, now time.Time) (*work, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reconcile: load the state: %w", err)
 	}
-	w, err := newWork(now, state)
-	if err != nil {
-		return nil, fmt.Errorf("reconcile: %w", err)
-	}
+	w := newWork(now, state)
+	w.backoffs = maps.Clone(l.backoffs)
 	return w, nil
 }
 
@@ -61,6 +69,6 @@ func (l *Loop) commit(ctx context.Context, w *work) error {
 	if err := l.store.Commit(ctx, w.change()); err != nil {
 		return fmt.Errorf("reconcile: commit the step: %w", err)
 	}
-	l.backlog = nil
+	l.backlog, l.backoffs = nil, w.backoffs
 	return nil
 }

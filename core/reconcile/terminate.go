@@ -13,7 +13,7 @@ import (
 func (l *Loop) intendTerminations(w *work) error {
 	for _, r := range w.rows {
 		if r.State == fleet.Failed {
-			if r.provision.State == fleet.OperationNotCreated {
+			if r.provision.State == fleet.OperationNotCreated && !r.everSeen() {
 				w.move(r, fleet.Terminated, lifecycle.NothingCreated, r.Reason)
 				continue
 			}
@@ -44,15 +44,16 @@ func (l *Loop) intendTermination(w *work, r *row) error {
 	}
 	w.byOperation[r.terminate.ID] = r
 	r.edit(r.terminate)
+	l.row(r.ID).intent = l.steps
 	return nil
 }
 
 // provenOurs returns the row's resource if it may be deleted: its key is a
-// stored operation, and an inspection begun after the intent to terminate shows
-// exactly one resource with that key and the recorded id [160]. The reason says
-// what is missing.
-func (p *provider) provenOurs(r *row) (fleet.Resource, bool, string) {
-	if p.sight == nil || !p.sight.began.After(r.terminate.Created) {
+// stored operation, and a complete inspection begun after the intent to
+// terminate was stored shows exactly one resource with that key and the recorded
+// id [160]. The reason says what is missing.
+func (p *provider) provenOurs(r *row, m *rowMemory) (fleet.Resource, bool, string) {
+	if p.sight == nil || p.sight.step < m.intent || p.sight.step == 0 {
 		return fleet.Resource{}, false, "No inspection since it was decided."
 	}
 	found := p.sight.byKey[r.Key]
@@ -64,8 +65,16 @@ func (p *provider) provenOurs(r *row) (fleet.Resource, bool, string) {
 	case r.ProviderInstance != "" && found[0].ID != r.ProviderInstance:
 		return fleet.Resource{}, false, fmt.Sprintf("%s was recorded, %s carries the key.", r.ProviderInstance, found[0].ID)
 	}
-	if p.facts.Ownership != fleet.OwnershipNamed {
-		return fleet.Resource{}, false, fmt.Sprintf("The plugin's ownership evidence is %q; this version deletes only what is named by its key.", p.facts.Ownership)
+	if !deletable(*p.facts) {
+		return fleet.Resource{}, false, undeletable(*p.facts)
 	}
 	return found[0], true, ""
+}
+
+// deletable says whether this version can prove that a provider's resources are
+// ours to delete. Where it can't, it makes none.
+func deletable(f fleet.ProviderFacts) bool { return f.Ownership == fleet.OwnershipNamed }
+
+func undeletable(f fleet.ProviderFacts) string {
+	return fmt.Sprintf("The plugin %s proves ownership by %q; this version can delete only what is named by its key, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -8,53 +9,81 @@ import (
 )
 
 // missing decides what it means that a complete inspection doesn't show a row's
-// resource. It means nothing while a call for it may still run, and nothing
-// until the provider's settle time has passed since the call was over.
-func (l *Loop) missing(w *work, p *provider, r *row, look look) {
-	op := r.provision
-	if look.inFlight || p.facts == nil {
-		return
-	}
+// resource, while no call for it runs inside the plugin. It means nothing until
+// the provider's settle time has passed since the call was over, and since the
+// resource was last seen.
+func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string) {
+	op, m := r.provision, l.row(r.ID)
 	if op.State == fleet.OperationUnknown && op.CallOver.IsZero() {
 		// This process's calls are tracked by the plugin and an earlier process's
 		// plugin is gone: a key that isn't in flight has no call that runs.
 		r.edit(op).CallOver = look.began
 		if p.facts.ListSettle > 0 {
-			return
+			return ""
 		}
 	}
-	if look.began.Before(op.CallOver.Add(p.facts.ListSettle)) {
-		return
+	if settle := p.facts.ListSettle; look.began.Before(op.CallOver.Add(settle)) || look.began.Before(m.seen.Add(settle)) {
+		return r.Conflict
 	}
 	switch op.State {
 	case fleet.OperationUnknown:
-		l.absent(w, p, r)
-	case fleet.OperationSucceeded:
-		w.gone(r, "A complete inspection no longer shows it.")
-	case fleet.OperationNotCreated:
+		return l.absent(w, p, r, look)
+	case fleet.OperationPending, fleet.OperationNotCreated:
 		if r.State == fleet.Terminating {
+			r.edit(op).State = fleet.OperationNotCreated
 			w.gone(r, "Nothing was created.")
 		}
+	case fleet.OperationSucceeded:
+		return l.unlisted(w, r, m, look)
 	}
+	return "" // an accepted order is on its way
 }
 
 // absent resolves an unknown provision whose resource is proven not to exist:
 // the same key goes out again where that is safe and the instance is still
-// wanted.
-func (l *Loop) absent(w *work, p *provider, r *row) {
-	op := r.provision
-	if r.State != fleet.Provisioning {
-		r.edit(op).State = fleet.OperationNotCreated
-		op.Message = "Proven absent by inspection."
-		w.gone(r, "A complete inspection proves that it was never made.")
-		return
-	}
+// wanted. Where a request can't be repeated safely, only a person may say that
+// nothing was made.
+func (l *Loop) absent(w *work, p *provider, r *row, look look) (conflict string) {
 	if !p.facts.Idempotency.SafeToRepeat() {
-		r.conflict("The provider can't repeat a request safely: a person must check that nothing was made for key " + string(r.Key) + ".")
-		return
+		return fmt.Sprintf("The provider can't repeat a request safely: a person must check that nothing was made for key %s.", r.Key)
 	}
-	r.edit(op).State = fleet.OperationPending
+	if r.State == fleet.Provisioning {
+		w.again(r, look, "Proven absent by inspection.")
+		return ""
+	}
+	op := r.edit(r.provision)
+	op.State, op.Message = fleet.OperationNotCreated, "Proven absent by inspection."
+	w.gone(r, "A complete inspection proves that it was never made.")
+	return ""
+}
+
+// again lets the same request go out once more, under its key. No call for it
+// was under way when the look began.
+func (w *work) again(r *row, look look, why string) {
+	op := r.edit(r.provision)
+	if op.CallOver.IsZero() {
+		op.CallOver = look.began
+	}
+	op.State, op.Message = fleet.OperationPending, why
 	op.NotBefore = w.now.Add(doubling(time.Second, op.Attempts-1, time.Minute))
+}
+
+// unlisted decides about a resource that existed and is no longer listed. Where
+// an agent enrolled, a list alone doesn't prove it gone: its agent must have
+// been silent for as long as it wasn't listed, and that for a whole heartbeat.
+func (l *Loop) unlisted(w *work, r *row, m *rowMemory, look look) (conflict string) {
+	if m.missing.IsZero() {
+		m.missing = look.began
+	}
+	if r.runner == nil || r.State == fleet.Terminating {
+		w.gone(r, "A complete inspection no longer shows it.")
+		return ""
+	}
+	if l.silent(w, r) && look.began.Sub(m.missing) >= r.fleet.Timeouts.Heartbeat {
+		w.gone(r, fmt.Sprintf("Its provider doesn't list it, and its agent has been silent, for %s.", look.began.Sub(m.missing).Truncate(time.Second)))
+		return ""
+	}
+	return "Its provider doesn't list it any more, but its agent has not been silent for long enough to call it gone."
 }
 
 // gone ends a row whose resource is proven not to exist.

@@ -19,9 +19,15 @@ type work struct {
 	rows        []*row // by instance id
 	byKey       map[fleet.OperationID]*row
 	byOperation map[fleet.OperationID]*row
+	backoffs    map[fleet.RunnerFleetID]backoff
+	// damaged are the rows that make no sense, by the fleet that they hold.
+	damaged map[fleet.RunnerFleetID]string
+	// deaf are the providers whose runners fell silent together.
+	deaf        map[fleet.ProviderAddress]string
 	decisions   []fleet.Decision
 	retired     []fleet.RunnerFleetID
 	transitions []Transition
+	ends        []end
 }
 
 // row is one instance with everything that belongs to it.
@@ -35,7 +41,15 @@ type row struct {
 	dirtyOps  map[fleet.OperationID]*fleet.Operation
 }
 
-func newWork(now time.Time, s store.State) (*work, error) {
+// end is a move that may be the end of an instance's useful life.
+type end struct {
+	row   *row
+	cause lifecycle.Cause
+}
+
+// newWork joins the rows that belong together. A row that makes no sense is set
+// aside: it must not stop the others.
+func newWork(now time.Time, s store.State) *work {
 	w := &work{
 		now:         now,
 		serial:      s.Serial,
@@ -43,21 +57,15 @@ func newWork(now time.Time, s store.State) (*work, error) {
 		rows:        make([]*row, 0, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
 		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
+		damaged:     map[fleet.RunnerFleetID]string{},
 	}
 	for _, f := range s.Fleets {
 		w.fleets[f.ID] = f
 	}
 	byID := make(map[fleet.CapacityInstanceID]*row, len(s.Instances))
 	for _, i := range s.Instances {
-		f, ok := w.fleets[i.Fleet]
-		if !ok {
-			return nil, fmt.Errorf("the store has instance %s of fleet %s but not the fleet", i.ID, i.Fleet)
-		}
-		r := &row{CapacityInstance: i, fleet: f}
-		byID[i.ID], w.byKey[i.Key] = r, r
-		w.rows = append(w.rows, r)
+		byID[i.ID] = &row{CapacityInstance: i, fleet: w.fleets[i.Fleet]}
 	}
-	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })
 	for n := range s.Operations {
 		op := s.Operations[n]
 		if r := byID[op.Instance]; r != nil {
@@ -70,12 +78,20 @@ func newWork(now time.Time, s store.State) (*work, error) {
 			r.runner = &s.Runners[n]
 		}
 	}
-	for _, r := range w.rows {
-		if r.provision == nil {
-			return nil, fmt.Errorf("the store has instance %s without its provision operation %s", r.ID, r.Key)
+	for _, i := range s.Instances {
+		r := byID[i.ID]
+		switch _, known := w.fleets[i.Fleet]; {
+		case !known:
+			w.damaged[i.Fleet] = fmt.Sprintf("the store has instance %s of fleet %s but not the fleet", i.ID, i.Fleet)
+		case r.provision == nil:
+			w.damaged[i.Fleet] = fmt.Sprintf("the store has instance %s without its provision operation %s", i.ID, i.Key)
+		default:
+			w.rows = append(w.rows, r)
+			w.byKey[i.Key] = r
 		}
 	}
-	return w, nil
+	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })
+	return w
 }
 
 func (r *row) attach(op *fleet.Operation) {
@@ -96,6 +112,7 @@ func (w *work) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Caus
 		return false
 	}
 	r.dirty = true
+	w.ends = append(w.ends, end{r, cause})
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: reason})
 	return true
 }
@@ -131,41 +148,4 @@ func (w *work) change() store.Change {
 		}
 	}
 	return c
-}
-
-// provider is what the loop remembers of a provider between steps.
-type provider struct {
-	// facts is nil while no plugin process answers; down says why.
-	facts *fleet.ProviderFacts
-	down  string
-	// blocked says that only a person can bring the plugin back.
-	blocked bool
-	// inspecting is set while an Inspect effect is under way.
-	inspecting bool
-	// inspected is when the last inspection was begun, whatever came of it.
-	inspected time.Time
-	// blind is why the last inspection shows less than everything; "": it was
-	// complete.
-	blind string
-	// sight is the last complete inspection.
-	sight *sighting
-	// calls are the operations with a provision or terminate call under way.
-	calls map[fleet.OperationID]bool
-	// unrecorded counts resources without a live record at the last sighting.
-	unrecorded int
-}
-
-// sighting is a complete inspection, by key.
-type sighting struct {
-	began time.Time
-	byKey map[fleet.OperationID][]fleet.Resource
-}
-
-func (l *Loop) provider(a fleet.ProviderAddress) *provider {
-	p := l.providers[a]
-	if p == nil {
-		p = &provider{down: "its plugin has not started yet", blind: "not inspected yet", calls: map[fleet.OperationID]bool{}}
-		l.providers[a] = p
-	}
-	return p
 }

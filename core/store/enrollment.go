@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-const subject = `SELECT operation.record, operation.request, instance.record, fleet.record, runner.record
+const subject = `SELECT operation.record, operation.request, instance.record, fleet.record, runner.record, runner.revoked_at
 	FROM operation
 	JOIN instance ON instance.id = operation.instance
 	JOIN fleet ON fleet.id = instance.fleet
@@ -27,8 +28,8 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 }
 
 func (s *Store) subject(ctx context.Context, doing, query, id string) (found fleet.EnrollmentSubject, ok bool, err error) {
-	var operation, request, instance, managed, runner []byte
-	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner)
+	var operation, request, instance, managed, runner, revoked []byte
+	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fleet.EnrollmentSubject{}, false, nil
 	}
@@ -41,7 +42,7 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 	found.Fleet, errs[2] = decode[fleet.ManagedFleet](row{record: managed})
 	if runner != nil {
 		var enrolled fleet.Runner
-		enrolled, errs[3] = decode[fleet.Runner](row{record: runner})
+		enrolled, errs[3] = decodeRunner(row{runner, revoked})
 		found.Runner = &enrolled
 	}
 	if err := errors.Join(errs[:]...); err != nil {
@@ -55,22 +56,22 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 // *fleet.AlreadyEnrolledError.
 func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
 	doing := "enroll runner " + string(runner.ID)
-	record, err := encode(runner)
+	record, err := encodeRunner(runner)
 	if err != nil {
 		return s.failed(doing, err)
 	}
 	return s.write(ctx, doing, func(tx *sql.Tx, revision int64) error {
-		result, err := tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record)
-			VALUES ($1, $2, $3, $4, $5) ON CONFLICT (operation) DO NOTHING`,
-			string(runner.ID), string(runner.Operation), string(runner.Instance), revision, record)
+		result, err := tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record, revoked_at)
+			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (operation) DO NOTHING`,
+			string(runner.ID), string(runner.Operation), string(runner.Instance), revision, record, revokedMicros(runner.Revoked))
 		if err != nil {
 			return err
 		}
 		if inserted, err := result.RowsAffected(); err != nil || inserted > 0 {
 			return err
 		}
-		existing, err := recordsOf(ctx, tx, decode[fleet.Runner],
-			`SELECT record FROM runner WHERE operation = $1`, string(runner.Operation))
+		existing, err := recordsOf(ctx, tx, decodeRunner,
+			`SELECT record, revoked_at FROM runner WHERE operation = $1`, string(runner.Operation))
 		if err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
 
 // RecordRunners replaces what is known of enrolled runners, many in one
 // transaction. A runner that isn't in the store (pruned meanwhile) is passed
-// over: one late heartbeat must not undo the others.
+// over: one late heartbeat must not undo the others. Who is revoked stays so.
 func (s *Store) RecordRunners(ctx context.Context, runners []fleet.Runner) error {
 	if len(runners) == 0 {
 		return nil
@@ -88,7 +89,7 @@ func (s *Store) RecordRunners(ctx context.Context, runners []fleet.Runner) error
 	const doing = "record heartbeats"
 	rows := make([][]any, 0, len(runners))
 	for _, runner := range runners {
-		record, err := encode(runner)
+		record, err := encodeRunner(runner)
 		if err != nil {
 			return s.failed(doing, fmt.Errorf("runner %s: %w", runner.ID, err))
 		}
@@ -98,5 +99,30 @@ func (s *Store) RecordRunners(ctx context.Context, runners []fleet.Runner) error
 		return batched(ctx, tx, `WITH latest (id, record) AS (VALUES `, fmt.Sprintf(
 			`) UPDATE runner SET record = latest.record, revision = %d FROM latest WHERE runner.id = latest.id`, revision),
 			lastOfEach(rows))
+	})
+}
+
+// UnknownRunnerError says that the store has no such runner.
+type UnknownRunnerError struct{ Runner fleet.RunnerID }
+
+func (e *UnknownRunnerError) Error() string {
+	return fmt.Sprintf("no runner %s is known; it may have been forgotten with its instance", e.Runner)
+}
+
+// RevokeRunner takes a runner's right to call away, for good: it has no inverse,
+// and of two revocations the first one's time stays. Enrollment reads it on
+// every call of the runner.
+func (s *Store) RevokeRunner(ctx context.Context, id fleet.RunnerID, at time.Time) error {
+	return s.write(ctx, "revoke runner "+string(id), func(tx *sql.Tx, revision int64) error {
+		result, err := tx.ExecContext(ctx, `UPDATE runner SET revision = $1,
+			revoked_at = CASE WHEN revoked_at = 0 THEN $2 ELSE revoked_at END WHERE id = $3`,
+			revision, at.UnixMicro(), storable(string(id)))
+		if err != nil {
+			return err
+		}
+		if updated, err := result.RowsAffected(); err != nil || updated > 0 {
+			return err
+		}
+		return &UnknownRunnerError{Runner: id}
 	})
 }

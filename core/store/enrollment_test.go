@@ -3,6 +3,7 @@ package store
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/google/go-cmp/cmp"
@@ -95,5 +96,45 @@ func recordsRunners(t *testing.T, location string) {
 	beats[7] = twice
 	if diff := cmp.Diff(beats, state.Runners); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func revocationOutlivesHeartbeats(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	must(t, s.Commit(t.Context(), change(1, 2)))
+	runner, other := enrolled(1), enrolled(2)
+	must(t, s.Enroll(t.Context(), runner))
+	must(t, s.Enroll(t.Context(), other))
+	_, err := s.Load(t.Context()) // so that the next one reads only what changed
+	must(t, err)
+
+	at := now.Add(time.Hour)
+	must(t, s.RevokeRunner(t.Context(), runner.ID, at))
+	must(t, s.RevokeRunner(t.Context(), runner.ID, at.Add(time.Hour)))
+	// The facts that a heartbeat brings were read before the revocation.
+	runner.Beats = 7
+	must(t, s.RecordRunners(t.Context(), []fleet.Runner{runner, other}))
+
+	want := runner
+	want.Revoked = at
+	for name, read := range map[string]*Store{"the same store": s, "another process": open(t, location)} {
+		state, err := read.Load(t.Context())
+		must(t, err)
+		if diff := cmp.Diff([]fleet.Runner{want, other}, state.Runners); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	subject, _, err := s.RunnerSubject(t.Context(), runner.ID)
+	must(t, err)
+	if diff := cmp.Diff(&want, subject.Runner); diff != "" {
+		t.Error(diff)
+	}
+	again := enrolled(1)
+	again.ID = "another"
+	if existing := refused[*fleet.AlreadyEnrolledError](t, s.Enroll(t.Context(), again)).Existing; !existing.Revoked.Equal(at) {
+		t.Errorf("who enrolls again is shown %+v", existing)
+	}
+	if unknown := refused[*UnknownRunnerError](t, s.RevokeRunner(t.Context(), "nobody", at)); unknown.Runner != "nobody" {
+		t.Errorf("the refusal names %s", unknown.Runner)
 	}
 }

@@ -37,8 +37,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return s.failed(doing, err)
 	}
-	sources := provider.ListSources()
-	known := sources[len(sources)-1].Version
+	known, err := knownVersion()
+	if err != nil {
+		return s.failed(doing, err)
+	}
 	// The common case asks one question, and takes no lock and writes nothing.
 	if current, err := s.migrated(ctx, known); err != nil || current {
 		return s.failedIf(doing, err)
@@ -57,17 +59,32 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // migrated says whether the tables have the known version already.
 func (s *Store) migrated(ctx context.Context, known int64) (bool, error) {
+	stored, err := s.storedVersion(ctx)
+	if err == nil && stored > known {
+		err = &NewerError{Stored: stored, Known: known}
+	}
+	return err == nil && stored == known, err
+}
+
+// storedVersion is the version of the tables; 0: there are none.
+func (s *Store) storedVersion(ctx context.Context) (version int64, err error) {
 	var tables int
 	if err := s.reader.QueryRowContext(ctx, s.dialect.countTables, goose.DefaultTablename).Scan(&tables); err != nil || tables == 0 {
-		return false, err
+		return 0, err
 	}
-	var stored int64
-	if err := s.reader.QueryRowContext(ctx,
-		`SELECT COALESCE(MAX(version_id), 0) FROM `+goose.DefaultTablename).Scan(&stored); err != nil {
-		return false, err
+	err = s.reader.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM `+goose.DefaultTablename).Scan(&version)
+	return version, err
+}
+
+// knownVersion is the newest version that this program has a migration to.
+func knownVersion() (version int64, err error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	for _, file := range files {
+		number, err := goose.NumericComponent(file)
+		if err != nil {
+			return 0, err
+		}
+		version = max(version, number)
 	}
-	if stored > known {
-		return false, &NewerError{Stored: stored, Known: known}
-	}
-	return stored == known, nil
+	return version, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
@@ -20,6 +21,21 @@ const migrationLock = 0x666f_7267_6579_6172 // "forgeyar"
 
 // openPostgres prepares connections to the database that the URL names.
 func openPostgres(location string) (*Store, error) {
+	return connectPostgres(location, nil)
+}
+
+// openPostgresReadOnly prepares connections whose transactions can't write.
+func openPostgresReadOnly(location string) (*Store, error) {
+	store, err := connectPostgres(location, map[string]string{"default_transaction_read_only": "on"})
+	if err != nil {
+		return nil, err
+	}
+	err = store.writer.Close() // it has no connection yet
+	store.writer = nil
+	return store, err
+}
+
+func connectPostgres(location string, parameters map[string]string) (*Store, error) {
 	config, err := pgx.ParseConfig(location) // its error hides the password
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL store: %w", err)
@@ -30,6 +46,7 @@ func openPostgres(location string) (*Store, error) {
 	// A writer that hangs inside a transaction holds the epoch's row; its
 	// successor must not wait for the dead connection's TCP timeout.
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "30s"
+	maps.Copy(config.RuntimeParams, parameters)
 	open := func() *sql.DB { return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(insistOnDurability)) }
 	store := &Store{writer: open(), reader: open(), dialect: dialect{
 		name:  "PostgreSQL store " + postgresName(config),

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -47,8 +49,43 @@ func encodeOperation(operation fleet.Operation) (record, request string, err err
 func decodeOperation(from row) (fleet.Operation, error) {
 	operation, err := decode[fleet.Operation](from)
 	operation.Request = nil
-	if len(from.request) > 0 {
-		operation.Request = from.request
+	if len(from.beside) > 0 {
+		operation.Request = from.beside
 	}
 	return operation, err
+}
+
+// encodeRunner leaves out the revocation, which has a column and a writer of its
+// own.
+func encodeRunner(runner fleet.Runner) (string, error) {
+	runner.Revoked = time.Time{}
+	return encode(runner)
+}
+
+// decodeRunner puts the record and the revocation together.
+func decodeRunner(from row) (fleet.Runner, error) {
+	runner, err := decode[fleet.Runner](from)
+	if err != nil {
+		return runner, err
+	}
+	at, err := strconv.ParseInt(string(from.beside), 10, 64)
+	if err != nil {
+		return runner, fmt.Errorf("decode when runner %s was revoked: %w", runner.ID, err)
+	}
+	runner.Revoked = revokedAt(at)
+	return runner, nil
+}
+
+func revokedAt(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+func revokedMicros(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return at.UnixMicro()
 }

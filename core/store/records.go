@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// row is what a query for records gives: the record and, for operations only,
-// the request.
-type row struct{ record, request []byte }
+// row is what a query for records gives: the record and what is kept beside it,
+// which is an operation's request, a runner's revocation, or nothing.
+type row struct{ record, beside []byte }
 
 // decodeBatch is how many rows one goroutine decodes at a time.
 const decodeBatch = 256
@@ -46,7 +46,7 @@ func recordsOf[T any](ctx context.Context, tx *sql.Tx, from func(row) (T, error)
 	raw := make([]row, 0, decodeBatch)
 	for rows.Next() {
 		var next row
-		if err = rows.Scan([]any{&next.record, &next.request}[:len(columns)]...); err != nil {
+		if err = rows.Scan([]any{&next.record, &next.beside}[:len(columns)]...); err != nil {
 			break
 		}
 		if raw = append(raw, next); len(raw) == decodeBatch {

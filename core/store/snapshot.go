@@ -39,7 +39,7 @@ func readSnapshot(ctx context.Context, tx *sql.Tx) (s snapshot, err error) {
 		`SELECT record, request FROM operation`+live); err != nil {
 		return s, err
 	}
-	s.runners, err = sortedRecords(ctx, tx, decode[fleet.Runner], runnerID, `SELECT record FROM runner`+live)
+	s.runners, err = sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+live)
 	return s, err
 }
 
@@ -62,7 +62,7 @@ func (s snapshot) advance(ctx context.Context, tx *sql.Tx) (snapshot, error) {
 	if err != nil {
 		return s, err
 	}
-	runners, err := sortedRecords(ctx, tx, decode[fleet.Runner], runnerID, `SELECT record FROM runner`+changed, s.revision)
+	runners, err := sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+changed, s.revision)
 	if err != nil {
 		return s, err
 	}

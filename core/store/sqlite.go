@@ -37,21 +37,55 @@ func openSQLite(path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite store %s: %w", path, err)
 	}
-	reader, err := sql.Open("sqlite", sqliteDSN(path, url.Values{"_query_only": {"1"}}))
+	reader, err := sqliteReader(sqliteDSN(path, url.Values{"_query_only": {"1"}}))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the SQLite store %s: %w", path, err), writer.Close())
 	}
 	writer.SetMaxOpenConns(1)
+	return &Store{writer: writer, reader: reader, dialect: sqliteDialect(path)}, nil
+}
+
+// openSQLiteReadOnly opens an existing file without the right to write to it.
+// Its neighbours -wal and -shm are another matter: without them nobody can read
+// beside a writer, so SQLite makes them where they are missing.
+func openSQLiteReadOnly(path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite store: %w", err)
+	}
+	if err := refuseNetworkFileSystem(path); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open the SQLite store: %w: run forgeyard-fleet apply once, which makes it", err)
+	}
+	dsn := sqliteDSN(path, url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_journal_mode": nil, "_synchronous": nil})
+	reader, err := sqliteReader(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite store %s: %w", path, err)
+	}
+	return &Store{reader: reader, dialect: sqliteDialect(path)}, nil
+}
+
+func sqliteReader(dsn string) (*sql.DB, error) {
+	reader, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
 	reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
 	reader.SetMaxIdleConns(2)
-	return &Store{writer: writer, reader: reader, dialect: dialect{
+	return reader, nil
+}
+
+func sqliteDialect(path string) dialect {
+	return dialect{
 		name:           "SQLite store " + path,
 		goose:          goose.DialectSQLite3,
 		countTables:    `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1`,
 		snapshot:       sql.TxOptions{ReadOnly: true}, // a WAL reader sees one snapshot
 		lockMigrations: func(ctx context.Context) (func(bool) error, error) { return lockFile(ctx, path+".migrating") },
 		advice:         sqliteAdvice,
-	}}, nil
+	}
 }
 
 // sqliteDSN is the URI of the file with the settings that make a commit durable.

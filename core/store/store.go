@@ -19,7 +19,8 @@ import (
 type Store struct {
 	dialect dialect
 	// writer has one connection: SQLite allows one writer, and on PostgreSQL one
-	// order of writes means that no two of ours can deadlock.
+	// order of writes means that no two of ours can deadlock. It is nil where the
+	// store was opened for reading only.
 	writer *sql.DB
 	reader *sql.DB
 	// epoch is the writer epoch that Claim got; 0: this Store only reads.
@@ -50,12 +51,16 @@ type dialect struct {
 // readable by its owner only; its folder must exist. A store that a newer
 // version of the program has written is refused with a *NewerError.
 func Open(ctx context.Context, location string) (*Store, error) {
-	if strings.HasPrefix(location, "postgres://") || strings.HasPrefix(location, "postgresql://") {
+	if isPostgres(location) {
 		return openAndMigrate(ctx, func() (*Store, error) { return openPostgres(location) })
 	}
 	return patiently(ctx, func() (*Store, error) {
 		return openAndMigrate(ctx, func() (*Store, error) { return openSQLite(location) })
 	})
+}
+
+func isPostgres(location string) bool {
+	return strings.HasPrefix(location, "postgres://") || strings.HasPrefix(location, "postgresql://")
 }
 
 func openAndMigrate(ctx context.Context, open func() (*Store, error)) (*Store, error) {
@@ -71,7 +76,11 @@ func openAndMigrate(ctx context.Context, open func() (*Store, error)) (*Store, e
 
 // Close waits for running statements and closes the connections.
 func (s *Store) Close() error {
-	return s.failedIf("close the connections", errors.Join(s.reader.Close(), s.writer.Close()))
+	err := s.reader.Close()
+	if s.writer != nil {
+		err = errors.Join(err, s.writer.Close())
+	}
+	return s.failedIf("close the connections", err)
 }
 
 // write runs do in a transaction of the current writer: it fails with a
@@ -90,6 +99,9 @@ func (s *Store) write(ctx context.Context, doing string, do func(tx *sql.Tx, rev
 
 // transact runs do in a write transaction without the fence; only Claim needs that.
 func (s *Store) transact(ctx context.Context, doing string, do func(tx *sql.Tx) error) error {
+	if s.writer == nil {
+		return s.failed(doing, ErrReadOnly)
+	}
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return s.failed(doing, err)

@@ -18,6 +18,9 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"a store that was opened again has its tables and rows", opensAgain},
 		{"many processes may open an empty store at once", opensAtOnce},
 		{"a store of a newer program is refused", refusesNewer},
+		{"a store is read beside its writer and after it ended", readsBesideWriter},
+		{"a store that was opened for reading can't write", readOnlyCannotWrite},
+		{"a store of another version isn't read", readOnlyRefusesOtherVersions},
 		{"a store that never claimed the writer's place can't write", refusesReaderWrites},
 		{"the older of two writers is fenced at its next write of any kind", fencesOlderWriter},
 		{"a fenced writer still reads", fencedWriterReads},
@@ -42,6 +45,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"a token is good for one of many enrollments at once", tokenIsSpentOnce},
 		{"an enrollment's subject is found by operation and by runner", findsSubject},
 		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
+		{"a revocation is read everywhere and no heartbeat undoes it", revocationOutlivesHeartbeats},
 		{"people's lists are filtered, ordered and limited", lists},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 	} {

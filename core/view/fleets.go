@@ -28,6 +28,8 @@ type Fleet struct {
 	Health      Health                      `json:"health"`
 	// Reasons say why the fleet isn't healthy; empty where it is.
 	Reasons []string `json:"reasons,omitempty"`
+	// Decisions are the newest ones, where a single fleet is looked at.
+	Decisions []Decision `json:"decisions,omitempty"`
 }
 
 // Health is a fleet's condition [167]. It is derived, never set by hand.
@@ -122,7 +124,7 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 		say(ProviderDegraded, "%s can't be seen: %s.", f.Provider, why)
 	}
 	if unresolved > 0 {
-		say(ProviderDegraded, "%d outcomes are unknown until an inspection shows them.", unresolved)
+		say(ProviderDegraded, "%s", unknownOutcomes(unresolved))
 	}
 	if p.Counts.Failed+p.Counts.Quarantined > 0 {
 		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
@@ -139,6 +141,13 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 		}
 	}
 	return worst, reasons
+}
+
+func unknownOutcomes(n int) string {
+	if n == 1 {
+		return "1 outcome is unknown until an inspection shows it."
+	}
+	return fmt.Sprintf("%d outcomes are unknown until an inspection shows them.", n)
 }
 
 func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner {

@@ -54,7 +54,10 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 			moment: func(m *Moment) { m.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"} }, want: ProviderDegraded, reason: "timeout"},
 		{name: "an unknown outcome", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *store.State) {
 			s.Operations = []fleet.Operation{{ID: "kb", Fleet: "f1", Instance: "b", State: fleet.OperationUnknown}}
-		}, want: ProviderDegraded, reason: "1 outcomes are unknown"},
+		}, want: ProviderDegraded, reason: "1 outcome is unknown until an inspection shows it."},
+		{name: "two unknown outcomes", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *store.State) {
+			s.Operations = []fleet.Operation{{ID: "ka", Fleet: "f1", State: fleet.OperationUnknown}, {ID: "kb", Fleet: "f1", State: fleet.OperationUnknown}}
+		}, want: ProviderDegraded, reason: "2 outcomes are unknown until an inspection shows them."},
 		{name: "a quarantined instance", state: state(fleet.Healthy, fleet.Healthy, fleet.Quarantined), want: BootstrapDegraded, reason: "1 quarantined"},
 		{name: "max filled by what isn't gone", state: state(fleet.Healthy, fleet.Terminating, fleet.Terminating), want: CapacityConstrained, reason: "max = 3 is held"},
 		{name: "a drain beyond its deadline", state: state(fleet.Healthy, fleet.Healthy, fleet.Draining), change: func(s *store.State) { s.Instances[2].Since = now.Add(-3 * time.Hour) },

@@ -142,54 +142,6 @@ func TestDownloadRefuses(t *testing.T) {
 	}
 }
 
-// A host that was never told the time must be able to enroll, and must not be
-// let off once it has a clock.
-func TestClockIsReadOnlyWhereAsked(t *testing.T) {
-	ca := newAuthority(t)
-	for name, test := range map[string]struct {
-		from, to  time.Duration
-		checkTime bool
-		refused   bool
-	}{
-		"future certificate, clock not read":  {30 * time.Minute, 40 * time.Minute, false, false},
-		"future certificate, clock read":      {30 * time.Minute, 40 * time.Minute, true, true},
-		"expired certificate, clock not read": {-30 * time.Minute, -20 * time.Minute, false, false},
-		"expired certificate, clock read":     {-30 * time.Minute, -20 * time.Minute, true, true},
-		"current certificate, clock read":     {-30 * time.Minute, 20 * time.Minute, true, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := time.Now()
-			server := ca.serve(t, serverName, now.Add(test.from), now.Add(test.to), "x")
-			client := &http.Client{Transport: &http.Transport{TLSClientConfig: TLSConfig(documentFor(server, ca, "x"), test.checkTime)}}
-			defer client.CloseIdleConnections()
-			response, err := client.Get(server.URL + "/agent")
-			if err == nil {
-				response.Body.Close()
-			}
-			if refused := err != nil; refused != test.refused {
-				t.Errorf("refused: %v (%v), wanted %v", refused, err, test.refused)
-			}
-		})
-	}
-}
-
-// An intermediate or leaf with the pinned digest is no CA.
-func TestPinnedCertificateMustBeACA(t *testing.T) {
-	ca := newAuthority(t)
-	key := newKey(t)
-	leaf := sign(t, &x509.Certificate{
-		SerialNumber: big.NewInt(3), DNSNames: []string{serverName},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}, ca.certificate, key, ca.key)
-	document := Document{ServerName: serverName, CAFingerprint: Fingerprint(leaf)}
-	if err := verifyPinned([]*x509.Certificate{leaf, ca.certificate}, document, true); err == nil {
-		t.Error("a pinned leaf was trusted")
-	}
-	if err := verifyPinned(nil, document, true); err == nil {
-		t.Error("an empty chain was trusted")
-	}
-}
-
 func TestCancelledDownloadLeavesNothing(t *testing.T) {
 	ca := newAuthority(t)
 	server := ca.serve(t, serverName, time.Now().Add(-time.Hour), time.Now().Add(time.Hour), "x")

@@ -72,9 +72,6 @@ func (m *machine) create(content record, document bootstrap.Document) (err error
 	if err := document.Write(filepath.Join(making, bootstrapFile)); err != nil {
 		return err
 	}
-	if err := syncFolder(making); err != nil {
-		return err
-	}
 	// A directory that isn't empty is never replaced by a rename.
 	return os.Rename(making, string(m.directory(content.Key)))
 }
@@ -124,6 +121,7 @@ func (d directory) markTerminating() error {
 	return writeJSON(d.path(terminatingFile), struct{}{})
 }
 
+// writeJSON puts the file there complete, and both it and its name on the disk.
 func writeJSON(path string, content any) error {
 	encoded, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
@@ -144,7 +142,7 @@ func writeJSON(path string, content any) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return nil
+	return syncFolder(filepath.Dir(path))
 }
 
 func readJSON(path string, into any) error {
@@ -158,8 +156,9 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// syncFolder makes renames within the folder survive a power cut.
-func syncFolder(path string) error {
+// syncFolder makes renames within the folder survive a power cut. It is a
+// variable so that a test can see that it is called: nothing else shows it.
+var syncFolder = func(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
 		return err

@@ -116,8 +116,13 @@ func newTestMachine(t testing.TB) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	root := t.TempDir()
+	rootID, err := openRoot(root, "inst", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &machine{
-		root: t.TempDir(), installation: "inst",
+		root: root, rootID: rootID, installation: "inst",
 		runner: newRunnerSource(self, filepath.Join(t.TempDir(), "cache")),
 		logger: slog.New(slog.DiscardHandler), now: time.Now,
 		environment: []string{"PATH=" + os.Getenv("PATH")},
@@ -170,6 +175,18 @@ func list(t testing.TB, m *machine) map[string]provider.Resource {
 func awaitState(t testing.TB, m *machine, key string, state provider.State) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s has state %v", key, state), func() bool { return list(t, m)[key].State == state })
+}
+
+// leftIn lists what is in the root beside its mark.
+func leftIn(m *machine) []string {
+	entries, _ := os.ReadDir(m.root)
+	var names []string
+	for _, entry := range entries {
+		if entry.Name() != markFile {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
 }
 
 func runs(pid int) bool {

@@ -18,6 +18,10 @@ import (
 // read makes the list incomplete; one that disappears meanwhile doesn't.
 func (m *machine) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provider.Resource, error] {
 	return func(yield func(provider.Resource, error) bool) {
+		if err := m.here(); err != nil {
+			yield(provider.Resource{}, err)
+			return
+		}
 		entries, err := os.ReadDir(m.root)
 		if err != nil {
 			yield(provider.Resource{}, fmt.Errorf("list the instances: %w", err))
@@ -39,6 +43,10 @@ func (m *machine) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provi
 			if ours && !yield(resource, nil) {
 				return
 			}
+		}
+		// A root that went away meanwhile took its instances out of sight.
+		if err := m.here(); err != nil {
+			yield(provider.Resource{}, err)
 		}
 	}
 }

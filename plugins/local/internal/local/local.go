@@ -2,7 +2,7 @@
 
 // Package local is the provider "local": an instance is an agent process on this
 // machine, and root/KEY/ is the infrastructure. It never decides what runs, and
-// keeps nothing outside the directories:
+// keeps nothing outside the root that it couldn't do without:
 //
 //	root/KEY/resource.json   whose it is: written first, never changed
 //	root/KEY/bootstrap.json  the first-boot document, secret (0600)
@@ -11,6 +11,7 @@
 //	root/KEY/terminating     a removal has begun: never start it again
 //	root/KEY/agent/          the agent's own state
 //	root/KEY/agent.log       what it printed
+//	root/.forgeyard-local    which root this is
 //	root/.tmp-KEY-*          a directory in the making
 //	root/.gone-KEY           one that is being deleted
 //
@@ -85,6 +86,8 @@ func (i Instance) Validate() []provider.Diagnostic {
 // machine is this machine as a provider.
 type machine struct {
 	root         string
+	rootID       string // of its mark
+	stateDir     string // a cache that may be emptied; empty: none
 	installation string
 	runner       runnerSource
 	logger       *slog.Logger
@@ -111,8 +114,9 @@ func newMachine(_ context.Context, config Config, environment provider.Environme
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, provider.Diagnostic{Summary: "The folder of the instances can't be made", Detail: err.Error(), Path: provider.At("root")}
+	rootID, err := openRoot(root, environment.Installation, environment.StateDir)
+	if err != nil {
+		return nil, err
 	}
 	if config.Runner != "" {
 		if _, err := exec.LookPath(config.Runner); err != nil {
@@ -125,6 +129,8 @@ func newMachine(_ context.Context, config Config, environment provider.Environme
 	}
 	m := &machine{
 		root:         root,
+		rootID:       rootID,
+		stateDir:     environment.StateDir,
 		installation: environment.Installation,
 		runner:       newRunnerSource(config.Runner, filepath.Join(cache, ".cache")),
 		logger:       environment.Logger,
@@ -134,7 +140,7 @@ func newMachine(_ context.Context, config Config, environment provider.Environme
 		grace:        terminateGrace,
 	}
 	m.sweep()
-	environment.SetAccount("this machine, in " + root)
+	environment.SetAccount(account(root, rootID))
 	return m, nil
 }
 

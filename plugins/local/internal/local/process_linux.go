@@ -61,6 +61,15 @@ func parseStat(pid int, line []byte) (process, error) {
 	}, nil
 }
 
+// environmentOf is what the process was started with, where it may be read.
+func environmentOf(pid int) []string {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(content), "\x00")
+}
+
 // bootID changes whenever the machine is started.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

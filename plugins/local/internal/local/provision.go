@@ -19,6 +19,10 @@ import (
 // agent was never started, as a crash leaves it, gets its start now; one whose
 // agent has run is returned as it is.
 func (m *machine) Provision(ctx context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
+	if err := m.here(); err != nil {
+		// What the key made before may be in the root that isn't here.
+		return provider.Resource{}, err
+	}
 	existing, err := m.existing(request.Key)
 	if err != nil {
 		return provider.Resource{}, err
@@ -48,9 +52,10 @@ func (m *machine) Provision(ctx context.Context, request provider.ProvisionReque
 		if err != nil {
 			return provider.Resource{}, provider.NotCreated(provider.Transient, fmt.Errorf("make %s: %w", d, err))
 		}
-		if err := syncFolder(m.root); err != nil {
-			return provider.Resource{}, err // it is there, and may be gone after a power cut
-		}
+	}
+	// Also where it exists already: whoever made it may have failed just here.
+	if err := syncFolder(m.root); err != nil {
+		return provider.Resource{}, err // it is there, and may be gone after a power cut
 	}
 	if err := m.start(d, runner, request.Instance); err != nil {
 		if gone := m.erase(d); gone != nil {

@@ -157,7 +157,7 @@ func TestWhatCannotStartLeavesNothing(t *testing.T) {
 			if !provider.IsNotCreated(err) {
 				t.Error("it doesn't claim that nothing was created")
 			}
-			if left, _ := os.ReadDir(m.root); len(left) != 0 {
+			if left := leftIn(m); len(left) != 0 {
 				t.Errorf("left behind: %v", left)
 			}
 		})
@@ -207,7 +207,7 @@ func TestCommandIsWhatTheContractSays(t *testing.T) {
 	if !reflect.DeepEqual(got.Args, want) {
 		t.Errorf("got  %q\nwant %q", got.Args, want)
 	}
-	if !reflect.DeepEqual(got.Env, []string{"PATH=/bin", "A=1", "B=2"}) || got.Dir != "/root/k1" || !got.SysProcAttr.Setsid {
+	if !reflect.DeepEqual(got.Env, []string{"PATH=/bin", "A=1", "B=2", "FORGEYARD_HOST_MARK=/root/k1"}) || got.Dir != "/root/k1" || !got.SysProcAttr.Setsid {
 		t.Errorf("got env %q, dir %q, %+v", got.Env, got.Dir, got.SysProcAttr)
 	}
 }

@@ -65,9 +65,14 @@ func (m *machine) command(d directory, runner string, instance Instance) *exec.C
 	for _, name := range slices.Sorted(maps.Keys(instance.Env)) {
 		command.Env = append(command.Env, name+"="+instance.Env[name])
 	}
+	command.Env = append(command.Env, hostMark+"="+string(d))
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return command
 }
+
+// hostMark is passed on by the agent to all of its jobs. Its value is the
+// directory, and so no other instance's on this machine.
+const hostMark = "FORGEYARD_HOST_MARK"
 
 // passedOn are the variables of the plugin that an agent gets. Proxies and
 // credentials aren't among them: jobs run below the agent.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,6 +37,10 @@ func (m *machine) stop(ctx context.Context, d directory, force bool) (bool, erro
 // family is the agent and everything that it started.
 type family struct {
 	agent *started // nil: it doesn't run
+	// mark is what the agent and its jobs carry in their environment.
+	mark string
+	// unmarked are processes that were looked at and don't carry it.
+	unmarked map[started]bool
 	// sessions are those that the agent led. A session's number isn't given to
 	// another process while one of its members lives.
 	sessions map[int]bool
@@ -44,7 +49,7 @@ type family struct {
 
 // family finds the agent by the lock that it holds or by the record of its start.
 func (d directory) family() (family, error) {
-	found := family{sessions: map[int]bool{}, known: map[int]started{}}
+	found := family{mark: string(d), unmarked: map[started]bool{}, sessions: map[int]bool{}, known: map[int]started{}}
 	recorded, ok, err := d.started()
 	if err != nil {
 		return family{}, err
@@ -70,11 +75,13 @@ func (d directory) family() (family, error) {
 			found.agent = &holder
 		}
 	}
-	// A job may leave its session; below the living agent it is seen even so.
+	// A job may leave its session. Below the living agent it is seen even so, and
+	// where the agent died by the mark that it carries.
 	return found, found.look()
 }
 
-// look adds the members of the sessions, and all that descends from what is known.
+// look adds the members of the sessions, what carries the mark, and all that
+// descends from what is known.
 func (f *family) look() error {
 	all, err := processes()
 	if err != nil {
@@ -87,14 +94,28 @@ func (f *family) look() error {
 			if _, known := f.known[one.pid]; known || one.zombie || one.pid == os.Getpid() {
 				continue
 			}
+			named := started{PID: one.pid, Begun: one.begun, Boot: boot}
 			_, parentKnown := f.known[one.parent]
-			if f.sessions[one.session] || parentKnown {
-				f.known[one.pid] = started{PID: one.pid, Begun: one.begun, Boot: boot}
+			if f.sessions[one.session] || parentKnown || f.carriesMark(named) {
+				f.known[one.pid] = named
 				grown = true
 			}
 		}
 	}
 	return nil
+}
+
+// carriesMark reads the environment that the process was started with, once for
+// each process.
+func (f *family) carriesMark(one started) bool {
+	if f.unmarked[one] {
+		return false
+	}
+	if slices.Contains(environmentOf(one.PID), hostMark+"="+f.mark) {
+		return true
+	}
+	f.unmarked[one] = true
+	return false
 }
 
 // awaitEnd waits until the agent has left or the grace is over, and keeps

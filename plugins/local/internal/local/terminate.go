@@ -17,8 +17,8 @@ import (
 )
 
 // Terminate stops the agent with all that it started and removes the directory.
-// The mark comes first, so that a removal which a crash cuts short is never
-// followed by a start.
+// The mark comes first and is on the disk before anything is ended, so that a
+// removal which a crash or a power cut stops is never followed by a start.
 func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
 	key := cmp.Or(ref.ID, ref.Key)
 	if ref.Key != "" && ref.Key != key {
@@ -26,6 +26,9 @@ func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.Ter
 	}
 	if key != filepath.Base(key) || strings.HasPrefix(key, ".") {
 		return refused("%q can't be an instance", key)
+	}
+	if err := m.here(); err != nil {
+		return provider.TerminateUnknown, err
 	}
 	d := m.directory(key)
 	content, err := d.record()
@@ -60,6 +63,9 @@ func (m *machine) terminateUnrecorded(d directory) (provider.TerminateState, err
 	if _, err := os.Lstat(string(d)); !errors.Is(err, fs.ErrNotExist) {
 		return refused("%s has no %s and isn't known to be an instance", d, recordFile)
 	}
+	if err := m.here(); err != nil {
+		return provider.TerminateUnknown, err // it went out of sight with the root
+	}
 	m.discard(filepath.Join(m.root, ".gone-"+filepath.Base(string(d))))
 	return provider.Gone, nil
 }
@@ -83,8 +89,9 @@ func (m *machine) erase(d directory) error {
 	return nil
 }
 
-// sweep finishes what a crash left half done: deletions, and directories in the
-// making. One of these that is young may be another plugin's at work.
+// sweep finishes what a crash left half done: deletions, and directories and
+// marks of the root in the making. One of these that is young may be another
+// plugin's at work.
 func (m *machine) sweep() {
 	entries, err := os.ReadDir(m.root)
 	if err != nil {
@@ -93,7 +100,7 @@ func (m *machine) sweep() {
 	for _, entry := range entries {
 		path := filepath.Join(m.root, entry.Name())
 		abandoned := strings.HasPrefix(entry.Name(), ".gone-")
-		if strings.HasPrefix(entry.Name(), ".tmp-") {
+		if strings.HasPrefix(entry.Name(), ".tmp-") || strings.Contains(entry.Name(), markFile+"-") {
 			info, err := entry.Info()
 			abandoned = err == nil && m.now().Sub(info.ModTime()) > makingTime
 		}

@@ -5,7 +5,9 @@ package local
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ func TestTerminateTwiceAndOfTheUnknownIsGone(t *testing.T) {
 	if runs(pid) {
 		t.Error("the agent still runs")
 	}
-	if left, _ := os.ReadDir(m.root); len(left) != 0 {
+	if left := leftIn(m); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -108,7 +110,7 @@ func TestJobOfAnAgentThatDiedIsKilledToo(t *testing.T) {
 	d := m.directory("k1")
 	eventually(t, "the jobs run", func() bool { return len(noted(d, ".jobs")) == 2 })
 	jobs := noted(d, ".jobs")
-	defer syscall.Kill(jobs[1], syscall.SIGKILL) // it left the session, and nothing leads to it any more
+	defer syscall.Kill(jobs[1], syscall.SIGKILL)
 	agent := noted(d, ".starts")[0]
 	if err := syscall.Kill(agent, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -117,6 +119,39 @@ func TestJobOfAnAgentThatDiedIsKilledToo(t *testing.T) {
 	terminate(t, m, "k1", false)
 	if runs(jobs[0]) {
 		t.Error("the job in the agent's session still runs")
+	}
+	// That one left the session, and only its environment leads to it.
+	if runtime.GOOS == "linux" && runs(jobs[1]) {
+		t.Error("the job in a session of its own still runs")
+	}
+}
+
+func TestTheMarkOfAnotherInstanceIsNobodysFamily(t *testing.T) {
+	m := newTestMachine(t)
+	provision(t, m, "k1", playWell)
+	provision(t, m, "k1x", playWithJobs)
+	other := m.directory("k1x")
+	eventually(t, "the jobs run", func() bool { return len(noted(other, ".jobs")) == 2 })
+	terminate(t, m, "k1", true)
+	for _, pid := range append(noted(other, ".jobs"), noted(other, ".starts")...) {
+		if !runs(pid) {
+			t.Errorf("process %d of another instance was ended", pid)
+		}
+	}
+}
+
+func TestAProcessThatCarriesAnotherFoldersMarkLives(t *testing.T) {
+	stranger := exec.Command("sleep", "600")
+	stranger.Env = []string{hostMark + "=/elsewhere/k1"}
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
+	m := newTestMachine(t)
+	provision(t, m, "k1", playWell)
+	terminate(t, m, "k1", true)
+	if !runs(stranger.Process.Pid) {
+		t.Error("it was killed")
 	}
 }
 
@@ -208,15 +243,19 @@ func TestSweepFinishesDeletionsAndOldMakings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, mark := range []string{markFile + "-ab12", "." + markFile + "-ab12-34"} { // in the making
+		if err := os.WriteFile(filepath.Join(m.root, mark), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	m.sweep()
 	if _, err := os.Stat(filepath.Join(m.root, ".tmp-k2-1")); err != nil {
 		t.Errorf("a young directory in the making was swept: %v", err)
 	}
 	m.now = func() time.Time { return time.Now().Add(2 * makingTime) }
 	m.sweep()
-	left, err := os.ReadDir(m.root)
-	if err != nil || len(left) != 1 || left[0].Name() != "k3" {
-		t.Errorf("left %v, %v", left, err)
+	if left := leftIn(m); len(left) != 1 || left[0] != "k3" || m.here() != nil {
+		t.Errorf("left %v; the root's own mark: %v", left, m.here())
 	}
 }
 
@@ -235,7 +274,7 @@ func TestFoldersWithoutWritePermissionAreDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	terminate(t, m, "k1", false)
-	if left, _ := os.ReadDir(m.root); len(left) != 0 {
+	if left := leftIn(m); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -1,0 +1,129 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// result is how a command ended.
+type result struct {
+	code     int // -1: by a signal
+	out, err string
+}
+
+// fleet runs forgeyard-fleet in the workspace and insists on its exit code.
+func (w *workspace) fleet(code int, args ...string) result {
+	w.t.Helper()
+	r := w.start(args...).wait()
+	if r.code != code {
+		w.t.Fatalf("forgeyard-fleet %s ended with %d, want %d\n%s%s", strings.Join(args, " "), r.code, code, r.out, r.err)
+	}
+	return r
+}
+
+// apply applies the fleet file and insists on the exit code.
+func (w *workspace) apply(code int, flags ...string) result {
+	w.t.Helper()
+	return w.fleet(code, append([]string{"apply", "--auto-approve"}, flags...)...)
+}
+
+// command is a running forgeyard-fleet.
+type command struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	args []string
+	err  strings.Builder
+	// ended is closed after the process was waited for.
+	ended chan struct{}
+
+	mutex   sync.Mutex
+	changed *sync.Cond
+	out     strings.Builder
+	over    bool // nothing more comes
+}
+
+// start begins a command without waiting for it.
+func (w *workspace) start(args ...string) *command {
+	w.t.Helper()
+	c := &command{t: w.t, cmd: exec.Command(filepath.Join(bin, "forgeyard-fleet"), args...), args: args, ended: make(chan struct{})}
+	c.changed = sync.NewCond(&c.mutex)
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = w.dir, w.environ, &c.err
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	// One that hangs is ended with its goroutines on standard error.
+	limit := time.AfterFunc(patience, func() { _ = c.cmd.Process.Signal(syscall.SIGQUIT) })
+	go func() {
+		defer close(c.ended)
+		defer limit.Stop()
+		c.follow(out)
+		_ = c.cmd.Wait() // the exit code tells
+	}()
+	return c
+}
+
+// follow takes the output in, line by line, as it comes.
+func (c *command) follow(out io.Reader) {
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		c.mutex.Lock()
+		c.out.WriteString(line)
+		c.over = err != nil
+		c.changed.Broadcast()
+		c.mutex.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// says waits until the text is in the output; false: the command ended without.
+func (c *command) says(text string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for {
+		if strings.Contains(c.out.String(), text) {
+			return true
+		}
+		if c.over {
+			return false
+		}
+		c.changed.Wait()
+	}
+}
+
+// mustSay is says for what surely comes.
+func (c *command) mustSay(text string) {
+	c.t.Helper()
+	if !c.says(text) {
+		r := c.wait()
+		c.t.Fatalf("forgeyard-fleet %s ended with %d and never said %q\n%s%s", strings.Join(c.args, " "), r.code, text, r.out, r.err)
+	}
+}
+
+func (c *command) signal(s syscall.Signal) { _ = c.cmd.Process.Signal(s) }
+
+// kill ends the process as a power cut would, and waits until it is gone.
+func (c *command) kill() result {
+	c.signal(syscall.SIGKILL)
+	return c.wait()
+}
+
+// wait waits for the end.
+func (c *command) wait() result {
+	<-c.ended
+	return result{code: c.cmd.ProcessState.ExitCode(), out: c.out.String(), err: c.err.String()}
+}

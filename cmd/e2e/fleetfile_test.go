@@ -1,0 +1,95 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// definition is a fleet file with one fleet, "demo", on this machine.
+type definition struct {
+	min, max     int
+	capabilities string // as a list's items
+	instance     string // the instance block's body
+	command      string // of a job, as a shell's
+	forgeyard    string // more of the forgeyard block
+	installation string
+	removed      bool // the fleet is taken away
+}
+
+func (d definition) String() string {
+	arch := runtime.GOARCH
+	if arch == "amd64" {
+		arch = "x86_64"
+	}
+	if d.installation == "" {
+		d.installation = "e2e"
+	}
+	if d.command == "" {
+		d.command = "exec sleep 0.2"
+	}
+	head := fmt.Sprintf(`forgeyard {
+  installation = %q
+
+  required_plugins {
+    local = { version = "~> 0.1" }
+  }
+  %s
+}
+
+variable "root" {
+  type = string
+}
+
+provider "local" "here" {
+  root = var.root
+}
+`, d.installation, d.forgeyard)
+	if d.removed {
+		return head + "\nremoved {\n  from = fleet.demo\n}\n"
+	}
+	return head + strings.NewReplacer("@ARCH@", arch, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
+		"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).Replace(demo)
+}
+
+const demo = `
+capacity_class "small" {
+  capabilities = [@CAPABILITIES@]
+  trust        = "standard"
+
+  platform {
+    os   = "linux"
+    arch = "@ARCH@"
+  }
+
+  resources {
+    cpu    = 1
+    memory = "64MiB"
+    slots  = 1
+  }
+}
+
+fleet "demo" {
+  capacity_class = capacity_class.small
+  provider       = provider.local.here
+
+  instance {
+    @INSTANCE@
+  }
+
+  scaling {
+    min = @MIN@
+    max = @MAX@
+  }
+
+  runner {
+    command = ["sh", "-c", @COMMAND@]
+  }
+
+  admission {
+    job_isolation = "none"
+  }
+}
+`

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out}
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
+	f := view.Fleet{Address: "fleet.demo", Decisions: []view.Decision{
+		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: "3 ready, 2 wanted."}, {At: at, Kind: fleet.ScaleUp, Reason: "0 ready, 2 wanted."},
+	}}
+	a.renderFleet(f)
+	want := `  last decisions
+    2026-11-29 12:01:00  scale_down  3 ready, 2 wanted.
+    2026-11-29 12:00:00  scale_up    0 ready, 2 wanted.
+`
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("it shows\n%s\nwant at the end\n%s", out.String(), want)
+	}
+	out.Reset()
+	f.Decisions = nil
+	if a.renderFleet(f); strings.Contains(out.String(), "decisions") {
+		t.Errorf("without decisions it shows\n%s", out.String())
+	}
+}

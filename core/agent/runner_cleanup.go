@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+const (
+	// leftoverAgain is how often processes of a job from before a crash are ended
+	// at the first look, and firstLook how long that one lasts.
+	leftoverAgain = 50 * time.Millisecond
+	firstLook     = 2 * time.Second
+	// cleanAgain is how often it is tried again to remove what a job left.
+	cleanAgain = time.Second
+)
+
+// somethingLeft says that a job that is over left processes or files.
+func (r *runner) somethingLeft() bool {
+	return r.job == nil && (r.history.record.Running != nil || r.leftFolder != "")
+}
+
+// cleanUp tries again and again to remove what jobs left. Until all of it is
+// gone the agent says so and begins no job; then the complaint is over.
+func (r *runner) cleanUp() {
+	if !r.somethingLeft() || r.problem != "" && time.Now().Before(r.cleanDue) {
+		return
+	}
+	complaint := r.clearProcesses()
+	if complaint == "" {
+		complaint = r.clearFolder()
+	}
+	if complaint != "" {
+		r.cleanDue = time.Now().Add(cleanAgain)
+	} else if r.problem != "" {
+		r.Logger.Info("what a job left is gone now", "problem", r.problem)
+	}
+	if complaint != "" && r.problem == "" {
+		r.Logger.Warn("what a job left can't be removed; no job is begun until it is", "problem", complaint)
+	}
+	r.problem = complaint
+}
+
+// clearProcesses ends what a job left when this agent was killed. Until nothing
+// is left the host isn't empty.
+func (r *runner) clearProcesses() (complaint string) {
+	left := r.history.record.Running
+	if left == nil {
+		return ""
+	}
+	for begun := time.Now(); ; time.Sleep(leftoverAgain) {
+		gone, err := endLeftover(*left)
+		if gone && err == nil {
+			break
+		}
+		// At the first look the processes get a moment to end.
+		if r.problem != "" || time.Since(begun) > firstLook {
+			complaint = "processes of a job from before the agent was killed can't be ended"
+			if err != nil {
+				complaint += ": " + err.Error()
+			}
+			return complaint
+		}
+	}
+	r.leftFolder = left.Folder
+	r.Logger.Warn("ended what was left of a job that ran when the agent was killed")
+	r.noteFinished("cut off: the agent was killed while the job ran", true)
+	return ""
+}
+
+func (r *runner) clearFolder() (complaint string) {
+	if r.leftFolder == "" {
+		return ""
+	}
+	if err := r.remove(r.leftFolder); err != nil {
+		return fmt.Sprintf("the files of a job could not be removed: %v", err)
+	}
+	r.leftFolder = ""
+	return ""
+}
+
+// findLeftFolder finds the files of a job that the agent of before could not
+// remove.
+func (r *runner) findLeftFolder() {
+	if folder := jobFolder(r.Config); r.history.record.Running == nil {
+		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
+			r.leftFolder = folder
+		}
+	}
+}

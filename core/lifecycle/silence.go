@@ -1,0 +1,48 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Silence is a fact about a runner and never a state of it. It is measured by
+// somebody who listened: witnessed is when that began, and time before it
+// doesn't count.
+
+// Silent says whether a runner missed its heartbeats.
+func Silent(r fleet.Runner, heartbeat time.Duration, witnessed, now time.Time) bool {
+	return SilentFor(r, witnessed, now) > heartbeat
+}
+
+// SilentFor is how long a runner is known to have been silent.
+func SilentFor(r fleet.Runner, witnessed, now time.Time) time.Duration {
+	last := r.LastBeat
+	if r.Enrolled.After(last) {
+		last = r.Enrolled
+	}
+	if witnessed.After(last) {
+		last = witnessed
+	}
+	return now.Sub(last)
+}
+
+// Deaf says whether the listener rather than the runners is the likely reason
+// for their silence: of at least three, over half fell silent within one
+// heartbeat. beats are the last heartbeats of the silent ones, all is how many
+// runners there are.
+func Deaf(beats []time.Time, all int, heartbeat time.Duration) bool {
+	if all < 3 || 2*len(beats) <= all {
+		return false
+	}
+	first, last := beats[0], beats[0]
+	for _, b := range beats {
+		if b.Before(first) {
+			first = b
+		}
+		if b.After(last) {
+			last = b
+		}
+	}
+	return last.Sub(first) <= heartbeat
+}

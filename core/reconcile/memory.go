@@ -1,0 +1,149 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// memory is what the loop knows beyond the store. All of it may be lost at any
+// instruction: the next process inspects, and listens for a while before it
+// calls anybody silent.
+type memory struct {
+	providers map[fleet.ProviderAddress]*provider
+	rows      map[fleet.CapacityInstanceID]*rowMemory
+	backoffs  map[fleet.RunnerFleetID]backoff
+	// calls are the operations with a provision or terminate call under way.
+	calls map[fleet.OperationID]fleet.ProviderAddress
+	// steps counts the steps of this process. What must come after something
+	// else is compared by it, since clocks get set.
+	steps int
+	// witnessed is since when this process has listened without a gap.
+	witnessed time.Time
+	// last and wake are the time of the last step and when the next was due.
+	last, wake time.Time
+}
+
+func newMemory(started time.Time) memory {
+	return memory{
+		providers: map[fleet.ProviderAddress]*provider{},
+		rows:      map[fleet.CapacityInstanceID]*rowMemory{},
+		backoffs:  map[fleet.RunnerFleetID]backoff{},
+		calls:     map[fleet.OperationID]fleet.ProviderAddress{},
+		witnessed: started,
+	}
+}
+
+// provider is what is known of a provider.
+type provider struct {
+	// facts is nil while no plugin process answers; down says why, and blocked
+	// that only a person can bring it back.
+	facts   *fleet.ProviderFacts
+	down    string
+	blocked bool
+	// inspecting is set while an Inspect effect is under way, which was returned
+	// at inspected, by the step inspectStep.
+	inspecting  bool
+	inspected   time.Time
+	inspectStep int
+	// blind is why the last inspection shows less than everything; "": it was
+	// complete.
+	blind string
+	// vanishing is since when most of what is known has been missing.
+	vanishing time.Time
+	// sight is the last complete inspection.
+	sight *sighting
+	// unrecorded counts resources without a live record at the last sighting.
+	unrecorded int
+}
+
+// sighting is a complete inspection, by key.
+type sighting struct {
+	step  int // that returned the Inspect effect, after its commit
+	byKey map[fleet.OperationID][]fleet.Resource
+}
+
+// rowMemory is what is known of an instance.
+type rowMemory struct {
+	// seen is when the last inspection that showed it began, missing when the
+	// first of those since that didn't; zero: none.
+	seen, missing time.Time
+	// unfit is since when its agent has complained.
+	unfit time.Time
+	// intent is the step that stored the intent to terminate it, answered the one
+	// that took in the last answer to that. 0: before this process.
+	intent, answered int
+}
+
+func (m *memory) provider(a fleet.ProviderAddress) *provider {
+	p := m.providers[a]
+	if p == nil {
+		p = &provider{down: "its plugin has not started yet", blind: "not inspected yet"}
+		m.providers[a] = p
+	}
+	return p
+}
+
+func (m *memory) row(id fleet.CapacityInstanceID) *rowMemory {
+	r := m.rows[id]
+	if r == nil {
+		r = &rowMemory{}
+		m.rows[id] = r
+	}
+	return r
+}
+
+// callsOn counts the calls under way on a provider.
+func (m *memory) callsOn(a fleet.ProviderAddress) int {
+	n := 0
+	for _, on := range m.calls {
+		if on == a {
+			n++
+		}
+	}
+	return n
+}
+
+// blackout is how late a step may be before the time in between doesn't count
+// as listened: the machine slept, or its clock was set.
+const blackout = time.Minute
+
+// watch notes that the loop runs again. After a gap nobody is called silent, and
+// nothing late, for what happened in it.
+func (m *memory) watch(now time.Time) {
+	m.steps++
+	if !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > blackout && now.Sub(m.last) > blackout) {
+		m.witnessed = now
+	}
+	m.last = now
+}
+
+// remember notes which effects are under way. It runs after the commit: before,
+// none of them exists.
+func (m *memory) remember(effects []Effect, now, wake time.Time) {
+	m.wake = wake
+	for _, e := range effects {
+		switch e := e.(type) {
+		case Inspect:
+			p := m.provider(e.Provider)
+			p.inspecting, p.inspected, p.inspectStep = true, now, m.steps
+		case Provision:
+			m.calls[e.Operation.ID] = e.Provider
+		case Terminate:
+			m.calls[e.Operation] = e.Provider
+		}
+	}
+}
+
+// forget drops what is known of instances that are no more.
+func (m *memory) forget(w *work) {
+	live := make(map[fleet.CapacityInstanceID]bool, len(w.rows))
+	for _, r := range w.rows {
+		live[r.ID] = r.Live()
+	}
+	for id := range m.rows {
+		if !live[id] {
+			delete(m.rows, id)
+		}
+	}
+}

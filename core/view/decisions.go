@@ -1,0 +1,28 @@
+package view
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Decision is one decision about a fleet as people see it [184, 185].
+type Decision struct {
+	At     time.Time          `json:"at"`
+	Kind   fleet.DecisionKind `json:"kind"`
+	Reason string             `json:"reason"`
+	// Add is how many instances a scale_up made; Instances are the ones that any
+	// other decision is about.
+	Add       int                        `json:"add,omitempty"`
+	Instances []fleet.CapacityInstanceID `json:"instances,omitempty"`
+	Bounds    []fleet.Bound              `json:"bounds,omitempty"`
+}
+
+// Decisions is the view of decisions, in the order given.
+func Decisions(decisions []fleet.Decision) []Decision {
+	out := make([]Decision, 0, len(decisions))
+	for _, d := range decisions {
+		out = append(out, Decision{At: d.At, Kind: d.Kind, Reason: d.Reason, Add: d.Add, Instances: d.Instances, Bounds: d.Bounds})
+	}
+	return out
+}
