@@ -125,19 +125,18 @@ func reservationsByAddress(definition fleet.Definition) map[string]attributes {
 
 func policyAttributes(definition fleet.Definition) attributes {
 	a := attributes{}
-	if policy := definition.Policy; policy != nil {
-		a.list("providers", policy.Providers)
-		a.list("regions", policy.Regions)
-		var lifetimes []string
-		for _, one := range policy.Lifetimes {
-			lifetimes = append(lifetimes, string(one))
-		}
-		a.list("lifetimes", lifetimes)
-		if policy.NoGPU {
-			a["gpu"] = "false"
-		}
-		a.text("hostile_isolation", policy.HostileIsolation)
+	policy := definition.Policy
+	a.list("providers", policy.Providers)
+	a.list("regions", policy.Regions)
+	var lifetimes []string
+	for _, one := range policy.Lifetimes {
+		lifetimes = append(lifetimes, string(one))
 	}
+	a.list("lifetimes", lifetimes)
+	if policy.NoGPU {
+		a["gpu"] = "false"
+	}
+	a.text("hostile_isolation", policy.HostileIsolation)
 	return a
 }
 
@@ -181,10 +180,8 @@ func fleetAttributes(f fleet.RunnerFleet) attributes {
 	a.duration("cost.minimum", f.Cost.Minimum)
 	a.money("cost.max_hourly", f.Cost.MaxHourly)
 	a.money("cost.max_daily", f.Cost.MaxDaily)
-	if f.Forecast != nil {
-		a.text("forecast.model", f.Forecast.Model)
-		a.number("forecast.version", int64(f.Forecast.Version))
-	}
+	a.text("forecast.model", f.Forecast.Model)
+	a.number("forecast.version", int64(f.Forecast.Version))
 	a.list("runner.command", f.Runner.Command)
 	for name, value := range f.Runner.Env {
 		a["runner.env."+name] = quoted(value)
@@ -226,11 +223,9 @@ func (a attributes) scaling(policy fleet.ScalingPolicy) {
 	a.duration("scaling.max_wait", policy.MaxWait)
 	a.number("scaling.scale_up.max_step", int64(policy.ScaleUp.MaxStep))
 	a.duration("scaling.scale_up.window", policy.ScaleUp.Window)
-	if down := policy.ScaleDown; down != nil {
-		a["scaling.scale_down.idle_grace"] = quoted(durationText(down.IdleGrace))
-		a["scaling.scale_down.cooldown"] = quoted(durationText(down.Cooldown))
-		a.number("scaling.scale_down.max_step", int64(down.MaxStep))
-	}
+	a["scaling.scale_down.idle_grace"] = quoted(durationText(policy.ScaleDown.IdleGrace))
+	a["scaling.scale_down.cooldown"] = quoted(durationText(policy.ScaleDown.Cooldown))
+	a.number("scaling.scale_down.max_step", int64(policy.ScaleDown.MaxStep))
 	for _, schedule := range policy.Schedules {
 		path := "scaling.schedule." + schedule.Name
 		a.text(path+".cron", schedule.Cron)

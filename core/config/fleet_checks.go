@@ -37,7 +37,7 @@ func (l *loader) checkProtected(block, scaling *body, f fleet.RunnerFleet) {
 	if len(f.Scaling.Schedules) > 0 {
 		l.fail(scaling.header, block.where, "A protected fleet can't have schedules", why+"Remove the schedule, or leave protected out.")
 	}
-	if f.Forecast != nil {
+	if f.Forecast != (fleet.Forecast{}) {
 		l.fail(block.header, block.where, "A protected fleet can't follow a forecast", why+"Remove the forecast, or leave protected out.")
 	}
 }
@@ -81,10 +81,7 @@ func (l *loader) checkCurrencies() {
 
 // checkPolicy holds the fleets against the installation's policy [175], as far
 // as the file itself shows what they are.
-func (l *loader) checkPolicy(policy *fleet.InstallationPolicy) {
-	if policy == nil {
-		return
-	}
+func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 	for _, f := range l.definition.Fleets {
 		block := l.fleetBlocks[f.Address]
 		refuse := func(attribute, what string, allowed []string) {
@@ -147,5 +144,5 @@ func (l *loader) readPolicy(block *body) {
 	}
 	result.HostileIsolation, _ = block.word("hostile_isolation", "kind of isolation", "vm")
 	block.close()
-	l.definition.Policy = &result
+	l.definition.Policy = result
 }

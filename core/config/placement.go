@@ -117,12 +117,12 @@ func (b *body) cost() fleet.CostPolicy {
 }
 
 // forecast names a model [250].
-func (b *body) forecast() *fleet.Forecast {
+func (b *body) forecast() fleet.Forecast {
 	b.need("model", "model = \"time-of-day\"")
 	b.need("version", "version = 1")
 	var result fleet.Forecast
 	result.Model, _ = b.word("model", "forecast model", "time-of-day")
 	result.Version, _ = b.count("version", 1, 65535)
 	b.close()
-	return &result
+	return result
 }

@@ -26,7 +26,7 @@ var fleetPolicyReference = []ReferenceBlock{
 		Doc:    "How slowly the fleet shrinks.",
 		NotYet: "What is above the wanted number leaves after its job.",
 		Attributes: []ReferenceAttribute{
-			{Name: "idle_grace", Type: DurationValue, Default: `"10m"`, Doc: "How long a host is idle before it leaves."},
+			{Name: "idle_grace", Type: DurationValue, Default: `"10m"`, Doc: "How long a host is idle before it leaves, at least `\"1s\"`."},
 			{Name: "cooldown", Type: DurationValue, Default: `"5m"`, Doc: "How long after the fleet grew no host leaves."},
 			{Name: "max_step", Type: CountValue, Doc: "At most so many leave at a time, from 1 to 100000. Left out: no limit."},
 		},

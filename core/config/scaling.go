@@ -71,9 +71,9 @@ func (b *body) scaleUp() fleet.ScaleUpPolicy {
 }
 
 // scaleDown is the hysteresis [128, 129].
-func (b *body) scaleDown() *fleet.ScaleDownPolicy {
+func (b *body) scaleDown() fleet.ScaleDownPolicy {
 	result := fleet.RunnerFleet{}.WithDefaults().Scaling.ScaleDown
-	if grace, ok := b.duration("idle_grace", 0); ok {
+	if grace, ok := b.duration("idle_grace", time.Second); ok {
 		result.IdleGrace = grace
 	}
 	if cooldown, ok := b.duration("cooldown", 0); ok {

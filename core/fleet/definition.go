@@ -19,7 +19,7 @@ type Definition struct {
 	// Reservations are those that the file declares; those made by command are
 	// no part of a definition.
 	Reservations []CapacityReservation `json:"reservations,omitempty"`
-	Policy       *InstallationPolicy   `json:"policy,omitempty"`
+	Policy       InstallationPolicy    `json:"policy,omitzero"`
 	// Removed lists the fleets that a removed block takes away: they are drained
 	// and then forgotten.
 	Removed []FleetAddress `json:"removed,omitempty"`
@@ -153,7 +153,7 @@ type RunnerFleet struct {
 	Scaling   ScalingPolicy   `json:"scaling"`
 	Rollout   RolloutPolicy   `json:"rollout,omitzero"`
 	Cost      CostPolicy      `json:"cost,omitzero"`
-	Forecast  *Forecast       `json:"forecast,omitempty"`
+	Forecast  Forecast        `json:"forecast,omitzero"`
 	Runner    RunnerPolicy    `json:"runner"`
 	Timeouts  Timeouts        `json:"timeouts"`
 	Admission AdmissionPolicy `json:"admission"`
@@ -173,8 +173,8 @@ type ScalingPolicy struct {
 	// isn't said.
 	MaxWait time.Duration `json:"max_wait,omitempty"`
 	ScaleUp ScaleUpPolicy `json:"scale_up,omitzero"`
-	// ScaleDown is nil only in what an earlier version stored.
-	ScaleDown *ScaleDownPolicy `json:"scale_down,omitempty"`
+	// ScaleDown has a grace; it is empty only in what an earlier version stored.
+	ScaleDown ScaleDownPolicy `json:"scale_down,omitzero"`
 	// Schedules are sorted by name.
 	Schedules []ScalingSchedule `json:"schedules,omitempty"`
 }

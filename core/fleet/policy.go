@@ -26,7 +26,8 @@ type ScaleUpPolicy struct {
 	Window  time.Duration `json:"window"`
 }
 
-// ScaleDownPolicy keeps a fleet from thrashing [128, 129]. MaxStep 0 is no limit.
+// ScaleDownPolicy keeps a fleet from thrashing [128, 129]. IdleGrace is more than
+// zero; MaxStep 0 is no limit.
 type ScaleDownPolicy struct {
 	IdleGrace time.Duration `json:"idle_grace"`
 	Cooldown  time.Duration `json:"cooldown"`
@@ -81,13 +82,14 @@ type CostPolicy struct {
 }
 
 // Forecast names the model that may ask for more than demand does [118, 250].
+// The zero value is none.
 type Forecast struct {
 	Model   string `json:"model"`
 	Version int    `json:"version"`
 }
 
 // InstallationPolicy restricts what fleets may be declared [175]. Lists are
-// sorted; nil is no restriction.
+// sorted; an empty one is no restriction.
 type InstallationPolicy struct {
 	Providers []string        `json:"providers,omitempty"`
 	Regions   []string        `json:"regions,omitempty"`
@@ -119,8 +121,8 @@ func (f RunnerFleet) WithDefaults() RunnerFleet {
 	if f.Scaling.ScaleUp == (ScaleUpPolicy{}) {
 		f.Scaling.ScaleUp = ScaleUpPolicy{Window: time.Minute}
 	}
-	if f.Scaling.ScaleDown == nil {
-		f.Scaling.ScaleDown = &ScaleDownPolicy{IdleGrace: 10 * time.Minute, Cooldown: 5 * time.Minute}
+	if f.Scaling.ScaleDown == (ScaleDownPolicy{}) {
+		f.Scaling.ScaleDown = ScaleDownPolicy{IdleGrace: 10 * time.Minute, Cooldown: 5 * time.Minute}
 	}
 	if f.Placement.Spread == "" {
 		f.Placement.Spread = SpreadNone
