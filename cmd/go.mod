@@ -3,6 +3,7 @@ module github.com/forgeyard/forgeyard-fleet/cmd
 go 1.26.0
 
 require (
+	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/creack/pty v1.1.24
 	github.com/forgeyard/forgeyard-fleet/core v0.0.0
 	github.com/forgeyard/forgeyard-fleet/plugin-sdk v0.0.0
@@ -16,6 +17,7 @@ require (
 )
 
 require (
+	github.com/adhocore/gronx v1.20.4 // indirect
 	github.com/agext/levenshtein v1.2.1 // indirect
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
 	github.com/apparentlymart/go-textseg/v17 v17.0.1 // indirect

@@ -3,6 +3,7 @@ module github.com/forgeyard/forgeyard-fleet/core
 go 1.26.0
 
 require (
+	github.com/adhocore/gronx v1.20.4
 	github.com/agext/levenshtein v1.2.1
 	github.com/danielgtaylor/huma/v2 v2.37.2
 	github.com/forgeyard/forgeyard-fleet/plugin-sdk v0.0.0-00010101000000-000000000000

@@ -92,6 +92,8 @@ func consequence(c config.Change) string {
 	switch {
 	case c.Action == config.Drain:
 		return "   removed: every runner leaves after its job ends"
+	case c.Action == config.Drift && !strings.HasPrefix(c.Address, "fleet."):
+		return "   no longer in the files: it is kept for as long as instances need it"
 	case c.Action == config.Drift:
 		return "   no longer in the files: it runs on as it was applied; take it away with a removed block"
 	case c.ReplacesInstances:

@@ -14,7 +14,7 @@ func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
-	f := view.Fleet{Address: "fleet.demo", Decisions: []view.Decision{
+	f := view.Fleet{Address: "fleet.demo", Decisions: []view.LastDecision{
 		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: "3 ready, 2 wanted."}, {At: at, Kind: fleet.ScaleUp, Reason: "0 ready, 2 wanted."},
 	}}
 	a.renderFleet(f)

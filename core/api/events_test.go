@@ -77,11 +77,14 @@ func (l *loop) watching() int {
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !is(); {
-		if time.Now().After(deadline) {
+	deadline, tick := time.After(10*time.Second), time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-deadline:
 			t.Fatalf("waited in vain until %s", what)
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 type body struct {
 	*collector
 	scope *scope
+	// path is the block's kind within its parents: "fleet.scaling".
+	path string
 	// where names the block in messages: `scaling of fleet "linux"`.
 	where string
 	// labels are the block's labels, checked as names unless it has none.
@@ -70,6 +72,12 @@ func (b *body) isNull(name string) bool {
 	if attribute == nil {
 		return false
 	}
+	if value, ok := literal(attribute.Expr); ok {
+		return value.IsNull()
+	}
+	if reference, ok := attribute.Expr.(*hclsyntax.ScopeTraversalExpr); ok && slices.Contains(blockRoots, reference.Traversal.RootName()) {
+		return false // a block, or an error that is told elsewhere
+	}
 	value, ok := b.scope.evaluate(newCollector(), attribute.Expr, "")
 	return ok && value.IsNull()
 }
@@ -98,10 +106,11 @@ func (b *body) children(blockType string, labels ...string) []*body {
 		}
 		child := &body{
 			collector: b.collector, scope: b.scope, labels: block.Labels,
-			header: block.DefRange(), syntax: block.Body, where: blockName(block),
+			header: block.DefRange(), syntax: block.Body, where: blockName(block), path: block.Type,
 		}
 		if b.where != "" {
 			child.where += " of " + b.where
+			child.path = b.path + "." + block.Type
 		}
 		if b.labelled(block, labels) {
 			found = append(found, child)
@@ -136,6 +145,7 @@ func (b *body) close() {
 	if b.closed != nil {
 		b.closed(b)
 	}
+	b.noteNotYet()
 	for _, name := range b.unread() {
 		attribute := b.syntax.Attributes[name]
 		detail := fmt.Sprintf("An attribute named %q is not expected here. ", name)
@@ -148,6 +158,11 @@ func (b *body) close() {
 	}
 	for _, block := range b.syntax.Blocks {
 		if slices.Contains(b.blocks, block.Type) {
+			continue
+		}
+		if len(b.list) >= maxDiagnostics { // nobody will read the advice
+			b.dropped++
+			b.droppedError = true
 			continue
 		}
 		detail := fmt.Sprintf("A block of type %q is not expected here. ", block.Type)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -13,13 +14,13 @@ const maxCount = 100_000
 func (l *loader) readCapacityClass(block *body) {
 	class := fleet.CapacityClass{Name: block.labels[0]}
 	block.need("trust", "trust = \"standard\"")
-	trust, ok := block.text("trust")
-	if ok && !wordForm.MatchString(trust) {
-		l.fail(block.at("trust"), block.where, fmt.Sprintf("%q is no trust class", clip(trust)),
-			"It is one word in lower case, such as \"standard\".")
-	}
-	class.Trust = trust
+	class.Trust, _ = block.word("trust", "trust class", "standard")
 	class.Capabilities = block.capabilities("capabilities")
+	class.Toolchain, _ = block.names("toolchain")
+	class.Device, _ = block.word("device", "kind of device", "android")
+	class.Isolation, _ = block.word("isolation", "kind of isolation", "vm")
+	class.Signing, _ = block.boolean("signing")
+	class.Confidential, _ = block.boolean("confidential")
 	if platform := block.single("platform"); platform != nil {
 		class.Platform = platform.platform()
 	} else {
@@ -82,6 +83,44 @@ func (b *body) resources() fleet.ResourceCapacity {
 	if slots, ok := b.count("slots", 1, maxCount); ok {
 		result.Slots = int64(slots)
 	}
+	gpus, _ := b.count("gpu", 0, 1024)
+	result.GPU = int64(gpus)
+	result.Named = b.namedResources("named")
 	b.close()
+	return result
+}
+
+// namedResources are counts of what a host has besides, such as licences.
+func (b *body) namedResources(name string) map[string]int64 {
+	value, attribute, ok := b.value(name)
+	if !ok {
+		return nil
+	}
+	if !isMapping(value) {
+		b.wrongType(name, "a map of whole numbers, such as { fpga = 2 }", value, attribute.Expr)
+		return nil
+	}
+	var result map[string]int64
+	for key, element := range mapping(value) {
+		expr := keyExpression(attribute.Expr, key)
+		label := fmt.Sprintf("%s[%q]", name, clip(key))
+		if !fleet.ValidName(key) {
+			b.fail(expr.Range(), b.where, fmt.Sprintf("%q is no valid name", clip(key)), "Names of resources begin with a lower-case letter and hold lower-case letters, digits, - and _.")
+			continue
+		}
+		number, ok := b.asNumber(label, "a whole number", element, expr)
+		if !ok {
+			continue
+		}
+		whole, accuracy := number.Int64()
+		if accuracy != big.Exact || whole < 1 || whole > 1_000_000_000 {
+			b.fail(expr.Range(), b.where, fmt.Sprintf("%q can't be %s", label, numberText(number)), "It is a whole number from 1 to 1000000000.")
+			continue
+		}
+		if result == nil {
+			result = map[string]int64{}
+		}
+		result[key] = whole
+	}
 	return result
 }

@@ -91,13 +91,20 @@ type collector struct {
 	dropped int
 	// droppedError says that one of the dropped ones was an error.
 	droppedError bool
+	// words counts what the parser has been given, what it had to read twice
+	// included.
+	words int
+	// tooMuchWork says that it was told once.
+	tooMuchWork bool
 	// closed sees each body that has been read whole, with everything that was
 	// asked of it. The reference is compared with that; nil: nobody looks.
 	closed func(*body)
+	// notYet is what is written and has no effect yet, by its path.
+	notYet map[string]*notYet
 }
 
 func newCollector() *collector {
-	return &collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}}
+	return &collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}, notYet: map[string]*notYet{}}
 }
 
 func (c *collector) fail(at hcl.Range, block, summary, detail string) {
@@ -108,15 +115,20 @@ func (c *collector) warn(at hcl.Range, block, summary, detail string) {
 	c.add(Warning, at, block, summary, detail)
 }
 
-// failHidden marks a name and shows nothing of what stands beside it: the line
-// holds a secret.
-func (c *collector) failHidden(at hcl.Range, block, summary, detail string) {
+// failHidden marks a name and shows nothing of what stands beside it, but what
+// to show instead: the line holds a secret.
+func (c *collector) failHidden(at hcl.Range, instead, block, summary, detail string) {
 	one := c.diagnostic(Error, at, block, summary, detail)
-	one.Snippet = Snippet{Before: strings.Repeat(" ", at.Start.Column-1), Marked: one.Snippet.Marked, After: " = (hidden)"}
+	one.Snippet = Snippet{Before: strings.Repeat(" ", min(at.Start.Column-1, maxSnippet)), Marked: one.Snippet.Marked, After: instead}
 	c.keep(one)
 }
 
 func (c *collector) add(severity Severity, at hcl.Range, block, summary, detail string) {
+	if len(c.list) >= maxDiagnostics {
+		c.dropped++
+		c.droppedError = c.droppedError || severity == Error
+		return
+	}
 	c.keep(c.diagnostic(severity, at, block, summary, detail))
 }
 

@@ -14,8 +14,12 @@ import (
 // Change is what applying one definition over another does to one block.
 type Change struct {
 	Action Action `json:"action"`
-	// Address is fleet.NAME, provider.PLUGIN.NAME, plugin.NAME or forgeyard.
+	// Address is fleet.NAME, fleet.NAME["KEY"], provider.PLUGIN.NAME,
+	// scheduler.TYPE.NAME, reservation.NAME, plugin.NAME, policy or forgeyard.
 	Address string `json:"address"`
+	// MovedFrom is the address that a moved fleet had; its instances are kept.
+	// The attribute "address" shows the same.
+	MovedFrom string `json:"moved_from,omitempty"`
 	// Attributes are sorted by path; of a block that isn't changed but created
 	// they are all that it has.
 	Attributes []AttributeChange `json:"attributes,omitempty"`
@@ -48,18 +52,38 @@ type AttributeChange struct {
 // Diff is what turns old into new, sorted by address. Equal definitions have
 // none, and a removed block for a fleet that old doesn't have does nothing.
 func Diff(old, new fleet.Definition) []Change {
-	var changes []Change
-	changes = append(changes, compare(
-		map[string]attributes{"forgeyard": forgeyardAttributes(old)},
-		map[string]attributes{"forgeyard": forgeyardAttributes(new)}, nil)...)
-	changes = append(changes, compare(pluginsByAddress(old), pluginsByAddress(new), nil)...)
-	changes = append(changes, compare(providersByAddress(old), providersByAddress(new), nil)...)
-	changes = append(changes, compare(fleetsByAddress(old), fleetsByAddress(new), new.Removed)...)
+	moves := new.MovesFrom(old)
+	before, after := byAddress(old), byAddress(new)
+	movedFrom := map[string]string{}
+	for _, move := range moves {
+		was := before[string(move.From)]
+		delete(before, string(move.From))
+		before[string(move.To)] = was
+		movedFrom[string(move.To)] = string(move.From)
+	}
+	changes := slices.Concat(
+		compare(map[string]attributes{"forgeyard": forgeyardAttributes(old)}, map[string]attributes{"forgeyard": forgeyardAttributes(new)}, nil),
+		compare(map[string]attributes{"policy": policyAttributes(old)}, map[string]attributes{"policy": policyAttributes(new)}, nil),
+		compare(pluginsByAddress(old), pluginsByAddress(new), nil),
+		compare(providersByAddress(old), providersByAddress(new), nil),
+		compare(schedulersByAddress(old), schedulersByAddress(new), nil),
+		compare(reservationsByAddress(old), reservationsByAddress(new), nil),
+		compare(fleetsByAddress(before, movedFrom), fleetsByAddress(after, nil), new.Removed),
+	)
 	for i := range changes {
-		changes[i].markReplacement(old, new)
+		changes[i].MovedFrom = movedFrom[changes[i].Address]
+		changes[i].markReplacement(before, after)
 	}
 	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Address, b.Address) })
 	return changes
+}
+
+func byAddress(definition fleet.Definition) map[string]fleet.RunnerFleet {
+	result := make(map[string]fleet.RunnerFleet, len(definition.Fleets))
+	for _, f := range definition.Fleets {
+		result[string(f.Address)] = f
+	}
+	return result
 }
 
 func compare(old, new map[string]attributes, removed []fleet.FleetAddress) []Change {
@@ -89,12 +113,12 @@ func compare(old, new map[string]attributes, removed []fleet.FleetAddress) []Cha
 
 // markReplacement finds out whether instances of a changed fleet are replaced,
 // and by which attributes.
-func (c *Change) markReplacement(old, new fleet.Definition) {
+func (c *Change) markReplacement(old, new map[string]fleet.RunnerFleet) {
 	if c.Action != Modify {
 		return
 	}
-	before, found := fleetAt(old, c.Address)
-	after, still := fleetAt(new, c.Address)
+	before, found := old[c.Address]
+	after, still := new[c.Address]
 	if !found || !still {
 		return
 	}
@@ -112,14 +136,6 @@ func (c *Change) markReplacement(old, new fleet.Definition) {
 		before.Image.ID("") != after.Image.ID("") {
 		c.ReplacesInstances = true
 	}
-}
-
-func fleetAt(definition fleet.Definition, address string) (fleet.RunnerFleet, bool) {
-	i := slices.IndexFunc(definition.Fleets, func(f fleet.RunnerFleet) bool { return string(f.Address) == address })
-	if i < 0 {
-		return fleet.RunnerFleet{}, false
-	}
-	return definition.Fleets[i], true
 }
 
 // attributes are a block's values by path, as one would write them.
@@ -161,6 +177,10 @@ func (a attributes) setValue(path string, value any) {
 	switch value := value.(type) {
 	case nil:
 	case map[string]any:
+		if reference, ok := value[fleet.SecretMarker].(string); ok && len(value) == 1 {
+			a.secret(path, fleet.SecretReference(reference))
+			return
+		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			a.setValue(path+"."+key, value[key])
 		}

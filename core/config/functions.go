@@ -47,6 +47,7 @@ var functions = map[string]function.Function{
 	"setintersection": stdlib.SetIntersectionFunc,
 	"setsubtract":     stdlib.SetSubtractFunc,
 	"setunion":        stdlib.SetUnionFunc,
+	"secret":          secretFunc,
 	"signum":          stdlib.SignumFunc,
 	"slice":           stdlib.SliceFunc,
 	"sort":            stdlib.SortFunc,
@@ -76,6 +77,11 @@ func conversion(want cty.Type) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
 		Type: func(args []cty.Value) (cty.Type, error) {
+			if element, alike := elementTypeOf(args[0]); alike && want.IsSetType() {
+				return cty.Set(element), nil
+			} else if alike && want.IsListType() {
+				return cty.List(element), nil
+			}
 			converted, err := convert.Convert(args[0], want)
 			if err != nil {
 				return cty.NilType, function.NewArgError(0, err)
@@ -83,9 +89,31 @@ func conversion(want cty.Type) function.Function {
 			return converted.Type(), nil
 		},
 		Impl: func(args []cty.Value, result cty.Type) (cty.Value, error) {
+			if _, alike := elementTypeOf(args[0]); alike && want.IsSetType() {
+				return cty.SetVal(args[0].AsValueSlice()), nil
+			} else if alike && want.IsListType() {
+				return cty.ListVal(args[0].AsValueSlice()), nil
+			}
 			return convert.Convert(args[0], result)
 		},
 	})
+}
+
+// elementTypeOf is the type that all elements of a tuple, of which there are
+// some, have. The library's own conversion compares each type with each, which
+// takes minutes where there are many.
+func elementTypeOf(value cty.Value) (cty.Type, bool) {
+	value, _ = value.Unmark()
+	if !value.IsKnown() || value.IsNull() || !value.Type().IsTupleType() || value.LengthInt() == 0 {
+		return cty.NilType, false
+	}
+	types := value.Type().TupleElementTypes()
+	for _, one := range types[1:] {
+		if !one.Equals(types[0]) {
+			return cty.NilType, false
+		}
+	}
+	return types[0], types[0] != cty.DynamicPseudoType
 }
 
 var wideField = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4}`)

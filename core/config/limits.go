@@ -16,26 +16,91 @@ const (
 	// maxDepth bounds nesting of brackets and operators in one place.
 	maxDepth = 200
 	// maxWords bounds words and symbols of all files together.
-	maxWords = 500_000
+	maxWords = 900_000
+	// maxPieceWords bounds what the parser sees at once.
+	maxPieceWords = 100_000
 )
 
 // withinLimits says whether the parser may see text; what isn't is reported.
-func (c *collector) withinLimits(name string, text []byte, words *int) bool {
-	start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
+func (c *collector) withinLimits(name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
 		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
 			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it is no fleet file.")
 		return false
 	}
-	*words += countWords(text)
-	if *words > maxWords {
+	c.words += countWords(text)
+	return c.wordsWithinLimit(name)
+}
+
+func (c *collector) wordsWithinLimit(name string) bool {
+	if c.words > maxWords {
+		start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 		c.fail(start, "", "The fleet files are too large",
 			fmt.Sprintf("They hold more than %d words and symbols together. Is one of them not a fleet file?", maxWords))
 		return false
 	}
-	tokens, _ := hclsyntax.LexConfig(text, name, hcl.InitialPos)
+	return true
+}
+
+// shallowPiece says whether the parser may see a piece of text. The lexer, which
+// the parser runs again, is only asked where a look at the bytes leaves doubt:
+// running it twice on everything was half of what a load cost.
+func (c *collector) shallowPiece(name string, piece []byte, start hcl.Pos) bool {
+	if nestingAtMost(piece) <= maxDepth && !mayHoldHugeNumber(piece) {
+		return true
+	}
+	tokens, _ := hclsyntax.LexConfig(piece, name, start)
 	return c.shallow(tokens)
 }
+
+// nestingAtMost is an upper bound of the depth that shallow sees: every symbol
+// that could nest, as if none were ever closed and none stood in a text.
+func nestingAtMost(text []byte) int {
+	depth := 0
+	for i, b := range text {
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b >= 0x80 && b < 0xC0:
+		case b == ' ', b == '\n', b == '\t', b == '\r', b == '_', b == ',', b == ')', b == ']', b == '}':
+		case b == '=':
+			if i > 0 && text[i-1] == '=' {
+				depth++
+			}
+		case b == '[':
+			depth += 2
+		default:
+			depth++
+		}
+	}
+	return depth
+}
+
+// mayHoldHugeNumber says whether modestNumber could refuse a number of text.
+func mayHoldHugeNumber(text []byte) bool {
+	digits := 0
+	for i, b := range text {
+		switch {
+		case b >= '0' && b <= '9' || b == '.' && digits > 0:
+			digits++
+			if digits > 30 {
+				return true
+			}
+		case (b == 'e' || b == 'E') && digits > 0:
+			rest := text[i+1:]
+			if len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
+				rest = rest[1:]
+			}
+			if len(rest) > 2 && isDigit(rest[0]) && isDigit(rest[1]) && isDigit(rest[2]) {
+				return true
+			}
+			digits = 0
+		default:
+			digits = 0
+		}
+	}
+	return false
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 // shallow follows the lexer's tokens, which are exactly what the parser sees.
 // Brackets nest; so do operators, indexes and template directives that follow

@@ -55,7 +55,6 @@ type loader struct {
 	*collector
 	scope   *scope
 	schemas SchemaSource
-	words   int
 
 	definition     fleet.Definition
 	pluginSchemas  map[string]*fleet.PluginSchemas
@@ -63,15 +62,14 @@ type loader struct {
 	classes        map[string]fleet.CapacityClass
 	providerBodies map[fleet.ProviderAddress]pluginBody
 	instanceBodies map[fleet.FleetAddress]pluginBody
+	// fleetBlocks are the declared fleets.
+	fleetBlocks map[fleet.FleetAddress]*body
 }
 
 func newLoader() *loader {
 	return &loader{
 		collector: newCollector(),
-		scope: &scope{
-			names:   map[string][]string{},
-			context: &hcl.EvalContext{Functions: functions, Variables: map[string]cty.Value{}},
-		},
+		scope:     newScope(),
 		definition: fleet.Definition{
 			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
 		},
@@ -80,21 +78,17 @@ func newLoader() *loader {
 		classes:        map[string]fleet.CapacityClass{},
 		providerBodies: map[fleet.ProviderAddress]pluginBody{},
 		instanceBodies: map[fleet.FleetAddress]pluginBody{},
+		fleetBlocks:    map[fleet.FleetAddress]*body{},
 	}
 }
 
 // parse gives a file's syntax tree, or reports why there is none.
 func (l *loader) parse(source Source) (*hclsyntax.Body, bool) {
 	l.texts[source.Name] = source.Bytes
-	if !l.withinLimits(source.Name, source.Bytes, &l.words) {
+	if !l.withinLimits(source.Name, source.Bytes) {
 		return nil, false
 	}
-	file, problems := hclsyntax.ParseConfig(source.Bytes, source.Name, hcl.InitialPos)
-	l.addParser(problems, "")
-	if problems.HasErrors() || file == nil {
-		return nil, false
-	}
-	return file.Body.(*hclsyntax.Body), true
+	return l.parseText(source.Name, source.Bytes)
 }
 
 // parseAll makes one body of all files.
@@ -108,6 +102,7 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 	for _, source := range sources {
 		size += len(source.Bytes)
 	}
+	l.scope.work.limit = leastWork + workPerByte*size
 	if size > MaxSourceBytes {
 		l.fail(header, "", "The fleet files are too large", fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20))
 		return nil, false
@@ -141,9 +136,12 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 		l.definition.RequiredVersion, l.definition.Plugins = requirements.RequiredVersion, requirements.Plugins
 	}
 	providers := l.unique("provider", root.children("provider", "PLUGIN", "NAME"))
+	schedulers := l.unique("scheduler", root.children("scheduler", "TYPE", "NAME"))
 	images := l.unique("image", root.children("image", "NAME"))
 	classes := l.unique("capacity_class", root.children("capacity_class", "NAME"))
 	fleets := l.unique("fleet", root.children("fleet", "NAME"))
+	reservations := l.unique("reservation", root.children("reservation", "NAME"))
+	policy := root.single("policy")
 	for _, kind := range blockRoots {
 		l.scope.context.Variables[kind] = l.references(kind)
 	}
@@ -162,11 +160,28 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 	for _, block := range classes {
 		l.readCapacityClass(block)
 	}
+	for _, block := range schedulers {
+		l.readScheduler(block)
+	}
 	for _, block := range fleets {
 		l.readFleet(block)
 	}
+	for _, block := range reservations {
+		l.readReservation(block)
+	}
+	l.readPolicy(policy)
+	l.checkPolicy(l.definition.Policy)
+	l.checkCurrencies()
 	l.readRemoved(root.children("removed"))
+	l.readMoved(root.children("moved"))
+	l.sortDefinition()
+}
+
+// sortDefinition makes equal files equal bytes.
+func (l *loader) sortDefinition() {
 	slices.SortFunc(l.definition.Providers, func(a, b fleet.Provider) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(l.definition.Schedulers, func(a, b fleet.Scheduler) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(l.definition.Reservations, func(a, b fleet.CapacityReservation) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(l.definition.Fleets, func(a, b fleet.RunnerFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
 }
 

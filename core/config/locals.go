@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -77,8 +76,8 @@ func (l *localValues) resolve(name string) cty.Value {
 func (l *localValues) evaluateLocal(attribute *hclsyntax.Attribute, needed map[string]cty.Value) cty.Value {
 	variables := maps.Clone(l.scope.context.Variables)
 	variables["local"] = cty.ObjectVal(needed)
-	inside := &scope{names: l.scope.names, context: &hcl.EvalContext{Functions: functions, Variables: variables}}
-	value, ok := inside.evaluate(l.collector, attribute.Expr, "locals")
+	inside := l.scope.within(variables)
+	value, ok := inside.evaluateMarked(l.collector, attribute.Expr, "locals")
 	if !ok {
 		return cty.DynamicVal
 	}
@@ -108,11 +107,29 @@ const maxValueWeight = 1 << 20
 
 // tooLarge says what is too large about a value; empty: nothing.
 func tooLarge(value cty.Value) string {
-	weight := 0
-	infinite := false
+	weight, infinite := measure(value)
+	switch {
+	case weight > maxValueWeight:
+		return "A value may hold about a million characters."
+	case infinite:
+		return "It holds a number that is not finite; numbers go up to 1e300."
+	default:
+		return ""
+	}
+}
+
+// weigh counts the elements and characters of a value, and stops counting past
+// maxValueWeight.
+func weigh(value cty.Value) int {
+	weight, _ := measure(value)
+	return weight
+}
+
+func measure(value cty.Value) (weight int, infinite bool) {
 	// The walk ends by itself at the limit: each step adds at least one.
-	err := cty.Walk(value, func(_ cty.Path, part cty.Value) (bool, error) {
+	_ = cty.Walk(value, func(_ cty.Path, part cty.Value) (bool, error) {
 		weight++
+		part, _ = part.Unmark()
 		if part.IsKnown() && !part.IsNull() {
 			switch part.Type() {
 			case cty.String:
@@ -127,14 +144,7 @@ func tooLarge(value cty.Value) string {
 		}
 		return true, nil
 	})
-	switch {
-	case err != nil:
-		return "A value may hold about a million characters."
-	case infinite:
-		return "It holds a number that is not finite; numbers go up to 1e300."
-	default:
-		return ""
-	}
+	return weight, infinite
 }
 
 var errWeight = errors.New("the value is too large")

@@ -26,6 +26,7 @@ func (l *loader) readProvider(block *body) {
 	if schemas == nil {
 		return
 	}
+	block.scope = l.scope.withSecrets()
 	config, _ := block.pluginBody(plugin, schemas.Provider)
 	block.close()
 	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Config: canonical(config)})

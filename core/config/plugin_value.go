@@ -18,13 +18,16 @@ import (
 // pluginAttribute reads one attribute. Fixed is its immutable part; nil: none.
 // False: there is no value.
 func (b *body) pluginAttribute(plugin string, attribute fleet.PluginAttribute) (value, fixed any, ok bool) {
-	written, syntax, set := b.value(attribute.Name)
+	read := b.value
+	if attribute.Sensitive {
+		read = b.valueUnlessSensitive
+	}
+	written, syntax, set := read(attribute.Name)
 	if syntax != nil && attribute.Deprecated != "" {
 		b.warn(syntax.NameRange, b.where, fmt.Sprintf("%q is deprecated", attribute.Name), attribute.Deprecated)
 	}
-	if set && attribute.Sensitive { // also a variable: its value would be stored
-		b.failHidden(syntax.NameRange, b.where, fmt.Sprintf("%q is a secret", attribute.Name),
-			"A secret is never written into a fleet file or stored by the manager, and this version can't refer to one. Leave it out, and let the plugin read it from its environment: name the variable in env of required_plugins.")
+	if set && attribute.Sensitive && written.Type() != secretType {
+		b.mustRefer(attribute.Name, syntax)
 		return nil, nil, false
 	}
 	switch {
@@ -45,11 +48,7 @@ func (b *body) pluginAttribute(plugin string, attribute fleet.PluginAttribute) (
 
 // schemaDefault is the default of the plugin's schema.
 func (b *body) schemaDefault(plugin string, attribute fleet.PluginAttribute) (any, bool) {
-	kind, err := ctyjson.ImpliedType([]byte(attribute.Default))
-	value := cty.NilVal
-	if err == nil {
-		value, err = ctyjson.Unmarshal([]byte(attribute.Default), kind)
-	}
+	value, err := b.scope.parsedDefault(attribute.Default)
 	if err != nil {
 		b.fail(b.header, b.where, fmt.Sprintf("The plugin %q has a broken default for %q", plugin, attribute.Name),
 			fmt.Sprintf("That is a fault of the plugin (%v). Write the value yourself until it is mended.", err))
@@ -63,12 +62,34 @@ func (b *body) schemaDefault(plugin string, attribute fleet.PluginAttribute) (an
 	return b.shape(attribute.Type, value, stand, attribute.Name)
 }
 
+func (s *scope) parsedDefault(text string) (cty.Value, error) {
+	if value, done := s.defaults[text]; done {
+		return value, nil
+	}
+	kind, err := ctyjson.ImpliedType([]byte(text))
+	if err != nil {
+		return cty.NilVal, err
+	}
+	value, err := ctyjson.Unmarshal([]byte(text), kind)
+	if err == nil {
+		s.defaults[text] = value
+	}
+	return value, err
+}
+
 // shape checks a value against a plugin's type and gives it the form that goes
 // into JSON.
 func (b *body) shape(want fleet.PluginType, value cty.Value, expr hclsyntax.Expression, label string) (any, bool) {
 	if value.IsNull() {
 		b.wrongType(label, wantedText(want), value, expr)
 		return nil, false
+	}
+	if value.Type() == secretType {
+		if want.Kind != fleet.KindString {
+			b.fail(expr.Range(), b.where, fmt.Sprintf("%q can't be a secret", label), fmt.Sprintf("A secret is text, and this is %s.", wantedText(want)))
+			return nil, false
+		}
+		return marked(value), true
 	}
 	switch want.Kind {
 	case fleet.KindString:
@@ -137,11 +158,24 @@ func (b *body) shapeList(want fleet.PluginType, value cty.Value, expr hclsyntax.
 	list := []any{}
 	fine := true
 	for i, element := range sequence(value) {
+		if b.refusePart(element, label, elementExpression(expr, i)) {
+			fine = false
+			continue
+		}
 		shaped, ok := b.shape(elementType(want), element, elementExpression(expr, i), fmt.Sprintf("%s[%d]", label, i))
 		fine = fine && ok
 		list = append(list, shaped)
 	}
 	return list, fine
+}
+
+// refusePart says whether an element is a secret, and reports it.
+func (b *body) refusePart(element cty.Value, label string, expr hclsyntax.Expression) bool {
+	if element.Type() != secretType {
+		return false
+	}
+	b.fail(expr.Range(), b.where, fmt.Sprintf("A part of %q can't be a secret", label), "A reference to a secret is the whole value of an attribute.")
+	return true
 }
 
 func (b *body) shapeMap(want fleet.PluginType, value cty.Value, expr hclsyntax.Expression, label string) (any, bool) {
@@ -152,6 +186,15 @@ func (b *body) shapeMap(want fleet.PluginType, value cty.Value, expr hclsyntax.E
 	result := map[string]any{}
 	fine := true
 	for key, element := range mapping(value) {
+		if key == fleet.SecretMarker {
+			b.fail(expr.Range(), b.where, fmt.Sprintf("%q can't have the key %q", label, key), "That key marks references to secrets in what is stored.")
+			fine = false
+			continue
+		}
+		if b.refusePart(element, label, keyExpression(expr, key)) {
+			fine = false
+			continue
+		}
 		shaped, ok := b.shape(elementType(want), element, keyExpression(expr, key), fmt.Sprintf("%s[%q]", label, clip(key)))
 		fine = fine && ok
 		result[key] = shaped
@@ -175,12 +218,13 @@ func (b *body) shapeObject(want fleet.PluginType, value cty.Value, expr hclsynta
 		var shaped any
 		ok := false
 		switch {
-		case set && !element.IsNull() && attribute.Sensitive:
+		case set && !element.IsNull() && attribute.Sensitive && element.Type() != secretType:
 			at := b.header
 			if item, found := objectItem(expr, attribute.Name); found {
 				at = item.KeyExpr.Range()
 			}
-			b.failHidden(at, b.where, fmt.Sprintf("%q is a secret", name), "A secret is never written into a fleet file.")
+			b.failHidden(at, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name),
+				fmt.Sprintf("A secret is never written into a fleet file, nor given by a variable. In a provider block, write: %s = %s.", attribute.Name, secretForms))
 			fine = false
 		case set && !element.IsNull():
 			shaped, ok = b.shape(attribute.Type, element, keyExpression(expr, attribute.Name), name)

@@ -17,6 +17,9 @@ type ReferenceBlock struct {
 	Required bool
 	// Repeated says that there may be more than one.
 	Repeated bool
+	// NotYet is a sentence on what is missing where the block is read and stored
+	// and has no effect; empty: it works.
+	NotYet string
 	// Body says who decides what is in it.
 	Body ReferenceBody
 	// Doc is Markdown.
@@ -50,6 +53,8 @@ type ReferenceAttribute struct {
 	Default string
 	// Doc is one Markdown paragraph with the unit and the bounds.
 	Doc string
+	// NotYet is as for blocks.
+	NotYet string
 }
 
 // ReferenceType is the kind of an attribute's value in a reader's words.
@@ -57,27 +62,33 @@ type ReferenceType string
 
 // The types.
 const (
-	TextValue       ReferenceType = "text"
-	BoolValue       ReferenceType = "boolean"
-	CountValue      ReferenceType = "whole number"
-	CPUValue        ReferenceType = "number"
-	SizeValue       ReferenceType = "size"
-	DurationValue   ReferenceType = "duration"
-	TextListValue   ReferenceType = "list of text"
-	TextMapValue    ReferenceType = "map of text"
-	TypeValue       ReferenceType = "type"
-	AnyValue        ReferenceType = "any value"
-	ConditionValue  ReferenceType = "boolean expression"
-	ClassReference  ReferenceType = "reference to a `capacity_class`"
-	ImageReference  ReferenceType = "reference to an `image`"
-	PluginReference ReferenceType = "reference to a `provider`"
-	FleetReference  ReferenceType = "reference to a `fleet`"
+	TextValue          ReferenceType = "text"
+	BoolValue          ReferenceType = "boolean"
+	CountValue         ReferenceType = "whole number"
+	CPUValue           ReferenceType = "number"
+	SizeValue          ReferenceType = "size"
+	DurationValue      ReferenceType = "duration"
+	TextListValue      ReferenceType = "list of text"
+	TextMapValue       ReferenceType = "map of text"
+	CountMapValue      ReferenceType = "map of whole numbers"
+	MoneyValue         ReferenceType = "money"
+	MomentValue        ReferenceType = "point in time"
+	SecretValue        ReferenceType = "`secret(…)`"
+	EachValue          ReferenceType = "map, or set of text"
+	TypeValue          ReferenceType = "type"
+	AnyValue           ReferenceType = "any value"
+	ConditionValue     ReferenceType = "boolean expression"
+	ClassReference     ReferenceType = "reference to a `capacity_class`"
+	ImageReference     ReferenceType = "reference to an `image`"
+	PluginReference    ReferenceType = "reference to a `provider`"
+	SchedulerReference ReferenceType = "reference to a `scheduler`"
+	FleetReference     ReferenceType = "reference to a `fleet`"
 )
 
 // Reference is every block in the order in which a reader needs them, each
 // followed by those within it.
 func Reference() []ReferenceBlock {
-	return slices.Concat(settingsReference, capacityReference, fleetReference, removalReference)
+	return slices.Concat(settingsReference, schedulerReference, capacityReference, fleetReference, fleetPolicyReference, installationReference, removalReference)
 }
 
 // Functions are the names of the functions of the language, sorted.

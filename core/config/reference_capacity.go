@@ -1,5 +1,7 @@
 package config
 
+const classNotYet = "It is part of the class's identity, so a change replaces instances; no host is checked for it yet."
+
 // capacityReference is where hosts come from and what they are.
 var capacityReference = []ReferenceBlock{
 	{
@@ -31,10 +33,20 @@ var capacityReference = []ReferenceBlock{
 		Attributes: []ReferenceAttribute{
 			{Name: "trust", Type: TextValue, Required: true, Doc: "The trust class as one word in lower case. Runners get it from here; nothing that an agent says can raise it."},
 			{Name: "capabilities", Type: TextListValue, Default: "[]", Doc: "What every host must show before it is admitted, each a word in lower case. The agent can show `docker`, `git`, `kvm`, `podman`, `shell` and `xcode`; a host is never admitted for any other."},
+			{Name: "toolchain", Type: TextListValue, Default: "[]", Doc: "Toolchains that jobs may require, such as `\"xcode-16.2\"`.", NotYet: classNotYet},
+			{Name: "device", Type: TextValue, Doc: "Kind of device that is attached, as one word. Left out: none.", NotYet: classNotYet},
+			{Name: "isolation", Type: TextValue, Doc: "How jobs are kept apart from the rest of the world, as one word such as `\"vm\"`. Left out: nothing is said.", NotYet: classNotYet},
+			{Name: "signing", Type: BoolValue, Default: "false", Doc: "Hosts may sign releases. Their fleets should be `protected`.", NotYet: classNotYet},
+			{Name: "confidential", Type: BoolValue, Default: "false", Doc: "Hosts are confidential computers.", NotYet: classNotYet},
 		},
 		Example: `capacity_class "small" {
   trust        = "standard"
   capabilities = ["git"]
+  toolchain    = ["go-1.26"]
+  device       = "android"
+  isolation    = "vm"
+  signing      = false
+  confidential = false
 
   platform {
     os   = "linux"
@@ -46,6 +58,8 @@ var capacityReference = []ReferenceBlock{
     memory = "512MiB"
     disk   = "10GiB"
     slots  = 1
+    gpu    = 0
+    named  = { fpga = 2 }
   }
 }
 `,
@@ -66,6 +80,8 @@ var capacityReference = []ReferenceBlock{
 			{Name: "memory", Type: SizeValue, Required: true, Doc: "Memory, such as `\"16GiB\"`."},
 			{Name: "disk", Type: SizeValue, Doc: "Disk. Left out: nothing is said about it."},
 			{Name: "slots", Type: CountValue, Default: "1", Doc: "Jobs side by side, from 1 to 100000. The agent of this version runs one job at a time whatever the number."},
+			{Name: "gpu", Type: CountValue, Default: "0", Doc: "Graphics processors, at most 1024.", NotYet: classNotYet},
+			{Name: "named", Type: CountMapValue, Default: "{}", Doc: "What else there is to count, by name, each from 1 to 1000000000.", NotYet: classNotYet},
 		},
 	},
 }

@@ -9,11 +9,22 @@ var fleetReference = []ReferenceBlock{
 			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: what the hosts are."},
 			{Name: "provider", Type: PluginReference, Required: true, Doc: "`provider.PLUGIN.NAME`: where they come from. A change replaces instances."},
 			{Name: "image", Type: ImageReference, Doc: "`image.NAME`: what they boot. The image must have a reference for the provider. A change replaces instances. Left out: none."},
+			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. Left out: none, and the fleet has a fixed size.", NotYet: "Nothing asks a scheduler yet: the fleet's size is what it is without one."},
+			{Name: "lifetime_class", Type: TextValue, Default: `"stable"`, Doc: "`\"preemptible\"`: the provider may take the hosts away. `\"stable\"`: it may not.", NotYet: "Providers are not asked for one or the other."},
+			{Name: "protected", Type: BoolValue, Default: "false", Doc: "For hosts that sign. A protected fleet can't be preemptible, go to zero, have schedules or follow a forecast.", NotYet: "Only these contradictions are refused."},
+			{Name: "for_each", Type: EachValue, Doc: "One fleet for each element of a map or of a set of text, with the address `fleet.NAME[\"KEY\"]`. Inside the block, `each.key` is the key and `each.value` the value, which for a set is the key as well. Keys hold letters, digits, `.`, `-` and `_`. A definition has at most 20000 fleets. Left out: one fleet."},
 		},
 		Example: `fleet "demo" {
   capacity_class = capacity_class.small
   provider       = provider.local.here
   image          = image.workstation
+  scheduler      = scheduler.reviewos.main
+  lifetime_class = "stable"
+  protected      = false
+
+  scope {
+    tenant = "acme"
+  }
 
   instance {
     nice = 10
@@ -24,11 +35,31 @@ var fleetReference = []ReferenceBlock{
     max           = var.most
     warm          = 2
     scale_to_zero = false
+
+    scale_up {
+      max_step = 5
+      window   = "1m"
+    }
+
+    scale_down {
+      idle_grace = "10m"
+      cooldown   = "5m"
+      max_step   = 2
+    }
+
+    schedule "office-hours" {
+      cron     = "0 8 * * 1-5"
+      duration = "10h"
+      timezone = "Europe/Berlin"
+      warm     = 4
+    }
   }
 
   runner {
     command  = local.command
     env      = { LANG = "C.UTF-8" }
+    user     = "ci"
+    cleanup  = ["sh", "-c", "rm -rf /tmp/*"]
     max_jobs = 100
     max_age  = "7d"
   }
@@ -49,6 +80,50 @@ var fleetReference = []ReferenceBlock{
     job_isolation = "none"
     match_address = false
   }
+
+  placement {
+    regions  = ["eu-central-1"]
+    zones    = ["eu-central-1a", "eu-central-1b"]
+    spread   = "zone"
+    required = true
+  }
+
+  rollout {
+    canary      = 1
+    soak        = "15m"
+    surge       = 1
+    unavailable = 1
+  }
+
+  cost {
+    hourly     = "0.192 USD"
+    minimum    = "1m"
+    max_hourly = "5 USD"
+    max_daily  = "60 USD"
+  }
+
+  forecast {
+    model   = "time-of-day"
+    version = 1
+  }
+}
+
+fleet "team" {
+  for_each = toset(["docs", "web"])
+
+  capacity_class = capacity_class.small
+  provider       = provider.local.here
+
+  scope {
+    project = "acme/${each.key}"
+  }
+
+  scaling {
+    min           = 0
+    max           = 2
+    scale_to_zero = true
+    max_wait      = "10m"
+  }
 }
 `,
 	},
@@ -64,6 +139,7 @@ var fleetReference = []ReferenceBlock{
 			{Name: "max", Type: CountValue, Required: true, Doc: "Never more than this, counting every host that isn't proven gone."},
 			{Name: "warm", Type: CountValue, Default: "0", Doc: "How many hosts to keep ready."},
 			{Name: "scale_to_zero", Type: BoolValue, Default: "false", Doc: "Must be true with `min = 0` and can't be true otherwise: with no host left, work waits for a boot."},
+			{Name: "max_wait", Type: DurationValue, Doc: "With `scale_to_zero`: how long a job may wait for the first host. Where `timeouts.boot` and `timeouts.enroll` together allow more, `validate` warns. Left out: nothing is said.", NotYet: "It is only compared with the timeouts."},
 		},
 	},
 	{
@@ -72,6 +148,8 @@ var fleetReference = []ReferenceBlock{
 		Attributes: []ReferenceAttribute{
 			{Name: "command", Type: TextListValue, Doc: "The program and its arguments. One run is one job; it is run again and again, one at a time, each in an empty folder. A run that fails within 10 seconds is followed by a pause of 1 second, doubling to a minute. Left out: nothing runs."},
 			{Name: "env", Type: TextMapValue, Default: "{}", Doc: "Environment of the command, besides `PATH`, `HOME`, `LANG`, `TMPDIR` and `FORGEYARD_JOB`. It is stored as it is: no place for secrets."},
+			{Name: "user", Type: TextValue, Doc: "OS user on the host that jobs run as. Left out: the agent chooses.", NotYet: "The agent runs jobs as its own user."},
+			{Name: "cleanup", Type: TextListValue, Doc: "A program and its arguments that runs between jobs. A host where it fails is quarantined. Left out: nothing runs.", NotYet: "The agent runs no hook."},
 			{Name: "max_jobs", Type: CountValue, Doc: "After so many jobs, from 1 to 1000000, the agent leaves and its host is replaced. Left out: no limit."},
 			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. Left out: no limit."},
 		},
@@ -107,10 +185,23 @@ var removalReference = []ReferenceBlock{
 		Path: "removed", Repeated: true,
 		Doc: "Takes a fleet away: every runner leaves after its job, then the fleet is forgotten. A fleet that the files merely don't mention any more runs on. The fleet's `provider` block may leave the files with it, and is kept as it was applied until the last instance is gone; its plugin must stay in `fleet.lock.hcl` as long.",
 		Attributes: []ReferenceAttribute{
-			{Name: "from", Type: FleetReference, Required: true, Doc: "`fleet.NAME` of a fleet that isn't declared."},
+			{Name: "from", Type: FleetReference, Required: true, Doc: "`fleet.NAME`, or `fleet.NAME[\"KEY\"]`, of a fleet that isn't declared."},
 		},
 		Example: `removed {
   from = fleet.legacy
+}
+`,
+	},
+	{
+		Path: "moved", Repeated: true,
+		Doc: "Gives a fleet another address and keeps its instances. Without it, a fleet under a new name is a new fleet. The block may stay when it has been applied, and a later one may lead on: from `a` to `b` and from `b` to `c` both lead to `c`.",
+		Attributes: []ReferenceAttribute{
+			{Name: "from", Type: FleetReference, Required: true, Doc: "The old address, which isn't declared any more."},
+			{Name: "to", Type: FleetReference, Required: true, Doc: "The new address, which is. Only one fleet can be moved to it."},
+		},
+		Example: `moved {
+  from = fleet.legacy-docs
+  to   = fleet.team["docs"]
 }
 `,
 	},

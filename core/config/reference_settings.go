@@ -38,7 +38,7 @@ var settingsReference = []ReferenceBlock{
 			{Name: "version", Type: TextValue, Doc: "Which versions may be installed, such as `\"~> 0.1\"`. Left out: any."},
 			{Name: "source", Type: TextValue, Doc: "The plugin's OCI repository in full, without a tag. This version checks the form and installs from directories only."},
 			{Name: "env", Type: TextListValue, Default: "[]", Doc: "Names of environment variables that the plugin gets besides `HOME`, `PATH`, `TMPDIR`, the proxy variables, `SSL_CERT_FILE` and `SSL_CERT_DIR`."},
-			{Name: "allow_unsigned", Type: BoolValue, Default: "false", Doc: "Reserved for signed plugins. This version checks no signatures, and the value changes nothing."},
+			{Name: "allow_unsigned", Type: BoolValue, Default: "false", Doc: "Reserved for signed plugins.", NotYet: "This version checks no signatures."},
 		},
 	},
 	{
@@ -56,12 +56,14 @@ var settingsReference = []ReferenceBlock{
 		Attributes: []ReferenceAttribute{
 			{Name: "type", Type: TypeValue, Doc: "`string`, `number`, `bool`, `list(…)`, `map(…)`, `set(…)` or `object({…})`, where `optional(TYPE, DEFAULT)` may stand within an object. Left out: anything. For types other than the first three, the text from the command line or the environment is read as an expression."},
 			{Name: "default", Type: AnyValue, Doc: "The value where none is given. It is a plain value. Left out: a value must be given."},
+			{Name: "sensitive", Type: BoolValue, Default: "false", Doc: "The value is shown in no message and may stand in nothing that is stored, and neither may what is made from it. A plugin's secret is no variable, but a [`secret(…)`](#secrets)."},
 			{Name: "description", Type: TextValue, Doc: "A sentence for people. Nothing reads it."},
 		},
 		Example: `variable "most" {
   description = "How many hosts may run."
   type        = number
   default     = 4
+  sensitive   = false
 
   validation {
     condition     = var.most > 0

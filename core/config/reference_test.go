@@ -136,14 +136,23 @@ func forAttributes(t *testing.T, do func(t *testing.T, file *hclwrite.File, in *
 				if problems.HasErrors() {
 					t.Fatal(problems)
 				}
-				in := file.Body()
+				bodies := []*hclwrite.Body{file.Body()}
 				for step := range strings.SplitSeq(block.Path, ".") {
-					i := slices.IndexFunc(in.Blocks(), func(b *hclwrite.Block) bool { return b.Type() == step })
-					if i < 0 {
-						t.Fatalf("no example has the block %s", block.Path)
+					var inner []*hclwrite.Body
+					for _, body := range bodies {
+						for _, child := range body.Blocks() {
+							if child.Type() == step {
+								inner = append(inner, child.Body())
+							}
+						}
 					}
-					in = in.Blocks()[i].Body()
+					bodies = inner
 				}
+				i := slices.IndexFunc(bodies, func(b *hclwrite.Body) bool { return b.GetAttribute(attribute.Name) != nil })
+				if i < 0 {
+					t.Fatalf("no example of %s uses it", block.Path)
+				}
+				in := bodies[i]
 				do(t, file, in, block, attribute)
 			})
 		}
@@ -162,15 +171,16 @@ func write(t *testing.T, in *hclwrite.Body, name, expression string) {
 
 func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
-		if in.GetAttribute(attribute.Name) == nil {
-			t.Fatal("no example uses it")
-		}
 		in.RemoveAttribute(attribute.Name)
 		var given []string
 		if block.Path == "variable" && attribute.Name == "default" {
 			given = append(given, "most=3")
 		}
-		_, found := loadSample(string(file.Bytes()), given...)
+		text := string(file.Bytes())
+		if attribute.Name == "for_each" { // and what only goes with it
+			text = strings.NewReplacer("${each.key}", "docs", `fleet.team["docs"]`, "fleet.team").Replace(text)
+		}
+		_, found := loadSample(text, given...)
 		if found.HasErrors() != attribute.Required {
 			t.Errorf("without it: errors %v, and the reference says required %v", found, attribute.Required)
 		}
@@ -201,7 +211,8 @@ func TestADefaultIsWhatLeavingTheAttributeOutMeans(t *testing.T) {
 func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 	others := map[ReferenceType]string{
 		TextValue: `["a"]`, BoolValue: `"perhaps"`, CountValue: `1.5`, CPUValue: `"much"`, SizeValue: `4`, DurationValue: `4`,
-		TextListValue: `"a"`, TextMapValue: `"a"`, TypeValue: `"a"`, ConditionValue: `"perhaps"`,
+		TextListValue: `"a"`, TextMapValue: `"a"`, CountMapValue: `{ a = "b" }`, MoneyValue: `4`, MomentValue: `"tomorrow"`, SecretValue: `"hunter2"`,
+		EachValue: `["docs", "web"]`, SchedulerReference: `image.workstation`, TypeValue: `"a"`, ConditionValue: `"perhaps"`,
 		ClassReference: `"small"`, ImageReference: `capacity_class.small`, PluginReference: `image.workstation`, FleetReference: `image.workstation`,
 		AnyValue: "var.most", // not a plain value
 	}
@@ -237,7 +248,7 @@ func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
 			t.Errorf("%s is called required, and nobody misses it", block.Path)
 		}
 		if len(block.Labels) == 0 && block.Body == FixedBody {
-			_, found := loadSample(sample() + strings.ReplaceAll(block.Example, "legacy", "other"))
+			_, found := loadSample(sample() + strings.NewReplacer("legacy", "other", `["docs"]`, `["web"]`).Replace(block.Example))
 			if found.HasErrors() == block.Repeated {
 				t.Errorf("a second %s: %v, and the reference says repeated %v", block.Path, found, block.Repeated)
 			}

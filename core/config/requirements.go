@@ -74,7 +74,7 @@ func (l *loader) forgeyardBlock(root *body) *body {
 
 // readRequirements reads what must be plain values, since nothing is known yet.
 func (l *loader) readRequirements(block *body) Requirements {
-	block.scope = constants("The requirements are read before variables are known.")
+	block.scope = l.scope.constants("The requirements are read before variables are known.")
 	defer func() { block.scope = l.scope }()
 
 	result := Requirements{report: l.collector, Plugins: []fleet.PluginRequirement{}}
@@ -155,6 +155,8 @@ func (b *body) requirement(attribute *hclsyntax.Attribute) fleet.PluginRequireme
 				continue
 			}
 			result.AllowUnsigned = element.True()
+			path := b.path + "." + key
+			b.note(path, notYetTable()[path], expr.Range())
 		default:
 			at := attribute.Expr.Range()
 			if item, found := objectItem(attribute.Expr, key); found {

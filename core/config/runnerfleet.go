@@ -3,17 +3,33 @@ package config
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
+// readFleet reads a fleet block: one fleet, or one for each key of for_each.
 func (l *loader) readFleet(block *body) {
-	result := fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + block.labels[0])}
+	if block.attribute("for_each") == nil {
+		l.readOneFleet(block, "")
+		return
+	}
+	for _, each := range l.forEach(block) {
+		one := *block
+		one.scope, one.attributes, one.blocks = block.scope.withEach(each.key, each.value), []string{"for_each"}, nil
+		l.readOneFleet(&one, each.key)
+	}
+}
+
+func (l *loader) readOneFleet(block *body, key string) {
+	if len(l.definition.Fleets) >= maxFleets {
+		l.fail(block.header, block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d.", maxFleets))
+		return
+	}
+	result := fleet.RunnerFleet{Address: fleet.NewFleetAddress(block.labels[0], key)}
 	block.need("capacity_class", "capacity_class = capacity_class.NAME")
 	if name, ok := block.reference("capacity_class", "capacity_class"); ok {
 		result.Class = l.classes[name]
@@ -25,8 +41,16 @@ func (l *loader) readFleet(block *body) {
 	if name, ok := block.reference("image", "image"); ok {
 		result.Image = l.imageFor(block, name, result.Provider, block.at("image"))
 	}
+	if name, ok := block.reference("scheduler", "scheduler"); ok {
+		result.Scheduler = fleet.SchedulerAddress(name)
+	}
+	lifetime, _ := block.oneOf("lifetime_class", string(fleet.LifetimeStable), string(fleet.LifetimePreemptible))
+	result.Lifetime = fleet.LifetimeClass(lifetime)
+	result.Protected, _ = block.boolean("protected")
 	l.readInstance(block, &result)
-	if scaling := block.single("scaling"); scaling != nil {
+	block.policies(&result)
+	scaling := block.single("scaling")
+	if scaling != nil {
 		result.Scaling = scaling.scaling()
 	} else {
 		l.fail(block.header, block.where, "The scaling block is missing",
@@ -48,49 +72,15 @@ func (l *loader) readFleet(block *body) {
 		admission.close()
 	}
 	block.close()
+	result = result.WithDefaults()
+	l.checkFleet(block, scaling, result)
+	l.fleetBlocks[result.Address] = block
 	l.definition.Fleets = append(l.definition.Fleets, result)
-}
-
-// scaling reads the bounds [13]. That a fleet may go down to nothing is said
-// twice, by min = 0 and by scale_to_zero, since jobs then wait for a boot [17].
-func (b *body) scaling() fleet.ScalingPolicy {
-	b.need("min", "min = 1")
-	b.need("max", "max = 4")
-	var result fleet.ScalingPolicy
-	least, hasMin := b.count("min", 0, maxCount)
-	most, hasMax := b.count("max", 0, maxCount)
-	result.Min, result.Max = least, most
-	result.Warm, _ = b.count("warm", 0, maxCount)
-	result.ScaleToZero, _ = b.boolean("scale_to_zero")
-	b.close()
-	if hasMin && hasMax && least > most {
-		b.fail(b.at("min"), b.where, fmt.Sprintf("min is larger than max: %d > %d", least, most),
-			"Lower min or raise max.")
-	}
-	if hasMin && least == 0 && !result.ScaleToZero {
-		b.fail(b.at("min"), b.where, "min = 0 needs scale_to_zero",
-			"With no host left, a job waits until one has booted and enrolled. Say that this is acceptable with scale_to_zero = true, or write min = 1.")
-	}
-	if hasMin && least > 0 && result.ScaleToZero {
-		b.fail(b.at("scale_to_zero"), b.where, fmt.Sprintf("scale_to_zero contradicts min = %d", least),
-			"Write min = 0, or leave scale_to_zero out.")
-	}
-	if hasMax && result.Warm > most {
-		b.warn(b.at("warm"), b.where, fmt.Sprintf("warm is larger than max: %d > %d", result.Warm, most),
-			"max is a hard ceiling, so there will never be more than max. Lower warm or raise max.")
-	}
-	return result
 }
 
 func (b *body) runner() fleet.RunnerPolicy {
 	var result fleet.RunnerPolicy
-	if command, ok := b.texts("command"); ok {
-		if len(command) == 0 || command[0] == "" {
-			b.fail(b.at("command"), b.where, "The command is empty",
-				"It is a list of the program and its arguments, such as [\"/usr/bin/make\", \"test\"].")
-		}
-		result.Command = command
-	}
+	result.Command = b.program("command", "[\"/usr/bin/make\", \"test\"]")
 	if environment, ok := b.textMap("env"); ok {
 		for _, name := range slices.Sorted(maps.Keys(environment)) {
 			if !environmentName.MatchString(name) {
@@ -100,12 +90,15 @@ func (b *body) runner() fleet.RunnerPolicy {
 		}
 		result.Env = environment
 	}
-	for i, text := range append(slices.Clone(result.Command), slices.Collect(maps.Values(result.Env))...) {
-		if strings.ContainsRune(text, 0) {
-			name := "command"
-			if i >= len(result.Command) {
-				name = "env"
-			}
+	result.Cleanup = b.program("cleanup", "[\"/usr/local/bin/clean-up\"]")
+	if user, ok := b.text("user"); ok {
+		if !userForm.MatchString(user) {
+			b.fail(b.at("user"), b.where, fmt.Sprintf("%q is no name of a user", clip(user)), "It is the name of an OS user on the host, such as \"ci\".")
+		}
+		result.User = user
+	}
+	for name, texts := range map[string][]string{"command": result.Command, "cleanup": result.Cleanup, "env": slices.Collect(maps.Values(result.Env))} {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsRune(text, 0) }) {
 			b.fail(b.at(name), b.where, fmt.Sprintf("%q holds a zero byte", name), "No program can be given one.")
 		}
 	}
@@ -113,6 +106,21 @@ func (b *body) runner() fleet.RunnerPolicy {
 	result.MaxAge, _ = b.duration("max_age", time.Second)
 	b.close()
 	return result
+}
+
+var userForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]{0,63}$`)
+
+// program is a list of a program and its arguments.
+func (b *body) program(name, example string) []string {
+	list, ok := b.texts(name)
+	if !ok {
+		return nil
+	}
+	if len(list) == 0 || list[0] == "" {
+		b.fail(b.at(name), b.where, fmt.Sprintf("The %s is empty", name),
+			fmt.Sprintf("It is a list of the program and its arguments, such as %s.", example))
+	}
+	return list
 }
 
 func (b *body) timeouts(result *fleet.Timeouts) {
@@ -136,38 +144,4 @@ func (b *body) timeouts(result *fleet.Timeouts) {
 		}
 	}
 	b.close()
-}
-
-// readRemoved reads the removed blocks: removal is written down, never inferred
-// from what a file no longer mentions.
-func (l *loader) readRemoved(blocks []*body) {
-	first := map[string]*body{}
-	for _, block := range blocks {
-		block.need("from", "from = fleet.NAME")
-		attribute := block.attribute("from")
-		block.close()
-		if attribute == nil || block.isNull("from") {
-			continue
-		}
-		traversal, problems := hcl.AbsTraversalForExpr(attribute.Expr)
-		name, ok := "", false
-		if !problems.HasErrors() && traversal.RootName() == "fleet" && len(traversal) == 2 {
-			name, ok = nameAt(traversal, 1)
-		}
-		switch before := first[name]; {
-		case !ok || !fleet.ValidName(name):
-			l.fail(attribute.Expr.Range(), block.where, "This can't be removed",
-				"A removed block takes away a fleet. Write: from = fleet.NAME, without quotes.")
-		case slices.Contains(l.scope.names["fleet"], name):
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %q is declared and removed", name),
-				fmt.Sprintf("Delete the block fleet %q, or this removed block.", name))
-		case before != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %q is removed twice", name),
-				fmt.Sprintf("The first removed block is at %s. Delete one of them.", place(before.header)))
-		default:
-			first[name] = block
-			l.definition.Removed = append(l.definition.Removed, fleet.FleetAddress("fleet."+name))
-		}
-	}
-	slices.Sort(l.definition.Removed)
 }

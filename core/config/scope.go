@@ -16,15 +16,57 @@ import (
 type scope struct {
 	// constant says why nothing can be referred to; empty: references work.
 	constant string
+	// secrets says that secret(…) works.
+	secrets bool
 	// names are the declared names by root: "var", "local", "fleet", …; those of
-	// "provider" are "PLUGIN.NAME".
+	// "provider" are "PLUGIN.NAME". "each" is there inside a for_each.
 	names   map[string][]string
 	context *hcl.EvalContext
+	work    *work
+	// defaults are the plugins' defaults by their text, each parsed once for all
+	// the blocks that leave the attribute out.
+	defaults map[string]cty.Value
+}
+
+func newScope() *scope {
+	budget := &work{limit: leastWork}
+	return &scope{
+		names: map[string][]string{}, work: budget, defaults: map[string]cty.Value{},
+		context: &hcl.EvalContext{Functions: budget.functions(), Variables: map[string]cty.Value{}},
+	}
 }
 
 // constants is the scope of what is read before anything is declared.
-func constants(why string) *scope {
-	return &scope{constant: why, context: &hcl.EvalContext{Functions: functions}}
+func (s *scope) constants(why string) *scope {
+	inner := s.within(nil)
+	inner.constant, inner.names = why, nil
+	return inner
+}
+
+// within is the same scope with other values.
+func (s *scope) within(variables map[string]cty.Value) *scope {
+	inner := *s
+	inner.context = &hcl.EvalContext{Functions: s.context.Functions, Variables: variables}
+	return &inner
+}
+
+// withSecrets is the scope of the blocks that may refer to secrets.
+func (s *scope) withSecrets() *scope {
+	inner := *s
+	inner.secrets = true
+	return &inner
+}
+
+// withEach is the scope of one fleet of a block with for_each.
+func (s *scope) withEach(key string, value cty.Value) *scope {
+	inner := *s
+	inner.names = maps.Clone(s.names)
+	inner.names["each"] = []string{"key", "value"}
+	inner.context = s.context.NewChild()
+	inner.context.Variables = map[string]cty.Value{
+		"each": cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": value}),
+	}
+	return &inner
 }
 
 // blockReference is the value of a reference to a whole block. Blocks expose no
@@ -36,15 +78,66 @@ func (r *blockReference) String() string { return r.kind + "." + r.name }
 var referenceType = cty.Capsule("block", reflect.TypeFor[blockReference]())
 
 // The roots that refer to blocks.
-var blockRoots = []string{"capacity_class", "fleet", "image", "provider"}
+var blockRoots = []string{"capacity_class", "fleet", "image", "provider", "scheduler"}
+
+// allRoots are what a reference can begin with.
+var allRoots = append([]string{"var", "local", "each"}, blockRoots...)
+
+// referenceForms are how one refers to the blocks that have two labels.
+var referenceForms = map[string]string{"provider": "provider.PLUGIN.NAME", "scheduler": "scheduler.TYPE.NAME"}
 
 // evaluate gives an expression's value. False: it was wrong and is reported, or
-// something it depends on was.
+// something it depends on was. A sensitive value is wrong: whatever is read this
+// way is stored or shown.
 func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+	if value, ok := literal(expr); ok {
+		return value, true
+	}
+	value, ok := s.evaluateMarked(report, expr, where)
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	if !value.ContainsMarked() {
+		return value, true
+	}
+	unmarked, marks := value.UnmarkDeep()
+	if _, sensitive := marks[sensitiveMark]; sensitive {
+		report.fail(expr.Range(), where, "A sensitive value can't stand here",
+			"It would be stored with the definition and shown in plans. Where a plugin needs a secret, its provider block refers to it with secret(\"env:NAME\") or secret(\"file:/path\").")
+		return cty.DynamicVal, false
+	}
+	return unmarked, true
+}
+
+// evaluateMarked is evaluate for what isn't stored by itself: a local value and
+// the condition of a validation keep the mark of what they are made from.
+func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+	if value, ok := literal(expr); ok {
+		return value, true
+	}
 	if !s.referable(report, expr, where) {
 		return cty.DynamicVal, false
 	}
 	value, problems := expr.Value(s.context)
+	switch {
+	case s.work.exhausted():
+		if report.tooMuchWork {
+			return cty.DynamicVal, false
+		}
+		report.tooMuchWork = true
+		report.fail(expr.Range(), where, "The expressions of the fleet files do too much work",
+			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the lists shorter.")
+		return cty.DynamicVal, false
+	case problems.HasErrors() && s.sensitive(expr):
+		report.fail(expr.Range(), where, "This expression can't be evaluated",
+			"It is made from a sensitive variable, so nothing more is told.")
+		return cty.DynamicVal, false
+	}
+	if problems.HasErrors() && s.secrets && callsSecret(expr) {
+		report.fail(expr.Range(), where, "A secret is the whole value of an attribute",
+			fmt.Sprintf("It can't be part of a text or go through a function. Write %s alone.", secretForms))
+		return cty.DynamicVal, false
+	}
 	report.addParser(problems, where)
 	if problems.HasErrors() {
 		return cty.DynamicVal, false
@@ -57,13 +150,54 @@ func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where str
 		}
 		return cty.DynamicVal, false
 	}
-	unmarked, _ := value.UnmarkDeep()
-	return unmarked, true
+	return value, true
+}
+
+// sensitiveMark is on the values of sensitive variables and on all that is made
+// from them.
+const sensitiveMark = "sensitive"
+
+// sensitive says whether an expression refers to a sensitive value.
+func (s *scope) sensitive(expr hclsyntax.Expression) bool {
+	for _, traversal := range expr.Variables() {
+		name, ok := nameAt(traversal, 1)
+		if !ok {
+			continue
+		}
+		for context := s.context; context != nil; context = context.Parent() {
+			root, found := context.Variables[traversal.RootName()]
+			if found && root.Type().IsObjectType() && root.Type().HasAttribute(name) && root.GetAttr(name).ContainsMarked() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// literal is the value of what is written out, which most of a file is. It
+// needs no scope, and finding that out costs more than the value.
+func literal(expr hclsyntax.Expression) (cty.Value, bool) {
+	switch expr := expr.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return expr.Val, true
+	case *hclsyntax.TemplateExpr:
+		if expr.IsStringLiteral() {
+			return expr.Parts[0].(*hclsyntax.LiteralValueExpr).Val, true
+		}
+	}
+	return cty.NilVal, false
 }
 
 // referable checks every reference in our own words, since the expression
 // evaluator only knows of objects without attributes.
 func (s *scope) referable(report *collector, expr hclsyntax.Expression, where string) bool {
+	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
+		summary, detail := s.refuse(reference.Traversal)
+		if summary != "" {
+			report.fail(reference.Traversal.SourceRange(), where, summary, detail)
+		}
+		return summary == ""
+	}
 	fine := true
 	for _, traversal := range expr.Variables() {
 		if summary, detail := s.refuse(traversal); summary != "" {
@@ -71,16 +205,21 @@ func (s *scope) referable(report *collector, expr hclsyntax.Expression, where st
 			fine = false
 		}
 	}
-	return callable(report, expr, where) && fine
+	return s.callable(report, expr, where) && fine
 }
 
 // callable checks the names of functions. The evaluator would as well, but of
 // two near names it suggests now one and now the other.
-func callable(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) callable(report *collector, expr hclsyntax.Expression, where string) bool {
 	fine := true
 	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
+		countWork(node)
 		call, ok := node.(*hclsyntax.FunctionCallExpr)
-		if !ok {
+		if !ok || call.Name == countElements || call.Name == countWeight {
+			return nil
+		}
+		if call.Name == "secret" {
+			fine = s.checkSecret(report, call, where) && fine
 			return nil
 		}
 		if _, known := functions[call.Name]; !known {
@@ -98,24 +237,25 @@ func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
 	if s.constant != "" {
 		return "Only plain values work here", fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
 	}
-	roots := []string{"var", "local"}
-	roots = append(roots, blockRoots...)
-	if !slices.Contains(roots, root) {
-		detail := fmt.Sprintf("References begin with var, local, capacity_class, image, provider or fleet. If %s is meant as text, put it in quotes: %q.", root, clip(traversalText(traversal)))
-		if near := nearest(root, roots); near != "" {
+	if root == "each" && s.names["each"] == nil {
+		return "each works only where there is for_each", "It is the key and value of one fleet of a block with for_each = …."
+	}
+	if !slices.Contains(allRoots, root) {
+		detail := fmt.Sprintf("References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, put it in quotes: %q.", root, clip(traversalText(traversal)))
+		if near := nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
 		}
 		return fmt.Sprintf("There is nothing called %q", clip(root)), detail
 	}
 	steps := 1
-	if root == "provider" {
+	form, two := referenceForms[root]
+	if two {
 		steps = 2
 	}
 	name, ok := nameAt(traversal, steps)
 	if !ok {
-		form := root + ".NAME"
-		if root == "provider" {
-			form = "provider.PLUGIN.NAME"
+		if !two {
+			form = root + ".NAME"
 		}
 		return fmt.Sprintf("The reference %s is not complete", clip(traversalText(traversal))), fmt.Sprintf("Write: %s.", form)
 	}
@@ -136,9 +276,10 @@ func (s *scope) declareHint(root, name string) string {
 		hint += fmt.Sprintf(" Declare it with: variable %q { }", clip(name))
 	case "local":
 		hint += fmt.Sprintf(" Declare it with: locals { %s = … }", clip(name))
-	case "provider":
-		plugin, instance, _ := strings.Cut(name, ".")
-		hint += fmt.Sprintf(" Declare it with: provider %q %q { … }", clip(plugin), clip(instance))
+	case "each":
+	case "provider", "scheduler":
+		kind, instance, _ := strings.Cut(name, ".")
+		hint += fmt.Sprintf(" Declare it with: %s %q %q { … }", root, clip(kind), clip(instance))
 	default:
 		hint += fmt.Sprintf(" Declare it with: %s %q { … }", root, clip(name))
 	}
@@ -151,6 +292,8 @@ func describe(root, name string) string {
 		return fmt.Sprintf("variable %q", clip(name))
 	case "local":
 		return fmt.Sprintf("local value %q", clip(name))
+	case "each":
+		return "each." + clip(name)
 	default:
 		return fmt.Sprintf("%s %q", root, clip(name))
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // The getters below return false when the attribute isn't set or was wrong; in
@@ -184,6 +186,63 @@ func (b *body) size(name string) (int64, bool) {
 	return bytes, true
 }
 
+// money is an amount and its currency, more than zero.
+func (b *body) money(name string) (fleet.Money, bool) {
+	value, attribute, ok := b.value(name)
+	if !ok {
+		return fleet.Money{}, false
+	}
+	if value.Type() != cty.String {
+		b.wrongType(name, "money, such as \"0.192 USD\"", value, attribute.Expr)
+		return fleet.Money{}, false
+	}
+	amount, err := parseMoney(value.AsString())
+	if err != nil {
+		b.fail(attribute.Expr.Range(), b.where, fmt.Sprintf("%q is no money: %q", name, clip(value.AsString())), upperFirst(err.Error())+".")
+		return fleet.Money{}, false
+	}
+	return amount, true
+}
+
+// moment is a point in time with its zone.
+func (b *body) moment(name string) (time.Time, bool) {
+	text, ok := b.text(name)
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		b.fail(b.at(name), b.where, fmt.Sprintf("%q is no point in time: %q", name, clip(text)),
+			"Write date, time and zone, such as \"2027-01-10T08:00:00Z\" or \"2027-01-10T09:00:00+01:00\".")
+		return time.Time{}, false
+	}
+	return at.UTC(), true
+}
+
+// word is one word in lower case. Of tells what it names.
+func (b *body) word(name, of, example string) (string, bool) {
+	text, ok := b.text(name)
+	if ok && !wordForm.MatchString(text) {
+		b.fail(b.at(name), b.where, fmt.Sprintf("%q is no %s", clip(text), of), fmt.Sprintf("It is one word in lower case, such as %q.", example))
+		return "", false
+	}
+	return text, ok
+}
+
+// names is a list of texts that aren't empty, sorted, each once.
+func (b *body) names(name string) ([]string, bool) {
+	list, ok := b.texts(name)
+	if !ok || len(list) == 0 {
+		return nil, false
+	}
+	if slices.Contains(list, "") {
+		b.fail(b.at(name), b.where, fmt.Sprintf("%q holds an empty text", name), "Write what it should be, or leave it out.")
+		return nil, false
+	}
+	slices.Sort(list)
+	return slices.Compact(list), true
+}
+
 // cpu is a number of processors in thousandths.
 func (b *body) cpu(name string) (int64, bool) {
 	value, attribute, ok := b.value(name)
@@ -227,6 +286,8 @@ func kindOf(value cty.Value) string {
 		return fmt.Sprintf("the boolean %t", value.True())
 	case kind == referenceType:
 		return "the block " + value.EncapsulatedValue().(*blockReference).String()
+	case kind == secretType:
+		return "a reference to a secret"
 	case isSequence(value):
 		return "a list"
 	case isMapping(value):

@@ -17,6 +17,8 @@ type variable struct {
 	name     string
 	kind     cty.Type
 	defaults *typeexpr.Defaults
+	// sensitive values are shown in no message and may be stored nowhere.
+	sensitive bool
 }
 
 // readVariables gives the value of "var": each declared variable with what was
@@ -25,13 +27,25 @@ func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
 	for _, block := range blocks {
 		l.scope.names["var"] = append(l.scope.names["var"], block.labels[0])
 	}
-	given := l.givenValues(outside)
-	values := map[string]cty.Value{}
+	var variables []*variable
+	sensitive := map[string]bool{}
 	for _, block := range blocks {
 		declared := l.declareVariable(block)
+		variables = append(variables, declared)
+		if declared.sensitive {
+			sensitive[declared.name] = true
+		}
+	}
+	given := l.givenValues(outside, sensitive)
+	values := map[string]cty.Value{}
+	for i, block := range blocks {
+		declared := variables[i]
 		value, ok := l.valueOf(declared, given)
 		if !ok {
 			value = cty.DynamicVal
+		}
+		if declared.sensitive {
+			value = value.Mark(sensitiveMark)
 		}
 		l.validate(declared, value, ok)
 		block.close()
@@ -43,6 +57,8 @@ func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
 func (l *loader) declareVariable(block *body) *variable {
 	block.text("description")
 	declared := &variable{body: block, name: block.labels[0], kind: cty.DynamicPseudoType}
+	block.scope = l.scope.constants("A variable is read before anything else is known.")
+	declared.sensitive, _ = block.boolean("sensitive")
 	attribute := block.attribute("type")
 	if attribute == nil {
 		return declared
@@ -61,6 +77,9 @@ func (l *loader) declareVariable(block *body) *variable {
 // error.
 func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Value, bool) {
 	fallback := declared.attribute("default")
+	if declared.sensitive {
+		return l.sensitiveValueOf(declared, outside, fallback)
+	}
 	if value, found := outside[declared.name]; found {
 		result, at, ok := l.read(value, declared.kind)
 		if !ok {
@@ -73,12 +92,33 @@ func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Valu
 			fmt.Sprintf("Give it one with --var %s=…, a line in a file for --var-file, or %s%s in the environment; or write a default.", declared.name, VariablePrefix, declared.name))
 		return cty.NilVal, false
 	}
-	plain := constants("A default is read before anything else is known.")
+	plain := l.scope.constants("A default is read before anything else is known.")
 	result, ok := plain.evaluate(l.collector, fallback.Expr, declared.where)
 	if !ok {
 		return cty.NilVal, false
 	}
 	return l.convert(declared, result, fallback.Expr.Range())
+}
+
+// sensitiveValueOf is valueOf for what must not be shown: whatever is wrong with
+// the value is told without it, and without the line that it is on.
+func (l *loader) sensitiveValueOf(declared *variable, outside map[string]given, fallback *hclsyntax.Attribute) (cty.Value, bool) {
+	public := *declared
+	public.sensitive = false
+	hidden := l.collector
+	l.collector = newCollector()
+	value, ok := l.valueOf(&public, outside)
+	_, isGiven := outside[declared.name]
+	l.collector = hidden
+	switch {
+	case ok:
+	case !isGiven && fallback == nil:
+		_, _ = l.valueOf(&public, outside) // says that there is none
+	default:
+		l.failHidden(declared.header, "", declared.where, fmt.Sprintf("The value of variable %q can't be used", declared.name),
+			fmt.Sprintf("It must be %s. The variable is sensitive, so nothing more is told.", typeexpr.TypeString(declared.kind)))
+	}
+	return value, ok
 }
 
 func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty.Value, bool) {
@@ -101,13 +141,8 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 // validate runs the validation blocks, whose condition may refer to the
 // variable itself and nothing else.
 func (l *loader) validate(declared *variable, value cty.Value, known bool) {
-	own := &scope{
-		names: map[string][]string{"var": {declared.name}},
-		context: &hcl.EvalContext{
-			Functions: functions,
-			Variables: map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{declared.name: value})},
-		},
-	}
+	own := l.scope.within(map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{declared.name: value})})
+	own.names = map[string][]string{"var": {declared.name}}
 	for _, block := range declared.children("validation") {
 		block.scope = own
 		block.need("condition", fmt.Sprintf("condition = length(var.%s) > 0", declared.name))
@@ -121,11 +156,17 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 			ok = l.onlyItself(declared, block, attribute) && known
 		}
 		if ok {
-			condition, _, ok = block.value("condition")
+			condition, ok = own.evaluateMarked(l.collector, attribute.Expr, block.where)
+			ok = ok && !condition.IsNull()
 		}
 		block.attribute("error_message")
 		block.close()
 		if !ok {
+			continue
+		}
+		condition, marks := condition.UnmarkDeep()
+		if len(marks) > 0 && condition.Type() != cty.Bool {
+			l.fail(attribute.Expr.Range(), block.where, "\"condition\" has the wrong type", "Wanted: true or false.")
 			continue
 		}
 		holds, err := convert.Convert(condition, cty.Bool)

@@ -39,7 +39,7 @@ type given struct {
 }
 
 // givenValues sorts what came from outside by variable.
-func (l *loader) givenValues(variables Variables) map[string]given {
+func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map[string]given {
 	values := map[string]given{}
 	for _, line := range variables.Environment {
 		key, text, ok := strings.Cut(line, "=")
@@ -48,14 +48,15 @@ func (l *loader) givenValues(variables Variables) map[string]given {
 		}
 	}
 	for _, file := range variables.Files {
-		l.givenInFile(file, values)
+		l.givenInFile(file, values, len(sensitive) > 0)
 	}
 	for _, assignment := range variables.Assignments {
 		name, text, ok := strings.Cut(assignment, "=")
 		name = strings.TrimSpace(name)
 		source := "--var " + clip(name)
-		l.texts[source] = []byte(assignment)
-		at := hcl.Range{Filename: source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(assignment) + 1, Byte: len(assignment)}}
+		// What is misspelt may be the name of a secret.
+		l.texts[source] = []byte(name)
+		at := hcl.Range{Filename: source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(name) + 1, Byte: len(name)}}
 		switch {
 		case !ok:
 			l.fail(at, "", "A --var has no value", "Write: --var name=value")
@@ -68,8 +69,18 @@ func (l *loader) givenValues(variables Variables) map[string]given {
 	return values
 }
 
-func (l *loader) givenInFile(file Source, values map[string]given) {
+// givenInFile reads a file of variables. Where one is sensitive, no line of the
+// file is shown.
+func (l *loader) givenInFile(file Source, values map[string]given, hidden bool) {
 	parsed, ok := l.parse(file)
+	if hidden {
+		delete(l.texts, file.Name)
+		for i := range l.list {
+			if l.list[i].Range.File == file.Name {
+				l.list[i].Snippet = Snippet{}
+			}
+		}
+	}
 	if !ok {
 		return
 	}
@@ -88,7 +99,7 @@ func (l *loader) givenInFile(file Source, values map[string]given) {
 // read gives the value of what came from outside, before it is converted to the
 // variable's type.
 func (l *loader) read(value given, declared cty.Type) (cty.Value, hcl.Range, bool) {
-	plain := constants("A value from outside can't refer to the fleet files.")
+	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
 	if value.expr != nil {
 		result, ok := plain.evaluate(l.collector, value.expr, "")
 		return result, value.expr.Range(), ok
@@ -98,10 +109,11 @@ func (l *loader) read(value given, declared cty.Type) (cty.Value, hcl.Range, boo
 	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
 		return cty.StringVal(value.text), at, true
 	}
-	if !l.withinLimits(value.source, []byte(value.text), &l.words) {
+	text := []byte(value.text)
+	if !l.withinLimits(value.source, text) || !l.shallowPiece(value.source, text, hcl.InitialPos) {
 		return cty.NilVal, at, false
 	}
-	expr, problems := hclsyntax.ParseExpression([]byte(value.text), value.source, hcl.InitialPos)
+	expr, problems := hclsyntax.ParseExpression(text, value.source, hcl.InitialPos)
 	l.addParser(problems, "")
 	if problems.HasErrors() {
 		return cty.NilVal, at, false

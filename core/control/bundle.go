@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/hashicorp/go-version"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
 // Bundle is fleet files with their plugin lock and the store that has the
@@ -28,16 +32,34 @@ var platform = runtime.GOOS + "_" + runtime.GOARCH
 
 // readBundle reads the files as far as no plugin is needed. Mistakes in them
 // come back as config.Diagnostics.
-func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *pluginstore.Store, version string) (Bundle, error) {
+func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *pluginstore.Store, program string) (Bundle, error) {
 	b := Bundle{Sources: sources, Lock: lock, Plugins: plugins}
 	var found config.Diagnostics
 	if b.Requirements, found = config.LoadRequirements(sources); found.HasErrors() {
 		return b, found
 	}
-	if found = b.Requirements.CheckVersion(version); found.HasErrors() {
+	if found = b.Requirements.CheckVersion(program); found.HasErrors() {
 		return b, found
 	}
 	return b, nil
+}
+
+// checkLocked refuses a lock whose plugins don't fit what the files ask for.
+func (b Bundle) checkLocked() error {
+	for _, r := range b.Requirements.Plugins {
+		locked, there := b.Lock.Plugin(r.Name)
+		if !there || r.Version == "" {
+			continue
+		}
+		constraint, err := version.NewConstraint(r.Version)
+		if err != nil {
+			return fmt.Errorf("read the version that plugin %q is required in: %w", r.Name, err)
+		}
+		if have, err := version.NewVersion(locked.Version); err != nil || !constraint.Check(have) {
+			return fmt.Errorf("plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet plugin install --from DIR", r.Name, locked.Version, r.Version)
+		}
+	}
+	return nil
 }
 
 // Load reads the whole definition. Only an error among the diagnostics makes
@@ -122,7 +144,11 @@ func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, pro
 			instances[string(f.Address)] = f.Instance
 		}
 	}
-	validation, err := process.Validate(ctx, provider.Config, instances)
+	body, err := secret.Resolve(ctx, provider.Config, os.LookupEnv, secret.ReadFile)
+	if err != nil {
+		return nil, err
+	}
+	validation, err := process.Validate(ctx, body, instances)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-// Options are what a manager is opened with. All fields are required.
+// Options are what a manager is opened with. All fields but LookupEnv are
+// required.
 type Options struct {
 	Place        Place
 	Installation string
@@ -30,6 +31,16 @@ type Options struct {
 	Command string
 	Clock   func() time.Time
 	Log     *slog.Logger
+	// LookupEnv reads the environment in which secret references are resolved;
+	// nil: this process's.
+	LookupEnv func(string) (string, bool)
+}
+
+func (o Options) lookup() func(string) (string, bool) {
+	if o.LookupEnv == nil {
+		return os.LookupEnv
+	}
+	return o.LookupEnv
 }
 
 // Manager is the one writer of an installation. Open takes the lock, Close

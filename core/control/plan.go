@@ -82,6 +82,12 @@ func makePlan(in planInput) (Plan, error) {
 	for _, f := range in.state.Fleets {
 		bound[f.Address] = f
 	}
+	for _, move := range in.file.MovesFrom(in.stored.Definition) {
+		if row, there := bound[move.From]; there { // its id goes with it
+			delete(bound, move.From)
+			bound[move.To] = row
+		}
+	}
 	removed := p.removals(in)
 	p.definition = keep(in, removed, bound)
 	lock, err := keepLock(in, p.definition)
@@ -254,6 +260,14 @@ func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.Fle
 			d.Plugins = withPlugin(d.Plugins, stored.Plugins, p.Address.Plugin())
 		}
 	}
+	for _, s := range stored.Schedulers {
+		there := slices.ContainsFunc(d.Schedulers, func(o fleet.Scheduler) bool { return o.Address == s.Address })
+		asked := slices.ContainsFunc(d.Fleets, func(f fleet.RunnerFleet) bool { return f.Scheduler == s.Address })
+		if !there && asked {
+			d.Schedulers = append(slices.Clone(d.Schedulers), s)
+		}
+	}
+	slices.SortFunc(d.Schedulers, func(a, b fleet.Scheduler) int { return cmp.Compare(a.Address, b.Address) })
 	slices.SortFunc(d.Fleets, func(a, b fleet.RunnerFleet) int { return cmp.Compare(a.Address, b.Address) })
 	slices.SortFunc(d.Providers, func(a, b fleet.Provider) int { return cmp.Compare(a.Address, b.Address) })
 	slices.SortFunc(d.Plugins, func(a, b fleet.PluginRequirement) int { return cmp.Compare(a.Name, b.Name) })
@@ -273,7 +287,7 @@ func withPlugin(have, stored []fleet.PluginRequirement, name string) []fleet.Plu
 
 // same says whether two fleets are declared alike.
 func same(a, b fleet.RunnerFleet) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
+	x, errX := json.Marshal(a.WithDefaults())
+	y, errY := json.Marshal(b.WithDefaults())
 	return errX == nil && errY == nil && string(x) == string(y)
 }

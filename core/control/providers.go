@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
 // providers keeps one plugin process alive for each provider block of the
@@ -106,8 +107,11 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 	return pluginhost.Supervision{
 		Launch:        launch,
 		Configuration: pluginhost.Configuration{ProviderJSON: block.Config, Installation: d.Installation, StateDir: state},
-		StopGrace:     stopGrace,
-		Changed:       func(s pluginhost.SupervisorStatus) { p.changed(s, info) },
+		Resolve: func(ctx context.Context, body []byte) ([]byte, error) {
+			return secret.Resolve(ctx, body, p.m.options.lookup(), secret.ReadFile)
+		},
+		StopGrace: stopGrace,
+		Changed:   func(s pluginhost.SupervisorStatus) { p.changed(s, info) },
 	}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -213,10 +214,18 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 	if bundle.Requirements.Installation != o.Installation {
 		return nil, Bundle{}, fmt.Errorf("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)
 	}
+	if err := bundle.checkLocked(); err != nil {
+		return nil, Bundle{}, err
+	}
 	loaded, found := bundle.Load(s.Variables)
 	if found.HasErrors() {
 		return nil, Bundle{}, found
 	}
+	if missing := missingSecrets(ctx, loaded, o); missing.HasErrors() {
+		return nil, Bundle{}, missing
+	}
+	found = append(found, loaded.NoEffectYet()...)
+	found = append(found, neverAdmitted(loaded.Definition)...)
 	complaints, err := bundle.ValidateWithPlugins(ctx, loaded, o.Place.Run, o.Log)
 	if err != nil {
 		return nil, Bundle{}, err
@@ -226,4 +235,31 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 		return nil, Bundle{}, found
 	}
 	return &loadedSubmission{Loaded: loaded, warnings: found}, bundle, nil
+}
+
+// missingSecrets complains about references that lead nowhere, on their lines.
+// Only that there is a value is looked at.
+func missingSecrets(ctx context.Context, loaded *config.Loaded, o Options) config.Diagnostics {
+	var found config.Diagnostics
+	for _, p := range loaded.Definition.Providers {
+		if err := secret.Check(ctx, p.Config, o.lookup(), secret.ReadFile); err != nil {
+			found = append(found, loaded.ProviderDiagnostics(p.Address, secret.Diagnostics(err))...)
+		}
+	}
+	return found
+}
+
+// neverAdmitted warns of fleets that no host of this version can join: its agent
+// runs jobs as its own user and says so.
+func neverAdmitted(d fleet.Definition) config.Diagnostics {
+	var found config.Diagnostics
+	for _, f := range d.Fleets {
+		if f.Admission.JobIsolation != fleet.JobIsolationNone {
+			found = append(found, config.Diagnostic{
+				Severity: config.Warning, Block: string(f.Address), Summary: "No host will be admitted to " + string(f.Address),
+				Detail: "The fleet asks for job isolation, as by default, and this version's agent runs jobs as its own user. Where jobs are yours, write: admission { job_isolation = \"none\" }",
+			})
+		}
+	}
+	return found
 }

@@ -73,7 +73,7 @@ type Approval struct {
 	Settings string `json:"settings"`
 	// Fleets are the serials of the fleets that the plan touches, 0 for those
 	// that it creates.
-	Fleets map[fleet.FleetAddress]int64 `json:"fleets"`
+	Fleets map[fleet.FleetAddress]int64 `json:"fleets,omitempty"`
 }
 
 // PlanFormat is the version of plans; one of another version is stale.

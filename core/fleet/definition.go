@@ -14,7 +14,12 @@ type Definition struct {
 	Manager         ManagerSettings     `json:"manager"`
 	Plugins         []PluginRequirement `json:"plugins"`
 	Providers       []Provider          `json:"providers"`
+	Schedulers      []Scheduler         `json:"schedulers,omitempty"`
 	Fleets          []RunnerFleet       `json:"fleets"`
+	// Reservations are those that the file declares; those made by command are
+	// no part of a definition.
+	Reservations []CapacityReservation `json:"reservations,omitempty"`
+	Policy       InstallationPolicy    `json:"policy,omitzero"`
 	// Removed lists the fleets that a removed block takes away: they are drained
 	// and then forgotten.
 	Removed []FleetAddress `json:"removed,omitempty"`
@@ -22,6 +27,9 @@ type Definition struct {
 	// It is kept with the definition, since a daemon starts plugins without the
 	// files.
 	Lock string `json:"lock,omitempty"`
+	// Moved lists the fleets that have another address than before. What leads
+	// to one address stands together, the longest way first.
+	Moved []Move `json:"moved,omitempty"`
 }
 
 // ManagerSettings says where agents reach the manager.
@@ -45,7 +53,8 @@ type PluginRequirement struct {
 }
 
 // Provider is one provider block. Config is the plugin's own body as canonical
-// JSON, checked against the plugin's schema.
+// JSON, checked against the plugin's schema; where it has a secret stands the
+// JSON of a SecretReference.
 type Provider struct {
 	Address ProviderAddress `json:"address"`
 	Config  json.RawMessage `json:"config"`
@@ -100,6 +109,7 @@ type ResourceCapacity struct {
 	MemoryBytes int64            `json:"memory_bytes,omitempty"`
 	DiskBytes   int64            `json:"disk_bytes,omitempty"`
 	Slots       int64            `json:"slots,omitempty"`
+	GPU         int64            `json:"gpu,omitempty"`
 	Named       map[string]int64 `json:"named,omitempty"`
 }
 
@@ -111,6 +121,12 @@ type CapacityClass struct {
 	Resources    ResourceCapacity `json:"resources"`
 	// Trust is the runner trust class. It comes from here and never from an agent.
 	Trust string `json:"trust"`
+	// What jobs may require besides [24]. Toolchain is sorted.
+	Toolchain    []string `json:"toolchain,omitempty"`
+	Device       string   `json:"device,omitempty"`
+	Isolation    string   `json:"isolation,omitempty"`
+	Signing      bool     `json:"signing,omitempty"`
+	Confidential bool     `json:"confidential,omitempty"`
 }
 
 // ID is the class's identity [7]; the name is not part of it.
@@ -125,12 +141,23 @@ type RunnerFleet struct {
 	Class    CapacityClass   `json:"class"`
 	Image    Image           `json:"image"`
 	Provider ProviderAddress `json:"provider"`
+	// Scheduler is whose jobs run here; empty: none, and the size is fixed.
+	Scheduler SchedulerAddress `json:"scheduler,omitempty"`
+	Lifetime  LifetimeClass    `json:"lifetime_class,omitempty"`
+	// Protected fleets sign: they neither scale by themselves nor go to zero,
+	// and nobody may take their hosts away [18].
+	Protected bool       `json:"protected,omitempty"`
+	Scope     FleetScope `json:"scope,omitzero"`
 	// Instance is the plugin's instance body as canonical JSON.
 	Instance json.RawMessage `json:"instance"`
 	// Immutable is the part of Instance that the plugin's schema marks
 	// immutable, as canonical JSON: a change of it replaces instances.
 	Immutable json.RawMessage `json:"immutable,omitempty"`
+	Placement PlacementPolicy `json:"placement,omitzero"`
 	Scaling   ScalingPolicy   `json:"scaling"`
+	Rollout   RolloutPolicy   `json:"rollout,omitzero"`
+	Cost      CostPolicy      `json:"cost,omitzero"`
+	Forecast  Forecast        `json:"forecast,omitzero"`
 	Runner    RunnerPolicy    `json:"runner"`
 	Timeouts  Timeouts        `json:"timeouts"`
 	Admission AdmissionPolicy `json:"admission"`
@@ -146,6 +173,14 @@ type ScalingPolicy struct {
 	Max         int  `json:"max"`
 	Warm        int  `json:"warm"`
 	ScaleToZero bool `json:"scale_to_zero,omitempty"`
+	// MaxWait is how long a job may wait for a host where there is none; 0: it
+	// isn't said.
+	MaxWait time.Duration `json:"max_wait,omitempty"`
+	ScaleUp ScaleUpPolicy `json:"scale_up,omitzero"`
+	// ScaleDown has a grace; it is empty only in what an earlier version stored.
+	ScaleDown ScaleDownPolicy `json:"scale_down,omitzero"`
+	// Schedules are sorted by name.
+	Schedules []ScalingSchedule `json:"schedules,omitempty"`
 }
 
 // RunnerPolicy says what runs on an admitted host and for how long [140]. No
@@ -155,8 +190,12 @@ type RunnerPolicy struct {
 	// until a limit is reached or the runner is drained.
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	MaxJobs int               `json:"max_jobs,omitempty"`
-	MaxAge  time.Duration     `json:"max_age,omitempty"`
+	// User is the OS user that jobs run as; empty: the agent chooses.
+	User string `json:"user,omitempty"`
+	// Cleanup runs between jobs; a host where it fails is quarantined [144, 145].
+	Cleanup []string      `json:"cleanup,omitempty"`
+	MaxJobs int           `json:"max_jobs,omitempty"`
+	MaxAge  time.Duration `json:"max_age,omitempty"`
 }
 
 // Timeouts are the deadlines out of each state of an instance. Zero values are

@@ -37,7 +37,8 @@ type (
 	// ProviderInstanceRef is the provider's own string for a resource, never
 	// used as any other identity [50].
 	ProviderInstanceRef string
-	// FleetAddress is a fleet's place in the file: fleet.NAME.
+	// FleetAddress is a fleet's place in the file: fleet.NAME, or
+	// fleet.NAME["KEY"] for each key of a block with for_each.
 	FleetAddress string
 	// ProviderAddress is a provider block's place in the file: PLUGIN.NAME.
 	ProviderAddress string
@@ -72,9 +73,6 @@ func (a ProviderAddress) Plugin() string {
 	plugin, _, _ := strings.Cut(string(a), ".")
 	return plugin
 }
-
-// Name is the label of the fleet block, without "fleet.".
-func (a FleetAddress) Name() string { return strings.TrimPrefix(string(a), "fleet.") }
 
 // Digest is "sha256:" and the hex digest of v's JSON. The values it is used on
 // marshal canonically: structs in field order, map keys sorted.

@@ -80,7 +80,15 @@ func (s *Supervisor) serve(ctx context.Context, generation int, ended func(endin
 func (s *Supervisor) configure(ctx context.Context, process supervised) (string, []fleet.PluginDiagnostic, *ending) {
 	limited, cancel := context.WithTimeout(ctx, s.supervision.ConfigureTimeout)
 	defer cancel()
-	account, diagnostics, err := process.Configure(limited, s.supervision.Configuration)
+	configuration := s.supervision.Configuration
+	if resolve := s.supervision.Resolve; resolve != nil {
+		body, err := resolve(limited, configuration.ProviderJSON)
+		if err != nil {
+			return "", nil, &ending{kind: endedForPerson, err: err}
+		}
+		configuration.ProviderJSON = body
+	}
+	account, diagnostics, err := process.Configure(limited, configuration)
 	if err == nil {
 		if complaints := complaintsOf(diagnostics); complaints != "" {
 			return "", nil, &ending{kind: endedForPerson, diagnostics: diagnostics,

@@ -58,6 +58,9 @@ type SupervisorStatus struct {
 type Supervision struct {
 	Launch        Launch
 	Configuration Configuration
+	// Resolve puts secrets in the place of their references, for one Configure:
+	// the result is kept nowhere. nil: there are none.
+	Resolve func(ctx context.Context, providerJSON []byte) ([]byte, error)
 	// Changed is called with every new status, one at a time, from Run. It is how
 	// the end of a process is told: once, with its reason, and logged by whoever
 	// listens.

@@ -83,11 +83,11 @@ func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
 		return fleet.ErrorInvalid, true
 	case lifecycle.DeadlinePassed:
 		return fleet.ErrorTransient, r.State == fleet.Failed
-	case lifecycle.ResourceStopped, lifecycle.ProvenGone:
-		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.terminate == nil
-	case lifecycle.RunnerLeft:
-		// A runner for one short job that went well is no failure.
-		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.runner.Report.LastExit != "exit status 0"
+	case lifecycle.ResourceStopped, lifecycle.ProvenGone, lifecycle.RunnerLeft:
+		// A runner for one short job that went well is no failure, whether or not
+		// it could say that it left.
+		wentWell := r.runner != nil && r.runner.Report.LastExit == "exit status 0"
+		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.terminate == nil && !wentWell
 	}
 	return "", false
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// Decision is one decision about a fleet as people see it [184, 185].
-type Decision struct {
+// LastDecision is one decision about a fleet as people see it [184, 185].
+type LastDecision struct {
 	At     time.Time          `json:"at"`
 	Kind   fleet.DecisionKind `json:"kind"`
 	Reason string             `json:"reason"`
@@ -19,10 +19,10 @@ type Decision struct {
 }
 
 // Decisions is the view of decisions, in the order given.
-func Decisions(decisions []fleet.Decision) []Decision {
-	out := make([]Decision, 0, len(decisions))
+func Decisions(decisions []fleet.Decision) []LastDecision {
+	out := make([]LastDecision, 0, len(decisions))
 	for _, d := range decisions {
-		out = append(out, Decision{At: d.At, Kind: d.Kind, Reason: d.Reason, Add: d.Add, Instances: d.Instances, Bounds: d.Bounds})
+		out = append(out, LastDecision{At: d.At, Kind: d.Kind, Reason: d.Reason, Add: d.Add, Instances: d.Instances, Bounds: d.Bounds})
 	}
 	return out
 }

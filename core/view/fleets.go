@@ -29,7 +29,7 @@ type Fleet struct {
 	// Reasons say why the fleet isn't healthy; empty where it is.
 	Reasons []string `json:"reasons,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
-	Decisions []Decision `json:"decisions,omitempty"`
+	Decisions []LastDecision `json:"decisions,omitempty"`
 }
 
 // Health is a fleet's condition [167]. It is derived, never set by hand.
@@ -88,7 +88,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 			unresolved[op.Fleet]++
 		}
 	}
-	var out []Fleet
+	out := []Fleet{}
 	for _, p := range Forecast(s, m).Fleets {
 		f := fleets[p.Fleet]
 		v := Fleet{
@@ -128,6 +128,9 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 	}
 	if p.Counts.Failed+p.Counts.Quarantined > 0 {
 		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
+	}
+	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
+		say(CapacityConstrained, "%d of %d wanted are missing, and none of them is on its way.", missing, p.Desired)
 	}
 	for _, w := range p.Waiting {
 		say(CapacityConstrained, "%s", w.Sentence)

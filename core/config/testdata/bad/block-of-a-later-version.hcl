@@ -1,4 +1,3 @@
-moved {
-  from = fleet.old
-  to   = fleet.steady
+webhook "main" {
+  secret = "x"
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+)
+
+func (a *app) fmtCommand() *cobra.Command {
+	var check, diff bool
+	c := &cobra.Command{
+		Use:   "fmt [DIR | FILE | -]...",
+		Short: "Write fleet files in normal form",
+		Long: "Write fleet files in normal form: two spaces for each level, equals signs in a column. Only the space between\n" +
+			"words changes. Of a directory all *.hcl files are taken, without the lock file. The names of the files that\n" +
+			"change are printed. - formats standard input to standard output. With --check nothing is written, and the\n" +
+			"command exits with 1 where a file isn't in normal form, 0 where all are. A file that doesn't parse is left alone\n" +
+			"and is an error.",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			f := formatting{app: a, check: check, diff: diff}
+			return f.all(args)
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 where a file isn't in normal form")
+	c.Flags().BoolVar(&diff, "diff", false, "print what changes")
+	return c
+}
+
+// formatting is one run of fmt.
+type formatting struct {
+	*app
+	check, diff bool
+	changed     bool
+	found       config.Diagnostics
+}
+
+func (f *formatting) all(args []string) error {
+	for _, arg := range args {
+		if err := f.argument(arg); err != nil {
+			return err
+		}
+	}
+	if err := f.report(f.found); err != nil {
+		return err
+	}
+	if f.check && f.changed {
+		return exitStatus(exitError) // the names have been printed
+	}
+	return nil
+}
+
+func (f *formatting) argument(arg string) error {
+	if arg == "-" {
+		return f.standardInput()
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return fmt.Errorf("format %s: %w", arg, err)
+	}
+	if !info.IsDir() {
+		source, err := config.ReadFile(arg)
+		if err != nil {
+			return err
+		}
+		return f.file(source)
+	}
+	sources, err := config.ReadDir(arg)
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		if err := f.file(source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *formatting) standardInput() error {
+	text, err := io.ReadAll(io.LimitReader(f.in, config.MaxSourceBytes+1))
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	formatted, ok := f.format(config.Source{Name: "standard input", Bytes: text})
+	if !ok || f.check {
+		return nil
+	}
+	if f.diff {
+		return nil // it has been printed
+	}
+	_, err = f.out.Write(formatted)
+	return err
+}
+
+// format says whether there is a normal form, and shows what differs from it.
+func (f *formatting) format(source config.Source) ([]byte, bool) {
+	formatted, found := config.Format(source)
+	f.found = append(f.found, found...)
+	if found.HasErrors() {
+		return nil, false
+	}
+	if !bytes.Equal(formatted, source.Bytes) {
+		f.changed = true
+		if f.diff {
+			f.printf("%s", udiff.Unified(source.Name, source.Name, string(source.Bytes), string(formatted)))
+		}
+	}
+	return formatted, true
+}
+
+func (f *formatting) file(source config.Source) error {
+	formatted, ok := f.format(source)
+	if !ok || bytes.Equal(formatted, source.Bytes) {
+		return nil
+	}
+	f.printf("%s\n", source.Name)
+	if f.check {
+		return nil
+	}
+	return replaceFile(source.Name, formatted)
+}
+
+// replaceFile puts the text in place of a file's in one step, so that a crash
+// leaves the old or the new one. A link stays a link.
+func replaceFile(path string, text []byte) (err error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	draft, err := os.CreateTemp(filepath.Dir(target), "."+strings.TrimPrefix(filepath.Base(target), ".")+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", path, err)
+			if removal := os.Remove(draft.Name()); removal != nil && !errors.Is(removal, fs.ErrNotExist) {
+				err = errors.Join(err, removal)
+			}
+		}
+	}()
+	_, err = draft.Write(text)
+	err = errors.Join(err, draft.Chmod(info.Mode().Perm()), draft.Sync(), draft.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(draft.Name(), target)
+}

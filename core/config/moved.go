@@ -1,0 +1,195 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// fleetAddress is an attribute that is the address of a fleet, which needn't be
+// declared: fleet.NAME, or fleet.NAME["KEY"].
+func (b *body) fleetAddress(name, refusal string) (fleet.FleetAddress, *hclsyntax.Attribute, bool) {
+	b.need(name, name+" = fleet.NAME")
+	attribute := b.attribute(name)
+	if attribute == nil || b.isNullLiteral(name) {
+		return "", attribute, false
+	}
+	traversal, problems := hcl.AbsTraversalForExpr(attribute.Expr)
+	if !problems.HasErrors() && traversal.RootName() == "fleet" && (len(traversal) == 2 || len(traversal) == 3) {
+		label, ok := nameAt(traversal, 1)
+		key, indexed := "", true
+		if len(traversal) == 3 {
+			_, indexed = traversal[2].(hcl.TraverseIndex)
+			key, _ = stepName(traversal[2])
+			indexed = indexed && key != ""
+		}
+		if address, valid := fleet.ParseFleetAddress(string(fleet.NewFleetAddress(label, key))); ok && indexed && valid {
+			return address, attribute, true
+		}
+	}
+	b.fail(attribute.Expr.Range(), b.where, refusal, fmt.Sprintf("Write: %s = fleet.NAME, or fleet.NAME[\"KEY\"] for one of a block with for_each.", name))
+	return "", attribute, false
+}
+
+// isNullLiteral is isNull for what may refer to something that isn't there.
+func (b *body) isNullLiteral(name string) bool {
+	value, ok := literal(b.syntax.Attributes[name].Expr)
+	return ok && value.IsNull()
+}
+
+// readRemoved reads the removed blocks: removal is written down, never inferred
+// from what a file no longer mentions.
+func (l *loader) readRemoved(blocks []*body) {
+	first := map[fleet.FleetAddress]*body{}
+	for _, block := range blocks {
+		address, attribute, ok := block.fleetAddress("from", "This can't be removed")
+		block.close()
+		if !ok {
+			continue
+		}
+		switch before := first[address]; {
+		case l.fleetBlocks[address] != nil:
+			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", named(address)),
+				fmt.Sprintf("Delete the block fleet %q, or this removed block.", address.Block()))
+		case before != nil:
+			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", named(address)),
+				fmt.Sprintf("The first removed block is at %s. Delete one of them.", place(before.header)))
+		default:
+			first[address] = block
+			l.definition.Removed = append(l.definition.Removed, address)
+		}
+	}
+	slices.Sort(l.definition.Removed)
+}
+
+// named is a fleet as messages call it.
+func named(address fleet.FleetAddress) string {
+	if address.Key() == "" {
+		return fmt.Sprintf("%q", address.Block())
+	}
+	return address.Name()
+}
+
+// moveBlock is a moved block before chains are followed.
+type moveBlock struct {
+	*body
+	from, to fleet.FleetAddress
+	at       *hclsyntax.Attribute
+}
+
+// readMoved reads the moved blocks. Old ones may stay: a → b and b → c together
+// lead from both to c.
+func (l *loader) readMoved(blocks []*body) {
+	moves := map[fleet.FleetAddress]*moveBlock{}
+	var order []*moveBlock
+	for _, block := range blocks {
+		from, fromAt, hasFrom := block.fleetAddress("from", "This can't be moved")
+		to, toAt, hasTo := block.fleetAddress("to", "Nothing can be moved there")
+		block.close()
+		if !hasFrom || !hasTo {
+			continue
+		}
+		switch before := moves[from]; {
+		case from == to:
+			l.fail(toAt.Expr.Range(), block.where, "A fleet can't be moved to itself", "from is the old address, to the new one.")
+		case before != nil:
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", named(from)),
+				fmt.Sprintf("The first moved block is at %s. Delete one of them.", place(before.header)))
+		case l.fleetBlocks[from] != nil:
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and moved away", named(from)),
+				fmt.Sprintf("A moved fleet is declared under its new address alone. Rename the block fleet %q, or delete this moved block.", from.Block()))
+		case slices.Contains(l.definition.Removed, from):
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved and removed", named(from)), "Delete the moved block, or the removed block.")
+		default:
+			one := &moveBlock{body: block, from: from, to: to, at: toAt}
+			moves[from] = one
+			order = append(order, one)
+		}
+	}
+	l.followMoves(order, moves)
+}
+
+// followMoves resolves chains and reports where they lead to nothing.
+func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*moveBlock) {
+	type resolved struct {
+		fleet.Move
+		steps int
+	}
+	var result []resolved
+	into := map[fleet.FleetAddress]*moveBlock{}
+	for _, one := range order {
+		if before := into[one.to]; before != nil {
+			l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("Two fleets are moved to %s", one.to),
+				fmt.Sprintf("The first moved block is at %s. A fleet takes over the hosts of one other; remove the other one with a removed block.", place(before.header)))
+			continue
+		}
+		into[one.to] = one
+		target, steps := one.to, 1
+		for next := moves[target]; next != nil && steps <= len(order); next = moves[target] {
+			target = next.to
+			steps++
+		}
+		if steps > len(order) {
+			l.reportMoveCycle(one, moves)
+			continue
+		}
+		if l.fleetBlocks[target] == nil {
+			if !slices.Contains(l.definition.Removed, target) && moves[one.to] == nil {
+				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("There is no fleet %s", named(target)), l.moveTargets(target))
+			}
+			continue
+		}
+		result = append(result, resolved{fleet.Move{From: one.from, To: target}, steps})
+	}
+	slices.SortFunc(result, func(a, b resolved) int {
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(b.steps, a.steps), cmp.Compare(a.From, b.From))
+	})
+	for _, one := range result {
+		l.definition.Moved = append(l.definition.Moved, one.Move)
+	}
+}
+
+// reportMoveCycle names a circle once, at the move whose from is first in the
+// alphabet.
+func (l *loader) reportMoveCycle(start *moveBlock, moves map[fleet.FleetAddress]*moveBlock) {
+	at := start
+	for range moves { // into the circle
+		at = moves[at.to]
+	}
+	circle := []fleet.FleetAddress{at.from}
+	for next := moves[at.to]; next != at; next = moves[next.to] {
+		circle = append(circle, next.from)
+	}
+	first := slices.Index(circle, slices.Min(circle))
+	ordered := append(slices.Concat(circle[first:], circle[:first]), circle[first])
+	chain := make([]string, len(ordered))
+	for i, address := range ordered {
+		chain[i] = string(address)
+	}
+	block := moves[ordered[0]]
+	l.fail(block.header, block.where, "These fleets are moved in a circle", strings.Join(chain, " → ")+". Delete the moved blocks that have been applied.")
+}
+
+// moveTargets is a hint at the addresses that there are.
+func (l *loader) moveTargets(target fleet.FleetAddress) string {
+	var keyed, all []string
+	for address := range l.fleetBlocks {
+		if address.Block() == target.Block() {
+			keyed = append(keyed, string(address))
+		}
+		all = append(all, string(address))
+	}
+	if len(keyed) > 0 && target.Key() != "" && fleet.FleetAddress(keyed[0]).Key() == "" {
+		return fmt.Sprintf("The block fleet %q has no for_each. Write: to = %s.", target.Block(), keyed[0])
+	}
+	if len(keyed) > 0 {
+		return fmt.Sprintf("The block fleet %q has for_each. Write to = %s, for example.", target.Block(), slices.Min(keyed))
+	}
+	return strings.TrimSpace(didYouMean(string(target), all) + " A fleet is moved to one that is declared.")
+}

@@ -1,0 +1,78 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// notYet is the use of something that is read and stored, and does nothing yet.
+type notYet struct {
+	sentence string
+	first    hcl.Range
+	where    string
+	// places are all uses; a block with for_each is read many times.
+	places map[hcl.Range]bool
+}
+
+// notYetTable is what the reference says about it, by path of the block or
+// attribute.
+var notYetTable = sync.OnceValue(func() map[string]string {
+	table := map[string]string{}
+	for _, block := range Reference() {
+		if block.NotYet != "" {
+			table[block.Path] = block.NotYet
+		}
+		for _, attribute := range block.Attributes {
+			if attribute.NotYet != "" {
+				table[block.Path+"."+attribute.Name] = attribute.NotYet
+			}
+		}
+	}
+	return table
+})
+
+// noteNotYet takes note of what a body uses that has no effect yet.
+func (b *body) noteNotYet() {
+	table := notYetTable()
+	if sentence, found := table[b.path]; found {
+		b.note(b.path, sentence, b.header)
+	}
+	for name, attribute := range b.syntax.Attributes {
+		if sentence, found := table[b.path+"."+name]; found && b.path != "" {
+			b.note(b.path+"."+name, sentence, attribute.NameRange)
+		}
+	}
+}
+
+func (b *body) note(path, sentence string, at hcl.Range) {
+	one := b.notYet[path]
+	if one == nil {
+		one = &notYet{sentence: sentence, places: map[hcl.Range]bool{}}
+		b.notYet[path] = one
+	}
+	one.places[at] = true
+	before := cmp.Or(cmp.Compare(at.Filename, one.first.Filename), cmp.Compare(at.Start.Byte, one.first.Start.Byte)) < 0
+	if one.where == "" || before {
+		one.first, one.where = at, b.where
+	}
+}
+
+// NoEffectYet warns, once for each kind, of what the files use and this version
+// only reads and stores. Each warning stands at the first use.
+func (l *Loaded) NoEffectYet() Diagnostics {
+	report := newCollector()
+	report.texts = l.report.texts
+	for path, one := range l.report.notYet {
+		detail := one.sentence
+		if more := len(one.places) - 1; more > 0 {
+			detail += fmt.Sprintf(" It is used in %s more.", counted(more, "place"))
+		}
+		report.warn(one.first, one.where, fmt.Sprintf("%s is read and stored, and has no effect yet", path), detail)
+	}
+	list := report.sorted()
+	return slices.Clip(list)
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// policies reads the blocks of a fleet that say where, for whom, how and at what
+// price.
+func (b *body) policies(result *fleet.RunnerFleet) {
+	if scope := b.single("scope"); scope != nil {
+		result.Scope = scope.fleetScope()
+	}
+	if placement := b.single("placement"); placement != nil {
+		result.Placement = placement.placement()
+	}
+	if rollout := b.single("rollout"); rollout != nil {
+		result.Rollout = rollout.rollout()
+	}
+	if cost := b.single("cost"); cost != nil {
+		result.Cost = cost.cost()
+	}
+	if forecast := b.single("forecast"); forecast != nil {
+		result.Forecast = forecast.forecast()
+	}
+}
+
+// fleetScope is whose jobs a fleet runs [11].
+func (b *body) fleetScope() fleet.FleetScope {
+	var result fleet.FleetScope
+	for name, target := range map[string]*string{"tenant": &result.Tenant, "project": &result.Project} {
+		text, ok := b.text(name)
+		if ok && text == "" {
+			b.fail(b.at(name), b.where, fmt.Sprintf("%q is empty", name), fmt.Sprintf("Write the %s's name.", name))
+		}
+		*target = text
+	}
+	b.close()
+	hasTenant, hasProject := b.syntax.Attributes["tenant"] != nil && !b.isNull("tenant"), b.syntax.Attributes["project"] != nil && !b.isNull("project")
+	if hasTenant && hasProject {
+		b.fail(b.header, b.where, "A scope has a tenant or a project", "A fleet belongs to one of them. Remove one.")
+	}
+	return result
+}
+
+// placement is where instances may be [114, 115].
+func (b *body) placement() fleet.PlacementPolicy {
+	result := fleet.PlacementPolicy{Spread: fleet.SpreadNone}
+	result.Regions, _ = b.names("regions")
+	result.Zones, _ = b.names("zones")
+	if spread, ok := b.oneOf("spread", fleet.SpreadNone, fleet.SpreadZone, fleet.SpreadRegion, fleet.SpreadProvider); ok {
+		result.Spread = spread
+	}
+	result.Required, _ = b.boolean("required")
+	b.close()
+	if result.Required && result.Spread == fleet.SpreadNone {
+		b.warn(b.at("required"), b.where, "required has no meaning without spread", "It makes the spread a rule. Write spread = \"zone\", \"region\" or \"provider\" as well, or leave it out.")
+	}
+	if result.Required && (result.Spread == fleet.SpreadZone && len(result.Zones) == 1 || result.Spread == fleet.SpreadRegion && len(result.Regions) == 1) {
+		b.fail(b.at("required"), b.where, fmt.Sprintf("There is nothing to spread over: only one %s is allowed", result.Spread),
+			"List more than one, or leave required out.")
+	}
+	return result
+}
+
+// rollout says how instances are replaced [66].
+func (b *body) rollout() fleet.RolloutPolicy {
+	result := fleet.RunnerFleet{}.WithDefaults().Rollout
+	for name, target := range map[string]*int{"canary": &result.Canary, "surge": &result.Surge, "unavailable": &result.Unavailable} {
+		if number, ok := b.count(name, 0, maxCount); ok {
+			*target = number
+		}
+	}
+	if soak, ok := b.duration("soak", 0); ok {
+		result.Soak = soak
+	}
+	b.close()
+	if result.Surge == 0 && result.Unavailable == 0 {
+		b.fail(b.at("surge"), b.where, "A rollout with surge = 0 and unavailable = 0 can't begin",
+			"To replace an instance there must be one more than wanted for a while (surge), or one fewer (unavailable).")
+	}
+	return result
+}
+
+// cost is what an instance costs and what may be spent [105, 233].
+func (b *body) cost() fleet.CostPolicy {
+	var result fleet.CostPolicy
+	result.Hourly, _ = b.money("hourly")
+	result.Minimum, _ = b.duration("minimum", time.Second)
+	result.MaxHourly, _ = b.money("max_hourly")
+	result.MaxDaily, _ = b.money("max_daily")
+	b.close()
+	currency := ""
+	for _, one := range []struct {
+		name   string
+		amount fleet.Money
+	}{{"hourly", result.Hourly}, {"max_hourly", result.MaxHourly}, {"max_daily", result.MaxDaily}} {
+		switch {
+		case one.amount.IsZero():
+		case currency == "":
+			currency = one.amount.Currency
+		case one.amount.Currency != currency:
+			b.fail(b.at(one.name), b.where, fmt.Sprintf("Two currencies in one fleet: %s and %s", currency, one.amount.Currency),
+				"Nothing converts between them. Write all amounts in one.")
+		}
+	}
+	if !result.MaxHourly.IsZero() && result.MaxHourly.Currency == result.Hourly.Currency && result.MaxHourly.Micros < result.Hourly.Micros {
+		b.warn(b.at("max_hourly"), b.where, "max_hourly doesn't pay for one instance",
+			fmt.Sprintf("One costs %s an hour, and %s may be spent.", result.Hourly, result.MaxHourly))
+	}
+	if result.Minimum > 0 && result.Hourly.IsZero() {
+		b.warn(b.at("minimum"), b.where, "minimum has no meaning without hourly", "It is the shortest time that is paid for. Write hourly as well, or leave it out.")
+	}
+	return result
+}
+
+// forecast names a model [250].
+func (b *body) forecast() fleet.Forecast {
+	b.need("model", "model = \"time-of-day\"")
+	b.need("version", "version = 1")
+	var result fleet.Forecast
+	result.Model, _ = b.word("model", "forecast model", "time-of-day")
+	result.Version, _ = b.count("version", 1, 65535)
+	b.close()
+	return result
+}

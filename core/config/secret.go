@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// secretType is the value of secret(…). It converts to nothing, so that it can
+// neither be joined to a text nor be encoded.
+var secretType = cty.Capsule("secret reference", reflect.TypeFor[fleet.SecretReference]())
+
+// secretFunc makes a reference out of its place. The secret itself is read by
+// whoever uses it, and never here.
+var secretFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "place", Type: cty.String}},
+	Type:   function.StaticReturnType(secretType),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		reference := fleet.SecretReference(args[0].AsString())
+		if err := reference.Valid(); err != nil {
+			return cty.NilVal, function.NewArgError(0, err)
+		}
+		return cty.CapsuleVal(secretType, &reference), nil
+	},
+})
+
+const secretForms = "secret(\"env:NAME\") or secret(\"file:/path\")"
+
+// checkSecret looks at a call of secret before it is evaluated. What is in the
+// parentheses of a wrong one is not shown: it may be the secret itself.
+func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr, where string) bool {
+	if !s.secrets {
+		report.failHidden(call.NameRange, "(hidden)", where, "A secret can't stand here",
+			"Only provider and scheduler blocks refer to secrets, each as the whole value of an attribute.")
+		return false
+	}
+	wrong := len(call.Args) != 1
+	if !wrong {
+		value, ok := literal(call.Args[0])
+		wrong = !ok || value.IsNull() || value.Type() != cty.String || fleet.SecretReference(value.AsString()).Valid() != nil
+	}
+	if wrong {
+		report.failHidden(call.NameRange, "(hidden)", where, "This is no reference to a secret",
+			fmt.Sprintf("Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only the manager's user can read; it is plain text without variables.", secretForms))
+		return false
+	}
+	return true
+}
+
+// secret is an attribute that is a reference to a secret and nothing else.
+func (b *body) secret(name string) (fleet.SecretReference, bool) {
+	value, attribute, ok := b.valueUnlessSensitive(name)
+	if !ok {
+		return "", false
+	}
+	if value.Type() != secretType {
+		b.mustRefer(name, attribute)
+		return "", false
+	}
+	return *value.EncapsulatedValue().(*fleet.SecretReference), true
+}
+
+// valueUnlessSensitive is value for an attribute that must be a secret
+// reference: whatever is wrong with it is told without showing it.
+func (b *body) valueUnlessSensitive(name string) (cty.Value, *hclsyntax.Attribute, bool) {
+	attribute := b.attribute(name)
+	if attribute == nil {
+		return cty.NilVal, nil, false
+	}
+	if callsSecret(attribute.Expr) {
+		return b.value(name)
+	}
+	if b.isNull(name) {
+		return cty.NilVal, attribute, false
+	}
+	b.mustRefer(name, attribute)
+	return cty.NilVal, attribute, false
+}
+
+// callsSecret says whether secret(…) stands anywhere in an expression.
+func callsSecret(expr hclsyntax.Expression) bool {
+	found := false
+	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
+		call, ok := node.(*hclsyntax.FunctionCallExpr)
+		found = found || ok && call.Name == "secret"
+		return nil
+	})
+	return found
+}
+
+func (b *body) mustRefer(name string, attribute *hclsyntax.Attribute) {
+	detail := fmt.Sprintf("A secret is never written into a fleet file, nor given by a variable: it would be stored. Write: %s = %s.", name, secretForms)
+	if !b.scope.secrets {
+		detail = "Secrets belong to provider and scheduler blocks, and this is neither. Leave it out here."
+	}
+	b.failHidden(attribute.NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name), detail)
+}
+
+// marked is a reference as it stands in a plugin's body.
+func marked(value cty.Value) map[string]any {
+	return map[string]any{fleet.SecretMarker: string(*value.EncapsulatedValue().(*fleet.SecretReference))}
+}

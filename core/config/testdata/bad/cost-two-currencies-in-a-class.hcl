@@ -1,0 +1,27 @@
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  cost {
+    hourly = "1 USD"
+  }
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}
+
+fleet "y" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  cost {
+    max_daily = "1 EUR"
+  }
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}

@@ -1,0 +1,15 @@
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  for_each = toset(["a"])
+
+  runner {
+    command = [each.name]
+  }
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}

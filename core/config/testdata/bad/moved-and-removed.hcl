@@ -1,0 +1,8 @@
+removed {
+  from = fleet.old
+}
+
+moved {
+  from = fleet.old
+  to   = fleet.steady
+}

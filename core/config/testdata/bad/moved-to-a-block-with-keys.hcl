@@ -1,0 +1,16 @@
+moved {
+  from = fleet.old
+  to   = fleet.x
+}
+
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  for_each = toset(["a", "b"])
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}

@@ -1,0 +1,4 @@
+moved {
+  from = fleet.old
+  to   = fleet.steedy
+}

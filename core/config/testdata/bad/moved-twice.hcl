@@ -1,0 +1,19 @@
+moved {
+  from = fleet.old
+  to   = fleet.steady
+}
+
+moved {
+  from = fleet.old
+  to   = fleet.x
+}
+
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}

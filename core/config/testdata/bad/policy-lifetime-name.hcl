@@ -1,0 +1,3 @@
+policy {
+  lifetimes = ["stabel"]
+}

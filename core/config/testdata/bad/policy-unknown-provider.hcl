@@ -1,0 +1,3 @@
+policy {
+  providers = ["cloud", "bare", "clod"]
+}

@@ -1,0 +1,16 @@
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  protected = true
+
+  forecast {
+    model   = "time-of-day"
+    version = 1
+  }
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}

@@ -1,0 +1,6 @@
+scheduler "reviewos" "main" {
+  url   = "https://ci.example"
+  token = secret("env:TOKEN")
+
+  queue "q" {}
+}

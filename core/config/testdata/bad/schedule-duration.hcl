@@ -1,0 +1,15 @@
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  scaling {
+    min = 1
+    max = 2
+
+    schedule "s" {
+      cron     = "0 8 * * *"
+      duration = "1s"
+      warm     = 2
+    }
+  }
+}

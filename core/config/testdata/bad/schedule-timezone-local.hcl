@@ -1,0 +1,16 @@
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  scaling {
+    min = 1
+    max = 2
+
+    schedule "s" {
+      cron     = "0 8 * * *"
+      duration = "1h"
+      timezone = "Local"
+      warm     = 2
+    }
+  }
+}

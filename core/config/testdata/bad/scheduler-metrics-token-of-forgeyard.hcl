@@ -1,0 +1,5 @@
+scheduler "forgeyard" "main" {
+  url   = "https://ci.example"
+  token = secret("env:TOKEN")
+  metrics_token = secret("env:OTHER")
+}

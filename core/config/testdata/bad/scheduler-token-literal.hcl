@@ -1,0 +1,4 @@
+scheduler "reviewos" "main" {
+  url   = "https://ci.example"
+  token = "hunter2"
+}

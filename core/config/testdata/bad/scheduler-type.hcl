@@ -1,0 +1,4 @@
+scheduler "gitea" "main" {
+  url   = "https://ci.example"
+  token = secret("env:TOKEN")
+}

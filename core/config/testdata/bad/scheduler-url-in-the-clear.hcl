@@ -1,0 +1,4 @@
+scheduler "reviewos" "main" {
+  url   = "http://ci.example"
+  token = secret("env:TOKEN")
+}

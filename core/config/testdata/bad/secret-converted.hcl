@@ -1,0 +1,3 @@
+provider "cloud" "other" {
+  region = tostring(secret("env:TOKEN"))
+}

@@ -1,0 +1,4 @@
+scheduler "reviewos" "main" {
+  url   = secret("env:URL")
+  token = secret("env:TOKEN")
+}

@@ -1,0 +1,3 @@
+locals {
+  token = secret("env:TOKEN")
+}

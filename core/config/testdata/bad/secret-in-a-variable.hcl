@@ -1,0 +1,3 @@
+variable "token" {
+  default = secret("env:TOKEN")
+}

@@ -1,0 +1,4 @@
+provider "cloud" "other" {
+  region = "eu-1"
+  token  = secret("file:token")
+}

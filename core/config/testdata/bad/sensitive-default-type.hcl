@@ -1,0 +1,5 @@
+variable "secret" {
+  type      = number
+  default   = "hunter2"
+  sensitive = true
+}

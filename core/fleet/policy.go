@@ -1,0 +1,134 @@
+package fleet
+
+import "time"
+
+// LifetimeClass says whether the provider may take an instance away [36].
+type LifetimeClass string
+
+// The lifetime classes. OneJob runners, the specification's third, are a
+// RunnerPolicy here.
+const (
+	LifetimeStable      LifetimeClass = "stable"
+	LifetimePreemptible LifetimeClass = "preemptible"
+)
+
+// FleetScope says whose jobs a fleet runs [11]. The zero value is the whole
+// installation; else one of the two is set.
+type FleetScope struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Project string `json:"project,omitempty"`
+}
+
+// ScaleUpPolicy limits how fast a fleet grows [127]: at most MaxStep instances
+// in each Window. MaxStep 0 is no limit.
+type ScaleUpPolicy struct {
+	MaxStep int           `json:"max_step,omitempty"`
+	Window  time.Duration `json:"window"`
+}
+
+// ScaleDownPolicy keeps a fleet from thrashing [128, 129]. IdleGrace is more than
+// zero; MaxStep 0 is no limit.
+type ScaleDownPolicy struct {
+	IdleGrace time.Duration `json:"idle_grace"`
+	Cooldown  time.Duration `json:"cooldown"`
+	MaxStep   int           `json:"max_step,omitempty"`
+}
+
+// ScalingSchedule keeps more hosts warm at known times [122].
+type ScalingSchedule struct {
+	Name string `json:"name"`
+	// Cron has five fields and says when it begins, in TimeZone.
+	Cron     string        `json:"cron"`
+	Duration time.Duration `json:"duration"`
+	TimeZone string        `json:"timezone"`
+	Warm     int           `json:"warm"`
+}
+
+// PlacementPolicy says where instances may be [114]. Regions is a hard filter;
+// empty lists are no limit.
+type PlacementPolicy struct {
+	Regions []string `json:"regions,omitempty"`
+	Zones   []string `json:"zones,omitempty"`
+	Spread  string   `json:"spread"`
+	// Required makes Spread a rule instead of a preference.
+	Required bool `json:"required,omitempty"`
+}
+
+// Values of PlacementPolicy.Spread [115].
+const (
+	SpreadNone     = "none"
+	SpreadZone     = "zone"
+	SpreadRegion   = "region"
+	SpreadProvider = "provider"
+)
+
+// RolloutPolicy says how instances are replaced [66]: first Canary of them, and
+// after Soak the others, with at most Surge more than wanted and Unavailable
+// fewer. Surge and Unavailable are never both zero.
+type RolloutPolicy struct {
+	Canary      int           `json:"canary"`
+	Soak        time.Duration `json:"soak"`
+	Surge       int           `json:"surge"`
+	Unavailable int           `json:"unavailable"`
+}
+
+// CostPolicy is what an instance costs and what may be spent [105, 233]. All
+// amounts have one currency; zero amounts are not set.
+type CostPolicy struct {
+	Hourly    Money         `json:"hourly,omitzero"`
+	Minimum   time.Duration `json:"minimum,omitempty"`
+	MaxHourly Money         `json:"max_hourly,omitzero"`
+	MaxDaily  Money         `json:"max_daily,omitzero"`
+}
+
+// Forecast names the model that may ask for more than demand does [118, 250].
+// The zero value is none.
+type Forecast struct {
+	Model   string `json:"model"`
+	Version int    `json:"version"`
+}
+
+// InstallationPolicy restricts what fleets may be declared [175]. Lists are
+// sorted; an empty one is no restriction.
+type InstallationPolicy struct {
+	Providers []string        `json:"providers,omitempty"`
+	Regions   []string        `json:"regions,omitempty"`
+	Lifetimes []LifetimeClass `json:"lifetimes,omitempty"`
+	// NoGPU refuses classes with gpus.
+	NoGPU bool `json:"no_gpu,omitempty"`
+	// HostileIsolation is the isolation that hostile work needs [216].
+	HostileIsolation string `json:"hostile_isolation,omitempty"`
+}
+
+// CapacityReservation guarantees capacity for a time [98]. It is no lease on a
+// job [100].
+type CapacityReservation struct {
+	Name     string        `json:"name"`
+	Class    CapacityClass `json:"class"`
+	Quantity int           `json:"quantity"`
+	Start    time.Time     `json:"start"`
+	End      time.Time     `json:"end"`
+	// LeadTime is how long before Start the instances are made [230].
+	LeadTime time.Duration `json:"lead_time,omitempty"`
+}
+
+// WithDefaults fills in what a fleet stored by an earlier version lacks, so that
+// it compares with one that is loaded now.
+func (f RunnerFleet) WithDefaults() RunnerFleet {
+	if f.Lifetime == "" {
+		f.Lifetime = LifetimeStable
+	}
+	if f.Scaling.ScaleUp == (ScaleUpPolicy{}) {
+		f.Scaling.ScaleUp = ScaleUpPolicy{Window: time.Minute}
+	}
+	if f.Scaling.ScaleDown == (ScaleDownPolicy{}) {
+		f.Scaling.ScaleDown = ScaleDownPolicy{IdleGrace: 10 * time.Minute, Cooldown: 5 * time.Minute}
+	}
+	if f.Placement.Spread == "" {
+		f.Placement.Spread = SpreadNone
+	}
+	if f.Rollout == (RolloutPolicy{}) {
+		f.Rollout = RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1}
+	}
+	return f
+}

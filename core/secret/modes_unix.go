@@ -1,0 +1,6 @@
+//go:build !windows
+
+package secret
+
+// modesCount says that a file's mode tells who may use it.
+const modesCount = true

@@ -1,0 +1,207 @@
+package secret
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// LookupEnv finds an environment variable, as os.LookupEnv does.
+type LookupEnv func(name string) (string, bool)
+
+// FileReader reads the file of a reference and refuses one that others can
+// read. ReadFile is the one that isn't a test's.
+type FileReader func(path string) ([]byte, error)
+
+// Error is a reference that leads to nothing. It names the place in the body and
+// the reference, and never a value.
+type Error struct {
+	// Path leads to the attribute in the body; empty for Value.
+	Path      []fleet.PathStep
+	Reference fleet.SecretReference
+	// Reason is the end of a sentence that begins with the reference.
+	Reason string
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("secret(%q) %s", string(e.Reference), e.Reason)
+	if len(e.Path) > 0 {
+		text = pathText(e.Path) + ": " + text
+	}
+	return text
+}
+
+// Diagnostic is the error as a complaint about a body, which config puts on the
+// line of the attribute.
+func (e *Error) Diagnostic() fleet.PluginDiagnostic {
+	return fleet.PluginDiagnostic{
+		Summary: "The secret can't be read",
+		Detail:  fmt.Sprintf("secret(%q) %s.", string(e.Reference), e.Reason),
+		Path:    e.Path,
+	}
+}
+
+// Diagnostics are all Errors within err.
+func Diagnostics(err error) []fleet.PluginDiagnostic {
+	var found []fleet.PluginDiagnostic
+	var one *Error
+	switch joined := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, inner := range joined.Unwrap() {
+			found = append(found, Diagnostics(inner)...)
+		}
+	default:
+		if errors.As(err, &one) {
+			found = append(found, one.Diagnostic())
+		}
+	}
+	return found
+}
+
+// Resolve gives a plugin's body with every reference replaced by its secret. All
+// references that lead to nothing come back at once, joined, each an *Error. The
+// result is the caller's to use and to forget.
+func Resolve(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, readFile FileReader) (json.RawMessage, error) {
+	var resolved any
+	err := walk(ctx, body, func(value any) { resolved = value }, func(reference fleet.SecretReference) (string, string) {
+		return read(reference, lookupEnv, readFile)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if resolved == nil {
+		return slices.Clone(body), nil // no reference, and the same bytes
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(resolved); err != nil {
+		return nil, errors.New("write the body with its secrets: it is no JSON")
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// Check says which references of a body lead to nothing, as Resolve would: at
+// plan time, so that nothing is applied that can't be configured.
+func Check(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, readFile FileReader) error {
+	return walk(ctx, body, func(any) {}, func(reference fleet.SecretReference) (string, string) {
+		_, reason := read(reference, lookupEnv, readFile)
+		return "", reason
+	})
+}
+
+// Value is the secret of one reference, such as a scheduler's token.
+func Value(ctx context.Context, reference fleet.SecretReference, lookupEnv LookupEnv, readFile FileReader) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", fmt.Errorf("read secret(%q): %w", string(reference), err)
+	}
+	value, reason := read(reference, lookupEnv, readFile)
+	if reason != "" {
+		return "", &Error{Reference: reference, Reason: reason}
+	}
+	return value, nil
+}
+
+// read gives a secret, or the reason why there is none.
+func read(reference fleet.SecretReference, lookupEnv LookupEnv, readFile FileReader) (value, reason string) {
+	if err := reference.Valid(); err != nil {
+		return "", "is no reference: " + err.Error()
+	}
+	if name, ok := reference.Environment(); ok {
+		value, set := lookupEnv(name)
+		switch {
+		case !set:
+			return "", fmt.Sprintf("is not set: the manager's environment has no variable %s", name)
+		case value == "":
+			return "", fmt.Sprintf("is empty: set the variable %s in the manager's environment", name)
+		}
+		return value, ""
+	}
+	path, _ := reference.File()
+	content, err := readFile(path)
+	if err != nil {
+		return "", "can't be read: " + err.Error()
+	}
+	// Editors and echo end a file with a line break, which no token has.
+	value = strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r")
+	if value == "" {
+		return "", "is empty: write the secret into the file"
+	}
+	return value, ""
+}
+
+// walk visits the references of a body. Replaced gets the body with what resolve
+// gave, and isn't called for a body without references.
+func walk(ctx context.Context, body json.RawMessage, replaced func(any), resolve func(fleet.SecretReference) (value, reason string)) error {
+	if !bytes.Contains(body, []byte(fleet.SecretMarker)) {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber() // an int64 has more digits than a float64
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return fmt.Errorf("look for secrets in a body: it is no JSON: %w", err)
+	}
+	w := walker{ctx: ctx, resolve: resolve}
+	value = w.visit(nil, value)
+	if len(w.failures) > 0 {
+		return errors.Join(w.failures...)
+	}
+	replaced(value)
+	return nil
+}
+
+type walker struct {
+	ctx      context.Context
+	resolve  func(fleet.SecretReference) (value, reason string)
+	failures []error
+}
+
+func (w *walker) visit(path []fleet.PathStep, value any) any {
+	if err := w.ctx.Err(); err != nil {
+		if len(w.failures) == 0 {
+			w.failures = append(w.failures, fmt.Errorf("read secrets: %w", err))
+		}
+		return nil
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if reference, ok := value[fleet.SecretMarker].(string); ok && len(value) == 1 {
+			secret, reason := w.resolve(fleet.SecretReference(reference))
+			if reason != "" {
+				w.failures = append(w.failures, &Error{Path: slices.Clone(path), Reference: fleet.SecretReference(reference), Reason: reason})
+			}
+			return secret
+		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			value[key] = w.visit(append(path, fleet.PathStep{Name: key}), value[key])
+		}
+	case []any:
+		for i := range value {
+			value[i] = w.visit(append(path, fleet.PathStep{Index: int64(i)}), value[i])
+		}
+	}
+	return value
+}
+
+func pathText(path []fleet.PathStep) string {
+	var text strings.Builder
+	for _, step := range path {
+		switch {
+		case step.Name == "":
+			fmt.Fprintf(&text, "[%d]", step.Index)
+		case text.Len() > 0:
+			text.WriteString("." + step.Name)
+		default:
+			text.WriteString(step.Name)
+		}
+	}
+	return text.String()
+}

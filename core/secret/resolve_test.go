@@ -1,0 +1,162 @@
+package secret_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
+)
+
+const planted = "hunter2-planted"
+
+func environment(values map[string]string) secret.LookupEnv {
+	return func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+}
+
+func noFiles(string) ([]byte, error) { return nil, errors.New("no file is read in this test") }
+
+func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from <the> file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	body := json.RawMessage(`{"auth":{"token":{"$secret":"env:TOKEN"}},"big":9007199254740993,"disk":[{"key":{"$secret":"file:` + file + `"}}],"html":"a&b","name":"$secret"}`)
+	original := string(body)
+	got, err := secret.Resolve(t.Context(), body, environment(map[string]string{"TOKEN": planted}), secret.ReadFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"auth":{"token":"` + planted + `"},"big":9007199254740993,"disk":[{"key":"from <the> file"}],"html":"a&b","name":"$secret"}`
+	if string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if string(body) != original {
+		t.Errorf("the body itself was changed: %s", body)
+	}
+	if err := secret.Check(t.Context(), body, environment(map[string]string{"TOKEN": planted}), secret.ReadFile); err != nil {
+		t.Errorf("the check refuses what can be resolved: %v", err)
+	}
+}
+
+func TestABodyWithoutReferencesStaysAsItIs(t *testing.T) {
+	for _, body := range []string{`{}`, `{"a":[1,2.50,"x"]}`, ``, `not even JSON`} {
+		got, err := secret.Resolve(t.Context(), json.RawMessage(body), environment(nil), noFiles)
+		if err != nil || string(got) != body {
+			t.Errorf("%q became %q, %v", body, got, err)
+		}
+	}
+}
+
+func TestEveryMissingSecretIsNamedWithItsPlaceAtOnce(t *testing.T) {
+	body := json.RawMessage(`{"a":{"$secret":"env:MISSING"},"b":[{"c":{"$secret":"env:EMPTY"}}],"d":{"$secret":"file:/nowhere/at/all"},"e":{"$secret":"nonsense"},"f":{"$secret":"env:FINE"}}`)
+	lookup := environment(map[string]string{"EMPTY": "", "FINE": planted})
+	got, err := secret.Resolve(t.Context(), body, lookup, secret.ReadFile)
+	checked := secret.Check(t.Context(), body, lookup, secret.ReadFile)
+	if got != nil || err == nil || checked == nil || err.Error() != checked.Error() {
+		t.Fatalf("resolve: %s, %v; check: %v", got, err, checked)
+	}
+	for _, want := range []string{`a: secret("env:MISSING") is not set`, `b[0].c: secret("env:EMPTY") is empty`, `d: secret("file:/nowhere/at/all") can't be read: there is no such file`, `e: secret("nonsense") is no reference`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), planted) {
+		t.Errorf("a value is in the error:\n%v", err)
+	}
+	found := secret.Diagnostics(err)
+	if len(found) != 4 {
+		t.Fatalf("%d diagnostics: %+v", len(found), found)
+	}
+	if difference := cmp.Diff([]fleet.PathStep{{Name: "b"}, {Index: 0}, {Name: "c"}}, found[1].Path); difference != "" {
+		t.Error(difference)
+	}
+}
+
+func TestAFileThatOthersMayUseIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, mode os.FileMode, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(write("behind-a-link", 0o604, planted), link); err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range map[string]struct{ path, want string }{
+		"its group may read it":   {write("group", 0o640, planted), "chmod 600"},
+		"all may read it":         {write("all", 0o604, planted), "chmod 600"},
+		"its group may write it":  {write("write", 0o620, planted), "chmod 600"},
+		"so is one behind a link": {link, "chmod 600"},
+		"a folder":                {dir, "no regular file"},
+		"an empty file":           {write("empty", 0o600, "\n"), "is empty"},
+		"a large file":            {write("large", 0o600, strings.Repeat("x", 70<<10)), "larger than 64 KiB"},
+		"a relative path":         {"token", "absolute path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := secret.Value(t.Context(), fleet.SecretReference("file:"+one.path), environment(nil), secret.ReadFile)
+			if err == nil || got != "" || !strings.Contains(err.Error(), one.want) || strings.Contains(err.Error(), planted) {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+	got, err := secret.Value(t.Context(), fleet.SecretReference("file:"+write("own", 0o400, planted+"\r\n")), environment(nil), secret.ReadFile)
+	if err != nil || got != planted {
+		t.Errorf("a file of its owner alone: %q, %v", got, err)
+	}
+}
+
+func TestACancelledCallReadsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	asked := false
+	lookup := func(string) (string, bool) { asked = true; return planted, true }
+	_, err := secret.Resolve(ctx, json.RawMessage(`{"a":{"$secret":"env:A"}}`), lookup, noFiles)
+	if !errors.Is(err, context.Canceled) || asked {
+		t.Errorf("%v, asked %t", err, asked)
+	}
+	if _, err := secret.Value(ctx, "env:A", lookup, noFiles); !errors.Is(err, context.Canceled) || asked {
+		t.Errorf("%v, asked %t", err, asked)
+	}
+}
+
+func TestABrokenBodyIsAnErrorWithoutTheBody(t *testing.T) {
+	_, err := secret.Resolve(t.Context(), json.RawMessage(`{"$secret": `+planted), environment(nil), noFiles)
+	if err == nil || strings.Contains(err.Error(), planted) {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	f.Add([]byte(`{"a":{"$secret":"env:A"},"b":[{"$secret":"env:B"}]}`))
+	f.Add([]byte(`{"$secret":{"$secret":"env:A"}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		lookup := environment(map[string]string{"A": planted})
+		got, err := secret.Resolve(t.Context(), body, lookup, noFiles)
+		if err != nil && strings.Contains(err.Error(), planted) {
+			t.Fatalf("a value is in the error: %v", err)
+		}
+		if checked := secret.Check(t.Context(), body, lookup, noFiles); (checked == nil) != (err == nil) {
+			t.Fatalf("check %v, resolve %v", checked, err)
+		}
+		if err == nil && json.Valid(body) && !json.Valid(got) {
+			t.Fatalf("%q became %q", body, got)
+		}
+	})
+}
