@@ -84,7 +84,7 @@ func (a *app) serve(ctx context.Context, o control.Options, flags serveFlags) (e
 	if err != nil {
 		return errors.Join(err, m.Stop(a.hurry))
 	}
-	o.Log.Info("serving", "installation", o.Installation, "state", o.Place.State, "agents", agents.Addr().String(), "socket", o.Place.Socket())
+	a.printf("Serving installation %s from %s: agents at %s, this machine's users at %s\n", o.Installation, o.Place.State, agents.Addr(), o.Place.Socket())
 	select {
 	case <-ctx.Done():
 		o.Log.Info("stopping: no new calls, and the last answers are waited for")
@@ -111,7 +111,7 @@ func (a *app) serveAPI(ctx context.Context, m *control.Manager, o control.Option
 			return nil, errors.Join(fmt.Errorf("listen for the API on %s: %w; give another --api-listen", flags.apiListen, err), socket.Close())
 		}
 		listeners = append(listeners, tls.NewListener(plain, api.TLSConfig(m.ServerCertificate)))
-		o.Log.Info("the API answers", "address", plain.Addr().String(), "authority", m.Fingerprint())
+		a.printf("API at https://%s, authority %s\n", plain.Addr(), m.Fingerprint())
 	}
 	server := api.NewServer(handler)
 	served := make(chan error, len(listeners))

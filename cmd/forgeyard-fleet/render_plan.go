@@ -73,7 +73,7 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
 	}
 	if n := len(f.Drifted); n > 0 {
-		a.printf("      %s replaced, one at a time, each after its job ends\n", plural(n, "instance")+" "+isAre(n))
+		a.printf("      %s replaced, one at a time, each after its job ends; the fleet is one short meanwhile\n", plural(n, "instance")+" "+isAre(n))
 	}
 	for _, w := range f.Waiting {
 		a.printf("      ! %s\n", w.Sentence)

@@ -201,7 +201,7 @@ type loadedSubmission struct {
 func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmission, Bundle, error) {
 	lock, err := lockOf(s.Lock)
 	if err != nil {
-		return nil, Bundle{}, fmt.Errorf("read %s: %w", pluginstore.LockFileName, err)
+		return nil, Bundle{}, &InvalidError{fmt.Sprintf("read %s: %v", pluginstore.LockFileName, err)}
 	}
 	plugins, err := pluginstore.Open(o.Place.Plugins)
 	if err != nil {
@@ -212,10 +212,10 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 		return nil, Bundle{}, err
 	}
 	if bundle.Requirements.Installation != o.Installation {
-		return nil, Bundle{}, fmt.Errorf("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)
+		return nil, Bundle{}, &InvalidError{fmt.Sprintf("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)}
 	}
 	if err := bundle.checkLocked(); err != nil {
-		return nil, Bundle{}, err
+		return nil, Bundle{}, &InvalidError{err.Error()}
 	}
 	loaded, found := bundle.Load(s.Variables)
 	if found.HasErrors() {
