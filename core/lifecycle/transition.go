@@ -59,6 +59,7 @@ var edges = []Edge{
 	{fleet.Provisioning, fleet.Bootstrapping, ResourceSeen, "the resource exists"},
 	{fleet.Provisioning, fleet.Failed, NothingCreated, "the provider says that nothing was made"},
 	{fleet.Provisioning, fleet.Failed, DeadlinePassed, "timeouts.provision is over"},
+	{fleet.Provisioning, fleet.Failed, Withdrawn, "its request waits to go out again, and the file asks for something else now"},
 
 	{fleet.Bootstrapping, fleet.Enrolling, AgentContact, "an agent enrolled with the instance's token"},
 	{fleet.Bootstrapping, fleet.Failed, DeadlinePassed, "timeouts.boot is over"},

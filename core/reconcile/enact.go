@@ -28,6 +28,19 @@ func (l *Loop) plan(w *work) planner.Output {
 	return planner.Plan(in)
 }
 
+// dropOutdated gives up requests that wait to go out again although the
+// definition has changed: a corrected file must not wait for the old request. What
+// a call before may have left half made is cleaned up like any failed instance.
+func (l *Loop) dropOutdated(w *work) {
+	for _, r := range w.rows {
+		outdated := r.InstanceDigest != r.fleet.InstanceDigest() || r.Class != r.fleet.Class.ID() ||
+			r.Image != r.fleet.Image.ID(l.settings.AgentVersion) || r.Provider != r.fleet.Provider
+		if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending && outdated {
+			w.move(r, fleet.Failed, lifecycle.Withdrawn, "Its request is of an older definition and doesn't go out again.")
+		}
+	}
+}
+
 // unobserved names the providers about whose instances nothing may be concluded
 // now: they can't be seen, or their runners can't be heard.
 func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {

@@ -317,6 +317,24 @@ func TestARequestFromAnOlderDefinitionIsNotSent(t *testing.T) {
 	}
 }
 
+func TestACorrectedFileDoesNotWaitForTheOldRequest(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
+	w.inspect() // absent: the same request waits to go out again
+	f := w.store.fleets["f1"]
+	f.Instance, f.Immutable, f.Serial = []byte(`{"nice":1}`), []byte(`{"nice":1}`), 2
+	w.store.fleets["f1"] = f
+	w.settle()
+	for _, call := range w.calls[1:] {
+		if call == "provision "+string(p.Operation.ID) {
+			t.Errorf("the old request went out again: %v", w.calls)
+		}
+	}
+	if i := w.only(); i.InstanceDigest != f.InstanceDigest() {
+		t.Errorf("left with %s", i.InstanceDigest)
+	}
+}
+
 func TestAFrozenFleetMakesNoCall(t *testing.T) {
 	w := newWorld(t)
 	w.step(ProviderDown{Provider: local, Reason: "broken"})

@@ -122,6 +122,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.contact(w)
 	l.admit(w)
 	l.passDeadlines(w)
+	l.dropOutdated(w)
 	l.countFailures(w)
 	plan := l.plan(w)
 	if err := l.enact(w, plan); err != nil {
