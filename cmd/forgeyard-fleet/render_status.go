@@ -76,6 +76,9 @@ func (a *app) renderInstance(i view.Instance) {
 	}
 	if r := i.Runner; r != nil {
 		a.printf("  runner %s, agent %s at %s, last heartbeat %s ago, %s, %s\n", r.ID, r.AgentVersion, r.Address, a.ago(r.LastBeat), r.Phase, plural(r.JobsRun, "job")+" done")
+		if r.LastExit != "" {
+			a.printf("  last job: %s\n", r.LastExit)
+		}
 		if r.Alert != "" {
 			a.printf("  ! %s\n", r.Alert)
 		}

@@ -26,7 +26,7 @@ type Fleet struct {
 	Outdated    int                         `json:"outdated"`
 	Unresolved  int                         `json:"unresolved"`
 	Health      Health                      `json:"health"`
-	// Reasons say why the fleet isn't healthy; empty where it is.
+	// Reasons say why the fleet isn't healthy, and what else a person should know.
 	Reasons []string `json:"reasons,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
@@ -120,6 +120,10 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 	if p.Counts.Silent > 0 {
 		say(Unhealthy, "No heartbeat from %d of its runners.", p.Counts.Silent)
 	}
+	if failed := lastJobsFailed(s, f.ID); failed > 0 {
+		// Whether jobs succeed is not the fleet's health, but a person wants to know.
+		reasons = append(reasons, fmt.Sprintf("On %d of %d runners the last job failed; see forgeyard-fleet instance show.", failed, p.Counts.Ready))
+	}
 	if why, blind := m.Unobserved[f.Provider]; blind {
 		say(ProviderDegraded, "%s can't be seen: %s.", f.Provider, why)
 	}
@@ -159,4 +163,17 @@ func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner
 		out[s.Runners[n].Instance] = &s.Runners[n]
 	}
 	return out
+}
+
+// lastJobsFailed counts the fleet's healthy runners whose last job didn't end
+// well.
+func lastJobsFailed(s store.State, id fleet.RunnerFleetID) int {
+	runners, failed := runnersByInstance(s), 0
+	for _, i := range s.Instances {
+		r := runners[i.ID]
+		if i.Fleet == id && i.State == fleet.Healthy && r != nil && r.Report.LastExit != "" && r.Report.LastExit != "exit status 0" {
+			failed++
+		}
+	}
+	return failed
 }

@@ -48,6 +48,8 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 		{name: "all there", state: state(fleet.Healthy, fleet.Healthy), want: Healthy},
 		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *store.State) { s.Instances[0].Conflict = "2 resources carry the key" },
 			want: Unhealthy, reason: "a: 2 resources carry the key"},
+		{name: "jobs that fail are told and are not the fleet's health", state: state(fleet.Healthy, fleet.Healthy),
+			change: func(s *store.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "On 1 of 2 runners the last job failed"},
 		{name: "a silent runner", state: state(fleet.Healthy, fleet.Healthy), change: func(s *store.State) { s.Runners[0].LastBeat = now.Add(-time.Hour) },
 			want: Unhealthy, reason: "No heartbeat from 1"},
 		{name: "a provider that can't be seen", state: state(fleet.Healthy, fleet.Healthy),
