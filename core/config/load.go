@@ -26,6 +26,8 @@ type Loaded struct {
 	report    *collector
 	providers map[fleet.ProviderAddress]pluginBody
 	instances map[fleet.FleetAddress]pluginBody
+	// schedulers are no plugins' bodies and are complained about in the same way.
+	schedulers map[fleet.SchedulerAddress]pluginBody
 }
 
 // Load reads a definition. Loaded is nil where the diagnostics hold an error.
@@ -46,7 +48,7 @@ func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded,
 	}
 	return &Loaded{
 		Definition: l.definition, report: l.collector,
-		providers: l.providerBodies, instances: l.instanceBodies,
+		providers: l.providerBodies, instances: l.instanceBodies, schedulers: l.schedulerBodies,
 	}, diagnostics
 }
 
@@ -56,12 +58,13 @@ type loader struct {
 	scope   *scope
 	schemas SchemaSource
 
-	definition     fleet.Definition
-	pluginSchemas  map[string]*fleet.PluginSchemas
-	images         map[string]*image
-	classes        map[string]fleet.CapacityClass
-	providerBodies map[fleet.ProviderAddress]pluginBody
-	instanceBodies map[fleet.FleetAddress]pluginBody
+	definition      fleet.Definition
+	pluginSchemas   map[string]*fleet.PluginSchemas
+	images          map[string]*image
+	classes         map[string]fleet.CapacityClass
+	providerBodies  map[fleet.ProviderAddress]pluginBody
+	instanceBodies  map[fleet.FleetAddress]pluginBody
+	schedulerBodies map[fleet.SchedulerAddress]pluginBody
 	// fleetBlocks are the declared fleets.
 	fleetBlocks map[fleet.FleetAddress]*body
 }
@@ -73,12 +76,13 @@ func newLoader() *loader {
 		definition: fleet.Definition{
 			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
 		},
-		pluginSchemas:  map[string]*fleet.PluginSchemas{},
-		images:         map[string]*image{},
-		classes:        map[string]fleet.CapacityClass{},
-		providerBodies: map[fleet.ProviderAddress]pluginBody{},
-		instanceBodies: map[fleet.FleetAddress]pluginBody{},
-		fleetBlocks:    map[fleet.FleetAddress]*body{},
+		pluginSchemas:   map[string]*fleet.PluginSchemas{},
+		images:          map[string]*image{},
+		classes:         map[string]fleet.CapacityClass{},
+		providerBodies:  map[fleet.ProviderAddress]pluginBody{},
+		instanceBodies:  map[fleet.FleetAddress]pluginBody{},
+		schedulerBodies: map[fleet.SchedulerAddress]pluginBody{},
+		fleetBlocks:     map[fleet.FleetAddress]*body{},
 	}
 }
 

@@ -18,6 +18,12 @@ func (l *Loaded) InstanceDiagnostics(address fleet.FleetAddress, complaints []fl
 	return l.place(l.instances[address], string(address), complaints)
 }
 
+// SchedulerDiagnostics does the same for what is found out about a scheduler
+// block after it was read.
+func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, complaints []fleet.PluginDiagnostic) Diagnostics {
+	return l.place(l.schedulers[address], "scheduler."+string(address), complaints)
+}
+
 func (l *Loaded) place(body pluginBody, address string, complaints []fleet.PluginDiagnostic) Diagnostics {
 	report := newCollector()
 	report.texts = l.report.texts

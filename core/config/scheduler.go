@@ -51,6 +51,7 @@ func (l *loader) readScheduler(block *body) {
 	slices.SortFunc(result.Queues, func(a, b fleet.SchedulerQueue) int { return cmp.Compare(a.Name, b.Name) })
 	block.close()
 	l.definition.Schedulers = append(l.definition.Schedulers, result)
+	l.schedulerBodies[result.Address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
 }
 
 // only refuses an attribute that a type of scheduler doesn't have.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 
@@ -114,12 +113,21 @@ func (b Bundle) launch(provider fleet.ProviderAddress, requirements []fleet.Plug
 	return l, nil
 }
 
-// ValidateWithPlugins lets the plugins check the bodies that are theirs. Their
-// complaints come back on the line that they are about.
+// ValidateWithPlugins lets the plugins check the bodies that are theirs, with
+// the secrets of this process's environment. Complaints, of missing secrets too,
+// come back on the line that they are about.
 func (b Bundle) ValidateWithPlugins(ctx context.Context, loaded *config.Loaded, run string, log *slog.Logger) (config.Diagnostics, error) {
+	o := Options{Place: Place{Run: run}, Log: log}
+	if missing := missingSecrets(ctx, loaded, o); missing.HasErrors() {
+		return missing, nil
+	}
+	return b.validateWithPlugins(ctx, loaded, o)
+}
+
+func (b Bundle) validateWithPlugins(ctx context.Context, loaded *config.Loaded, o Options) (config.Diagnostics, error) {
 	var all config.Diagnostics
 	for _, provider := range loaded.Definition.Providers {
-		found, err := b.validateProvider(ctx, loaded, provider, run, log)
+		found, err := b.validateProvider(ctx, loaded, provider, o)
 		if err != nil {
 			return all, fmt.Errorf("let plugin %q check provider.%s: %w", provider.Address.Plugin(), provider.Address, err)
 		}
@@ -128,8 +136,8 @@ func (b Bundle) ValidateWithPlugins(ctx context.Context, loaded *config.Loaded, 
 	return all, nil
 }
 
-func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, run string, log *slog.Logger) (found config.Diagnostics, err error) {
-	launch, err := b.launch(provider.Address, loaded.Definition.Plugins, run, log)
+func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, o Options) (found config.Diagnostics, err error) {
+	launch, err := b.launch(provider.Address, loaded.Definition.Plugins, o.Place.Run, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +152,7 @@ func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, pro
 			instances[string(f.Address)] = f.Instance
 		}
 	}
-	body, err := secret.Resolve(ctx, provider.Config, os.LookupEnv, secret.ReadFile)
+	body, err := secret.Resolve(ctx, provider.Config, o.lookup(), secret.ReadFile)
 	if err != nil {
 		return nil, err
 	}

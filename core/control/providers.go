@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,8 +107,8 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 	}
 	return pluginhost.Supervision{
 		Launch:        launch,
-		Configuration: pluginhost.Configuration{ProviderJSON: block.Config, Installation: d.Installation, StateDir: state},
-		Resolve: func(ctx context.Context, body []byte) ([]byte, error) {
+		Configuration: pluginhost.Configuration{Provider: secret.Resolved{Body: block.Config}, Installation: d.Installation, StateDir: state},
+		Resolve: func(ctx context.Context, body json.RawMessage) (secret.Resolved, error) {
 			return secret.Resolve(ctx, body, p.m.options.lookup(), secret.ReadFile)
 		},
 		StopGrace: stopGrace,

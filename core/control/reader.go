@@ -226,7 +226,7 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 	}
 	found = append(found, loaded.NoEffectYet()...)
 	found = append(found, neverAdmitted(loaded.Definition)...)
-	complaints, err := bundle.ValidateWithPlugins(ctx, loaded, o.Place.Run, o.Log)
+	complaints, err := bundle.validateWithPlugins(ctx, loaded, o)
 	if err != nil {
 		return nil, Bundle{}, err
 	}
@@ -244,6 +244,19 @@ func missingSecrets(ctx context.Context, loaded *config.Loaded, o Options) confi
 	for _, p := range loaded.Definition.Providers {
 		if err := secret.Check(ctx, p.Config, o.lookup(), secret.ReadFile); err != nil {
 			found = append(found, loaded.ProviderDiagnostics(p.Address, secret.Diagnostics(err))...)
+		}
+	}
+	for _, s := range loaded.Definition.Schedulers {
+		for _, one := range []struct {
+			name      string
+			reference fleet.SecretReference
+		}{{"token", s.Token}, {"metrics_token", s.MetricsToken}} {
+			if one.reference == "" {
+				continue
+			}
+			if _, err := secret.Value(ctx, one.reference, o.lookup(), secret.ReadFile); err != nil {
+				found = append(found, loaded.SchedulerDiagnostics(s.Address, secret.DiagnosticsAt(err, one.name))...)
+			}
 		}
 	}
 	return found

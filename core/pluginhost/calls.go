@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -34,13 +35,14 @@ type Validation struct {
 	Instances map[string][]fleet.PluginDiagnostic
 }
 
-// Validate checks block bodies offline. It needs no Configure; providerJSON may
-// be empty.
-func (p *Process) Validate(ctx context.Context, providerJSON []byte, instances map[string][]byte) (Validation, error) {
-	request := &providerpb.ValidateRequest{ProviderJson: providerJSON, InstanceJson: instances}
+// Validate checks block bodies offline. It needs no Configure; the provider's body
+// may be empty.
+func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instances map[string][]byte) (Validation, error) {
+	request := &providerpb.ValidateRequest{ProviderJson: provider.Body, InstanceJson: instances}
 	if refusal := p.refusal(ctx, request); refusal != nil {
 		return Validation{}, p.notSent("check the configuration", refusal)
 	}
+	p.learn(provider)
 	response, err := p.rpc.Validate(ctx, request)
 	if err != nil {
 		return Validation{}, p.failed("check the configuration", err)
@@ -61,10 +63,19 @@ func (p *Process) Validate(ctx context.Context, providerJSON []byte, instances m
 	return validation, nil
 }
 
+// learn covers the secrets of a body that the plugin is about to get.
+func (p *Process) learn(provider secret.Resolved) {
+	if tooShort := p.cover.learn(provider.Secrets); tooShort > 0 {
+		p.launch.Logger.Warn("secrets of the provider block are too short to be hidden where the plugin repeats them; use longer ones",
+			"secrets", tooShort, "shorter_than_bytes", secret.ShortestHidden)
+	}
+}
+
 // Configuration binds a process to its provider block.
 type Configuration struct {
-	// ProviderJSON is the block's body. It may hold secrets: never logged.
-	ProviderJSON []byte
+	// Provider is the block's body. Its secrets are hidden in all that the plugin
+	// says from then on.
+	Provider secret.Resolved
 	// Installation is the tag value that marks what is ours.
 	Installation string
 	// StateDir is a cache for the plugin; it may be emptied at any time.
@@ -75,8 +86,9 @@ type Configuration struct {
 // account is what the credentials reach. Where a diagnostic is more than a
 // warning, the process isn't configured.
 func (p *Process) Configure(ctx context.Context, c Configuration) (account string, found []fleet.PluginDiagnostic, err error) {
+	p.learn(c.Provider)
 	response, err := p.rpc.Configure(ctx, &providerpb.ConfigureRequest{
-		ProviderJson: c.ProviderJSON,
+		ProviderJson: c.Provider.Body,
 		Installation: c.Installation,
 		StateDir:     c.StateDir,
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
 func TestAPluginDescribesItself(t *testing.T) {
@@ -55,7 +56,7 @@ func TestAPluginDescribesItself(t *testing.T) {
 }
 
 func TestComplaintsComeBackByBlock(t *testing.T) {
-	validation, err := started(t, launch(t, "")).Validate(t.Context(), []byte(`{}`), map[string][]byte{"a": []byte(`{"bad":1}`), "b": []byte(`{}`)})
+	validation, err := started(t, launch(t, "")).Validate(t.Context(), secret.Resolved{Body: []byte(`{}`)}, map[string][]byte{"a": []byte(`{"bad":1}`), "b": []byte(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestDrainTellsWhatIsInFlight(t *testing.T) {
 }
 
 func TestAClassTellsThePersonWhatToDo(t *testing.T) {
-	_, _, err := started(t, launch(t, "")).Configure(t.Context(), Configuration{ProviderJSON: []byte(`"auth"`)})
+	_, _, err := started(t, launch(t, "")).Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"auth"`)}})
 	wantError(t, err, "ask provider test.here", "the key has expired (auth)", "renew the credentials")
 	var call *CallError
 	if !errors.As(err, &call) || call.Class != fleet.ErrorAuth {

@@ -82,11 +82,11 @@ func (s *Supervisor) configure(ctx context.Context, process supervised) (string,
 	defer cancel()
 	configuration := s.supervision.Configuration
 	if resolve := s.supervision.Resolve; resolve != nil {
-		body, err := resolve(limited, configuration.ProviderJSON)
+		resolved, err := resolve(limited, configuration.Provider.Body)
 		if err != nil {
 			return "", nil, &ending{kind: endedForPerson, err: err}
 		}
-		configuration.ProviderJSON = body
+		configuration.Provider = resolved
 	}
 	account, diagnostics, err := process.Configure(limited, configuration)
 	if err == nil {

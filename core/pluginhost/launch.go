@@ -102,8 +102,10 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", l.title(), err)
 	}
-	program := newProgram(l, file, dir)
-	client := plugin.NewClient(clientConfig(l, program, dir))
+	covered := &cover{}
+	l.Logger = slog.New(coveredLog{l.Logger.Handler(), covered})
+	program := newProgram(l, file, dir, covered)
+	client := plugin.NewClient(clientConfig(l, program, dir, covered))
 
 	startContext, cancel := context.WithTimeout(ctx, l.StartTimeout)
 	defer cancel()
@@ -126,6 +128,7 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 		dir:     dir,
 		conn:    conn,
 		rpc:     providerpb.NewProviderClient(conn),
+		cover:   covered,
 		gone:    make(chan struct{}),
 
 		leftBehind: make(chan struct{}),
@@ -137,7 +140,7 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 }
 
 // clientConfig is the one place that configures go-plugin.
-func clientConfig(l Launch, program *program, dir *launchDir) *plugin.ClientConfig {
+func clientConfig(l Launch, program *program, dir *launchDir, covered *cover) *plugin.ClientConfig {
 	return &plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			MagicCookieKey:   providerpb.MagicCookieKey,
@@ -162,6 +165,8 @@ func clientConfig(l Launch, program *program, dir *launchDir) *plugin.ClientConf
 			// Losing the connection means that the plugin is stuck: it must
 			// never happen for idleness.
 			grpc.WithIdleTimeout(0),
+			grpc.WithUnaryInterceptor(covered.unary),
+			grpc.WithStreamInterceptor(covered.streaming),
 		},
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
 			program.handshakeEnv = command.Env

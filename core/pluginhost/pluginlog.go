@@ -26,7 +26,8 @@ const (
 // pluginLog turns a plugin's standard error into log records and remembers the
 // last lines, which are the only explanation that a crash leaves.
 type pluginLog struct {
-	logger *slog.Logger
+	logger *slog.Logger // hides what cover does
+	cover  *cover
 	// inPanic is set by the first line of a Go panic: what follows belongs to it.
 	inPanic bool
 
@@ -34,7 +35,9 @@ type pluginLog struct {
 	last  []string
 }
 
-func newPluginLog(logger *slog.Logger) *pluginLog { return &pluginLog{logger: logger} }
+func newPluginLog(logger *slog.Logger, covered *cover) *pluginLog {
+	return &pluginLog{logger: logger, cover: covered}
+}
 
 // read handles standard error until it ends.
 func (l *pluginLog) read(stderr *os.File) {
@@ -53,6 +56,9 @@ func (l *pluginLog) read(stderr *os.File) {
 }
 
 func (l *pluginLog) line(line []byte, cut bool) {
+	if cut {
+		line = l.cover.cut(line)
+	}
 	record, ok := parseLogLine(line)
 	if !ok {
 		record = l.plainLine(string(line))
@@ -77,7 +83,7 @@ func (l *pluginLog) plainLine(line string) logRecord {
 
 // noise is what a plugin printed where only the handshake belongs.
 func (l *pluginLog) noise(line []byte) {
-	if text := printable(string(bytes.TrimSpace(line))); text != "" {
+	if text := l.cover.hide(printable(string(bytes.TrimSpace(line)))); text != "" {
 		l.remember("(stdout) " + text)
 		l.logger.Debug("the plugin printed to its standard output", "line", cutTo(text, maxLastLine))
 	}
@@ -86,7 +92,7 @@ func (l *pluginLog) noise(line []byte) {
 func (l *pluginLog) remember(line string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.last = append(l.last, cutTo(line, maxLastLine))
+	l.last = append(l.last, cutTo(l.cover.hide(line), maxLastLine))
 	if extra := len(l.last) - lastLineCount; extra > 0 {
 		l.last = slices.Delete(l.last, 0, extra)
 	}

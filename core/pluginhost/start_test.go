@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -296,7 +297,7 @@ func TestNoiseOnStandardOutputDoesNotStopAPlugin(t *testing.T) {
 
 func TestTheEnvironmentHoldsWhatIsAllowedAndNamed(t *testing.T) {
 	l := launch(t, "")
-	validation, err := started(t, l).Validate(t.Context(), nil, nil)
+	validation, err := started(t, l).Validate(t.Context(), secret.Resolved{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +369,7 @@ func TestNoChildIsLeftOfThePluginsGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := started(t, launch(t, ""))
-			account, _, err := process.Configure(t.Context(), Configuration{ProviderJSON: []byte(`"children"`)})
+			account, _, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"children"`)}})
 			if err != nil {
 				t.Fatal(err)
 			}

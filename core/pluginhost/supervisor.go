@@ -5,6 +5,7 @@ package pluginhost
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
 // SupervisorState is what a supervisor is doing.
@@ -60,7 +62,7 @@ type Supervision struct {
 	Configuration Configuration
 	// Resolve puts secrets in the place of their references, for one Configure:
 	// the result is kept nowhere. nil: there are none.
-	Resolve func(ctx context.Context, providerJSON []byte) ([]byte, error)
+	Resolve func(ctx context.Context, provider json.RawMessage) (secret.Resolved, error)
 	// Changed is called with every new status, one at a time, from Run. It is how
 	// the end of a process is told: once, with its reason, and logged by whoever
 	// listens.

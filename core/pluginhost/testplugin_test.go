@@ -120,6 +120,7 @@ type testPlugin struct {
 	providerpb.UnimplementedProviderServer
 	mode   string
 	stdout *os.File
+	spilt  string // what a body told it to spill wherever it can
 }
 
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
@@ -180,6 +181,9 @@ func (p *testPlugin) Validate(_ context.Context, r *providerpb.ValidateRequest) 
 
 // Configure starts a child where it is told to, and answers with its pid.
 func (p *testPlugin) Configure(_ context.Context, r *providerpb.ConfigureRequest) (*providerpb.ConfigureResponse, error) {
+	if after, ok := strings.CutPrefix(string(r.GetProviderJson()), spillPrefix); ok {
+		return p.configureToSpill(strings.TrimSuffix(after, `"}`))
+	}
 	switch string(r.GetProviderJson()) {
 	case `"children"`:
 		child := exec.Command("sleep", "1000")
@@ -212,6 +216,8 @@ func (p *testPlugin) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStr
 	for _, key := range r.GetKeys() {
 		page := &providerpb.InspectResponse{}
 		switch key {
+		case "spill", "spill the id", "spill the owner":
+			page.Resources = []*providerpb.Resource{p.spiltResource(key)}
 		case "absent":
 			page.AbsentKeys = []string{key, "never asked"}
 		case "in flight":
@@ -239,6 +245,16 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 	for _, item := range r.GetItems() {
 		a := &providerpb.ProvisionResponse{Key: item.GetKey(), Resource: &providerpb.Resource{Id: "i-" + item.GetKey(), Key: item.GetKey()}}
 		switch item.GetName() {
+		case "spill":
+			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
+			a.Error = &providerpb.Error{Class: providerpb.Error_CLASS_AUTH, Message: "refused " + p.spilt, RequestId: p.spilt, Zone: item.GetBootstrap().GetToken()}
+		case "end with spill":
+			return withDetail(codes.ResourceExhausted, &providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota for " + p.spilt})
+		case "end without class and spill":
+			return status.Error(codes.ResourceExhausted, "who knows "+p.spilt)
+		case "crash with spill":
+			fmt.Fprintln(os.NewFile(2, "stderr"), "panic: "+p.spilt)
+			os.Exit(7)
 		case "created":
 			a.Outcome = providerpb.ProvisionResponse_OUTCOME_CREATED
 		case "existed":

@@ -2,9 +2,10 @@
 // a plugin or scheduler is being configured.
 //
 // Definitions hold references (fleet.SecretReference); only the manager's
-// process, at the moment of use, has the value. The package keeps no value, logs
+// process, at the moment of use, has the value. Resolving keeps no value, logs
 // nothing, and no error that it returns holds one. It reads nothing by itself
 // but the file of a reference (ReadFile): the environment comes in as a
-// function. Data comes from the store and goes to pluginhost and the scheduler's
+// function. A Hider, which lives as long as what was given secrets, takes them out
+// of what that says. Data comes from the store and goes to pluginhost and the scheduler's
 // adapters.
 package secret

@@ -65,27 +65,52 @@ func Diagnostics(err error) []fleet.PluginDiagnostic {
 	return found
 }
 
+// DiagnosticsAt are Diagnostics of a Value that is an attribute.
+func DiagnosticsAt(err error, attribute string) []fleet.PluginDiagnostic {
+	found := Diagnostics(err)
+	for i := range found {
+		found[i].Path = []fleet.PathStep{{Name: attribute}}
+	}
+	return found
+}
+
+// Resolved is a body with its secrets in it: to be used, and to be forgotten.
+type Resolved struct {
+	Body json.RawMessage
+	// Secrets are the values that took the place of references, so that whoever
+	// gets the body can hide them where the receiver repeats them.
+	Secrets []string
+}
+
+// String keeps the secrets out of logs and messages.
+func (r Resolved) String() string { return fmt.Sprintf("a body with %d secrets", len(r.Secrets)) }
+
+// GoString keeps them out of %#v as well.
+func (r Resolved) GoString() string { return r.String() }
+
 // Resolve gives a plugin's body with every reference replaced by its secret. All
-// references that lead to nothing come back at once, joined, each an *Error. The
-// result is the caller's to use and to forget.
-func Resolve(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, readFile FileReader) (json.RawMessage, error) {
+// references that lead to nothing come back at once, joined, each an *Error.
+func Resolve(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, readFile FileReader) (Resolved, error) {
 	var resolved any
+	var secrets []string
 	err := walk(ctx, body, func(value any) { resolved = value }, func(reference fleet.SecretReference) (string, string) {
-		return read(reference, lookupEnv, readFile)
+		value, reason := read(reference, lookupEnv, readFile)
+		secrets = append(secrets, value)
+		return value, reason
 	})
 	if err != nil {
-		return nil, err
+		return Resolved{}, err
 	}
 	if resolved == nil {
-		return slices.Clone(body), nil // no reference, and the same bytes
+		return Resolved{Body: slices.Clone(body)}, nil // no reference, and the same bytes
 	}
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(resolved); err != nil {
-		return nil, errors.New("write the body with its secrets: it is no JSON")
+		return Resolved{}, errors.New("write the body with its secrets: it is no JSON")
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+	return Resolved{Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), Secrets: secrets}, nil
 }
 
 // Check says which references of a body lead to nothing, as Resolve would: at

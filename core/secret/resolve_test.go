@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,8 +39,14 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"auth":{"token":"` + planted + `"},"big":9007199254740993,"disk":[{"key":"from <the> file"}],"html":"a&b","name":"$secret"}`
-	if string(got) != want {
-		t.Errorf("got %s, want %s", got, want)
+	if string(got.Body) != want {
+		t.Errorf("got %s, want %s", got.Body, want)
+	}
+	if difference := cmp.Diff([]string{planted, "from <the> file"}, got.Secrets); difference != "" {
+		t.Error(difference)
+	}
+	if shown := fmt.Sprintf("%v %+v %#v %s", got, got, got, &got); strings.Contains(shown, planted) {
+		t.Errorf("a formatted body shows its secrets: %s", shown)
 	}
 	if string(body) != original {
 		t.Errorf("the body itself was changed: %s", body)
@@ -52,8 +59,8 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 func TestABodyWithoutReferencesStaysAsItIs(t *testing.T) {
 	for _, body := range []string{`{}`, `{"a":[1,2.50,"x"]}`, ``, `not even JSON`} {
 		got, err := secret.Resolve(t.Context(), json.RawMessage(body), environment(nil), noFiles)
-		if err != nil || string(got) != body {
-			t.Errorf("%q became %q, %v", body, got, err)
+		if err != nil || string(got.Body) != body || len(got.Secrets) > 0 {
+			t.Errorf("%q became %q, %v", body, got.Body, err)
 		}
 	}
 }
@@ -63,8 +70,8 @@ func TestEveryMissingSecretIsNamedWithItsPlaceAtOnce(t *testing.T) {
 	lookup := environment(map[string]string{"EMPTY": "", "FINE": planted})
 	got, err := secret.Resolve(t.Context(), body, lookup, secret.ReadFile)
 	checked := secret.Check(t.Context(), body, lookup, secret.ReadFile)
-	if got != nil || err == nil || checked == nil || err.Error() != checked.Error() {
-		t.Fatalf("resolve: %s, %v; check: %v", got, err, checked)
+	if got.Body != nil || len(got.Secrets) > 0 || err == nil || checked == nil || err.Error() != checked.Error() {
+		t.Fatalf("resolve: %s, %v; check: %v", got.Body, err, checked)
 	}
 	for _, want := range []string{`a: secret("env:MISSING") is not set`, `b[0].c: secret("env:EMPTY") is empty`, `d: secret("file:/nowhere/at/all") can't be read: there is no such file`, `e: secret("nonsense") is no reference`} {
 		if !strings.Contains(err.Error(), want) {
@@ -155,8 +162,8 @@ func FuzzResolve(f *testing.F) {
 		if checked := secret.Check(t.Context(), body, lookup, noFiles); (checked == nil) != (err == nil) {
 			t.Fatalf("check %v, resolve %v", checked, err)
 		}
-		if err == nil && json.Valid(body) && !json.Valid(got) {
-			t.Fatalf("%q became %q", body, got)
+		if err == nil && json.Valid(body) && !json.Valid(got.Body) {
+			t.Fatalf("%q became %q", body, got.Body)
 		}
 	})
 }

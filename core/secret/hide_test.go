@@ -1,0 +1,115 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
+)
+
+const manyLines = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqh/+kiG9w\nqwertz \"quoted\" <tail>&\n-----END KEY-----"
+
+func TestASecretIsHiddenInEveryFormThatProgramsPrint(t *testing.T) {
+	for _, value := range []string{planted, "sechs6", "pä\"<&>/+ ss\\wörd\t☃", manyLines} {
+		plain, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var unescaped strings.Builder
+		encoder := json.NewEncoder(&unescaped)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(value); err != nil {
+			t.Fatal(err)
+		}
+		forms := map[string]string{
+			"itself": value, "JSON": string(plain), "JSON without HTML escapes": unescaped.String(),
+			"%q": fmt.Sprintf("%q", value), "%+q": fmt.Sprintf("%+q", value), "HTML": html.EscapeString(value),
+			"a query": url.QueryEscape(value), "a path": url.PathEscape(value), "hex": fmt.Sprintf("%x", value), "HEX": fmt.Sprintf("%X", value),
+		}
+		for _, user := range []string{"", "u", "us", "use"} {
+			forms["base64 after "+user] = base64.StdEncoding.EncodeToString([]byte(user + value))
+			forms["base64 for URLs after "+user] = base64.URLEncoding.EncodeToString([]byte(user + value + ":more"))
+		}
+		var h secret.Hider
+		if short := h.Add(value, "another-one"); short != 0 {
+			t.Errorf("%d values are called too short", short)
+		}
+		for name, form := range forms {
+			got := h.Hide("before " + form + " after")
+			if !strings.Contains(got, secret.Hidden) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+				t.Errorf("%s of %q became %q", name, value, got)
+			}
+			// Of base64, four digits at either end may depend on what is around.
+			if left := len(got) - len("before  after") - len(secret.Hidden); strings.HasPrefix(name, "base64") && left > 14 {
+				t.Errorf("%s of %q became %q", name, value, got)
+			}
+			if strings.Contains(got, value) || strings.Contains(got, hex.EncodeToString([]byte(value))) {
+				t.Errorf("%s of %q is still there: %q", name, value, got)
+			}
+		}
+	}
+}
+
+func TestASecretOfSeveralLinesIsHiddenLineByLine(t *testing.T) {
+	var h secret.Hider
+	h.Add(manyLines)
+	for line := range strings.Lines(manyLines) {
+		if got := h.Hide("2026: " + strings.TrimSpace(line)); got != "2026: "+secret.Hidden {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+func TestTheLongerOfTwoSecretsIsHiddenWhole(t *testing.T) {
+	var h secret.Hider
+	h.Add("token-of-a")
+	h.Add("token-of-a-and-more")
+	if got := h.Hide("x token-of-a-and-more y token-of-a z"); got != "x (hidden) y (hidden) z" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A value of few letters is part of ordinary words, which would show by their
+// gaps what it is.
+func TestAValueThatIsTooShortIsCountedAndNotHidden(t *testing.T) {
+	var h secret.Hider
+	if short := h.Add("", "abcde", "     abc     ", "abcdef"); short != 3 {
+		t.Errorf("%d values are too short, want 3", short)
+	}
+	if got := h.Hide("abcde abcdef abc"); got != "abcde (hidden) abc" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAHiderThatKnowsNothingChangesNothing(t *testing.T) {
+	var h secret.Hider
+	if got := h.Hide("text"); got != "text" || h.Longest() != 0 {
+		t.Errorf("got %q, %d", got, h.Longest())
+	}
+	h.Add("text")
+	if got := h.Hide("text"); got != "text" || h.Longest() != 0 {
+		t.Errorf("got %q, %d", got, h.Longest())
+	}
+}
+
+func FuzzHide(f *testing.F) {
+	f.Add(planted, "a ", " b")
+	f.Add(manyLines, "", "\n")
+	f.Fuzz(func(t *testing.T, value, before, after string) {
+		var h secret.Hider
+		h.Add(value)
+		trimmed := strings.TrimSpace(value)
+		if len(trimmed) < secret.ShortestHidden || strings.Contains(secret.Hidden, trimmed) || strings.Contains(before+after, trimmed) {
+			return
+		}
+		if got := h.Hide(before + value + after); len(value) > 2*len(secret.Hidden) && strings.Contains(got, value) {
+			t.Fatalf("%q is in %q", value, got)
+		}
+	})
+}
