@@ -26,6 +26,7 @@ type Loaded struct {
 	report    *collector
 	providers map[fleet.ProviderAddress]pluginBody
 	instances map[fleet.FleetAddress]pluginBody
+	removed   map[fleet.FleetAddress]removal
 }
 
 // Load reads a definition. Loaded is nil where the diagnostics hold an error.
@@ -46,7 +47,7 @@ func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded,
 	}
 	return &Loaded{
 		Definition: l.definition, report: l.collector,
-		providers: l.providerBodies, instances: l.instanceBodies,
+		providers: l.providerBodies, instances: l.instanceBodies, removed: l.removals,
 	}, diagnostics
 }
 
@@ -62,6 +63,7 @@ type loader struct {
 	classes        map[string]fleet.CapacityClass
 	providerBodies map[fleet.ProviderAddress]pluginBody
 	instanceBodies map[fleet.FleetAddress]pluginBody
+	removals       map[fleet.FleetAddress]removal
 	// fleetBlocks are the declared fleets.
 	fleetBlocks map[fleet.FleetAddress]*body
 }
@@ -78,6 +80,7 @@ func newLoader() *loader {
 		classes:        map[string]fleet.CapacityClass{},
 		providerBodies: map[fleet.ProviderAddress]pluginBody{},
 		instanceBodies: map[fleet.FleetAddress]pluginBody{},
+		removals:       map[fleet.FleetAddress]removal{},
 		fleetBlocks:    map[fleet.FleetAddress]*body{},
 	}
 }
