@@ -8,7 +8,7 @@ GO    := go
 export CGO_ENABLED := 0
 BUILD := $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build quickstart test test-race lint bench generate clean
+.PHONY: build quickstart dev dev-clean test test-race lint bench generate clean
 
 build:
 	@mkdir -p $(BIN)
@@ -18,6 +18,14 @@ build:
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
+
+# A manager on this machine that stays until Ctrl-C, with the quickstart's fleet;
+# its runners keep running then, and dev-clean removes them.
+dev: build
+	examples/dev/dev.sh run $(BIN) .dev
+
+dev-clean: build
+	examples/dev/dev.sh clean $(BIN) .dev
 
 # The store's tests run on SQLite and on a real PostgreSQL. Those of the pages read
 # files outside of their module, which the test cache doesn't see.

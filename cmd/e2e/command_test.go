@@ -54,7 +54,13 @@ type command struct {
 // start begins a command without waiting for it.
 func (w *workspace) start(args ...string) *command {
 	w.t.Helper()
-	c := &command{t: w.t, cmd: exec.Command(filepath.Join(bin, "forgeyard-fleet"), args...), args: args, ended: make(chan struct{})}
+	return w.begin(exec.Command(filepath.Join(bin, "forgeyard-fleet"), args...), args...)
+}
+
+// begin starts a program in the workspace.
+func (w *workspace) begin(program *exec.Cmd, args ...string) *command {
+	w.t.Helper()
+	c := &command{t: w.t, cmd: program, args: args, ended: make(chan struct{})}
 	c.changed = sync.NewCond(&c.mutex)
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = w.dir, w.environ, &c.err
 	out, err := c.cmd.StdoutPipe()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,6 +44,7 @@ type app struct {
 
 // globalFlags are those of every command.
 type globalFlags struct {
+	dir      string
 	state    string
 	server   string
 	logLevel string
@@ -94,11 +96,13 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&a.flags.dir, "dir", "", "directory of the fleet files, which name the installation (default: the current one); where a command takes DIR, the same")
 	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
 	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
 	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error")
 	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.listCommand(),
-		a.instanceCommand(), a.serveCommand(), a.tokenCommand(), a.pluginCommand(), a.versionCommand())
+		a.instanceCommand(), a.serveCommand(), a.tokenCommand(), a.pluginCommand(), a.versionCommand(), a.completionCommand())
+	a.completeFiles(root)
 	return root
 }
 
@@ -138,19 +142,28 @@ func (a *app) optionsFor(installation, command string) (control.Options, error) 
 
 // workspace reads the fleet files of the directory argument.
 func (a *app) workspace(args []string) (control.Workspace, error) {
+	dir, err := a.directory(args)
+	if err != nil {
+		return control.Workspace{}, err
+	}
 	plugins, err := control.PluginDirectory(a.lookupEnv)
 	if err != nil {
 		return control.Workspace{}, err
 	}
-	return control.ReadWorkspace(directory(args), plugins, a.version)
+	return control.ReadWorkspace(dir, plugins, a.version)
 }
 
-// directory is the optional DIR argument.
-func directory(args []string) string {
-	if len(args) == 0 {
-		return "."
+// directory is the optional DIR argument, or what --dir says.
+func (a *app) directory(args []string) (string, error) {
+	switch {
+	case len(args) > 0 && a.flags.dir != "" && filepath.Clean(args[0]) != filepath.Clean(a.flags.dir):
+		return "", fmt.Errorf("two directories are given, %s and --dir %s; give one of them", args[0], a.flags.dir)
+	case len(args) > 0:
+		return args[0], nil
+	case a.flags.dir != "":
+		return a.flags.dir, nil
 	}
-	return args[0]
+	return ".", nil
 }
 
 // printJSON writes one value for programs.

@@ -28,7 +28,13 @@ func (a *app) fmtCommand() *cobra.Command {
 			"and is an error.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				args = []string{"."}
+				dir, err := a.directory(nil)
+				if err != nil {
+					return err
+				}
+				args = []string{dir}
+			} else if a.flags.dir != "" {
+				return fmt.Errorf("what to format is given twice, as an argument and by --dir %s; give one of them", a.flags.dir)
 			}
 			f := formatting{app: a, check: check, diff: diff}
 			return f.all(args)

@@ -27,7 +27,10 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "Write a first fleet file: two runners on this machine",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := directory(args)
+			dir, err := a.directory(args)
+			if err != nil {
+				return err
+			}
 			if _, err := config.ReadDir(dir); err == nil {
 				return fmt.Errorf("%s has fleet files already; nothing was written", dir)
 			} else if !errors.Is(err, config.ErrNoSources) && !errors.Is(err, fs.ErrNotExist) {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -22,14 +25,23 @@ func (a *app) instanceCommand() *cobra.Command {
 }
 
 func (a *app) instanceListCommand() *cobra.Command {
-	var dir, fleetName string
-	var asJSON bool
+	var fleetName, before string
+	var asJSON, everything bool
+	var limit int
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the live instances, a line each",
-		Args:  cobra.NoArgs,
+		Long: "List the live instances, by fleet, a line each. With --all it lists those that ended, too, the newest first and\n" +
+			"how each one ended; --before goes on where a list of --limit ended. Ended ones are kept for 30 days.",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, dir, func(ctx context.Context, look control.Reader, _ string) error {
+			if everything {
+				return a.listHistory(c, control.HistoryQuery{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
+			}
+			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
+				return errors.New("--before and --limit are for long lists; give --all, too")
+			}
+			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
 				instances, err := look.Instances(ctx)
 				if err != nil {
 					return err
@@ -47,20 +59,43 @@ func (a *app) instanceListCommand() *cobra.Command {
 			})
 		},
 	}
-	lookFlags(c, &dir, &asJSON)
+	lookFlags(c, &asJSON)
 	c.Flags().StringVar(&fleetName, "fleet", "", "only those of one fleet")
+	c.Flags().BoolVar(&everything, "all", false, "list the ended ones, too, the newest first")
+	c.Flags().IntVar(&limit, "limit", 100, "with --all: how many at most, of up to 1000")
+	c.Flags().StringVar(&before, "before", "", "with --all: only those older than the instance of this id")
+	a.completes(c, nil, "fleet", a.fleetNames)
+	a.completes(c, nil, "before", a.instanceIDs)
 	return c
 }
 
+// listHistory lists what is and was.
+func (a *app) listHistory(c *cobra.Command, q control.HistoryQuery, asJSON bool) error {
+	if q.Limit < 1 || q.Limit > 1000 {
+		return fmt.Errorf("--limit %d: give a number from 1 to 1000", q.Limit)
+	}
+	return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+		page, err := look.History(ctx, q)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(page.Instances)
+		}
+		a.renderHistory(page)
+		return nil
+	})
+}
+
 func (a *app) instanceShowCommand() *cobra.Command {
-	var dir string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show INSTANCE",
 		Short: "Show everything that is known of an instance",
+		Long:  "Show everything that is known of an instance, live or ended. The beginning of its id is enough where no other has it.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, dir, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
 				i, err := look.Instance(ctx, args[0])
 				if err != nil {
 					return err
@@ -73,6 +108,7 @@ func (a *app) instanceShowCommand() *cobra.Command {
 			})
 		},
 	}
-	lookFlags(c, &dir, &asJSON)
+	lookFlags(c, &asJSON)
+	a.completes(c, a.instanceIDs, "", nil)
 	return c
 }

@@ -21,14 +21,14 @@ func (a *app) pluginCommand() *cobra.Command {
 func (a *app) pluginInstallCommand() *cobra.Command {
 	var from string
 	c := &cobra.Command{
-		Use:   "install --from DIR [WORKSPACE]",
+		Use:   "install --from FOLDER [DIR]",
 		Short: "Install the plugins that the fleet files require, and lock them",
 		Long: "Copy each required plugin's forgeyard-plugin-NAME from a directory into the plugin store and write\n" +
 			"fleet.lock.hcl beside the fleet files. Only what is locked is ever started.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if from == "" {
-				return errors.New("--from DIR is missing; name the directory that holds the built plugins")
+				return errors.New("--from FOLDER is missing; name the folder that holds the built plugins")
 			}
 			w, err := a.workspace(args)
 			if err != nil {
@@ -54,7 +54,7 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "directory that holds forgeyard-plugin-NAME for each plugin")
+	c.Flags().StringVar(&from, "from", "", "folder that holds forgeyard-plugin-NAME for each plugin")
 	return c
 }
 

@@ -16,14 +16,13 @@ import (
 const lastDecisions = 5
 
 func (a *app) statusCommand() *cobra.Command {
-	var dir string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status [FLEET]",
 		Short: "Show each fleet's numbers, health and reasons, and of a single one the last decisions",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, dir, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
@@ -46,19 +45,19 @@ func (a *app) statusCommand() *cobra.Command {
 			})
 		},
 	}
-	lookFlags(c, &dir, &asJSON)
+	lookFlags(c, &asJSON)
+	a.completes(c, a.fleetNames, "", nil)
 	return c
 }
 
 func (a *app) listCommand() *cobra.Command {
-	var dir string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the fleets, a line each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, dir, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
@@ -71,24 +70,19 @@ func (a *app) listCommand() *cobra.Command {
 			})
 		},
 	}
-	lookFlags(c, &dir, &asJSON)
+	lookFlags(c, &asJSON)
 	return c
 }
 
 // lookFlags are the flags of every command that looks.
-func lookFlags(c *cobra.Command, dir *string, asJSON *bool) {
-	dirFlag(c, dir)
+func lookFlags(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print JSON")
 }
 
-// look reads the installation of a directory, from the manager that runs or from
-// its state directory. The manager's words are empty where none runs.
-func (a *app) look(c *cobra.Command, dir string, do func(context.Context, control.Reader, string) error) error {
-	w, err := a.workspace([]string{dir})
-	if err != nil {
-		return err
-	}
-	options, err := a.options(w, c.CommandPath())
+// look reads an installation, from the manager that runs or from its state
+// directory. The manager's words are empty where none runs.
+func (a *app) look(c *cobra.Command, do func(context.Context, control.Reader, string) error) error {
+	options, err := a.installed(c)
 	if err != nil {
 		return err
 	}

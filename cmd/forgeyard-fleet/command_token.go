@@ -24,7 +24,6 @@ func (a *app) tokenCommand() *cobra.Command {
 }
 
 func (a *app) tokenCreateCommand() *cobra.Command {
-	var dir string
 	var permissions, fleets []string
 	var wanted control.NewToken
 	c := &cobra.Command{
@@ -39,7 +38,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			for _, f := range fleets {
 				wanted.Fleets = append(wanted.Fleets, fleet.FleetAddress(f))
 			}
-			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				token, secret, err := s.CreateToken(ctx, wanted)
 				if err != nil {
 					return err
@@ -49,7 +48,6 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			})
 		},
 	}
-	dirFlag(c, &dir)
 	var names []string
 	for _, p := range control.AllPermissions() {
 		names = append(names, string(p))
@@ -57,18 +55,19 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, often or with commas: "+strings.Join(names, ", "))
 	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often")
 	c.Flags().DurationVar(&wanted.For, "for", 30*24*time.Hour, "how long it is good; 0: until it is revoked")
+	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c
 }
 
 func (a *app) tokenListCommand() *cobra.Command {
-	var dir string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the API tokens, without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+			return a.look(c, func(ctx context.Context, s control.Reader, _ string) error {
 				tokens, err := s.Tokens(ctx)
 				if err != nil {
 					return err
@@ -81,18 +80,17 @@ func (a *app) tokenListCommand() *cobra.Command {
 			})
 		},
 	}
-	lookFlags(c, &dir, &asJSON)
+	lookFlags(c, &asJSON)
 	return c
 }
 
 func (a *app) tokenRevokeCommand() *cobra.Command {
-	var dir string
 	c := &cobra.Command{
 		Use:   "revoke NAME|ID",
 		Short: "End an API token at once",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				if err := s.RevokeToken(ctx, args[0]); err != nil {
 					return err
 				}
@@ -101,7 +99,7 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 			})
 		},
 	}
-	dirFlag(c, &dir)
+	a.completes(c, a.tokenNames, "", nil)
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/api"
+	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -100,19 +101,39 @@ func caller(c *cobra.Command) context.Context {
 	return control.WithCaller(c.Context(), control.LocalUser(name))
 }
 
-// dirFlag is --dir of the commands that take something else as their argument.
-func dirFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "dir", ".", "directory of the fleet files, which name the installation")
+// installed are the options of a command that needs no fleet files where it is
+// said where the installation is: --server, or else --state or FLEET_STATE_DIR.
+// Only where that isn't said, or --dir asks for it, files name the installation.
+func (a *app) installed(c *cobra.Command) (control.Options, error) {
+	if a.flags.server != "" {
+		log, err := a.log()
+		return control.Options{Version: a.version, Command: c.CommandPath(), Clock: a.now, Log: log}, err
+	}
+	if a.flags.dir == "" && (a.flags.state != "" || a.env("FLEET_STATE_DIR") != "") {
+		return a.optionsFor("", c.CommandPath())
+	}
+	dir, err := a.directory(nil)
+	if err != nil {
+		return control.Options{}, err
+	}
+	sources, err := config.ReadDir(dir)
+	if errors.Is(err, config.ErrNoSources) {
+		return control.Options{}, fmt.Errorf("find the installation: %w, or say where it is with --dir, --state or --server", err)
+	}
+	if err != nil {
+		return control.Options{}, err
+	}
+	requirements, found := config.LoadRequirements(sources)
+	if found.HasErrors() {
+		return control.Options{}, found
+	}
+	return a.optionsFor(requirements.Installation, c.CommandPath())
 }
 
 // withService runs a command that changes things in an installation, other than
 // its definition.
-func (a *app) withService(c *cobra.Command, dir string, do func(context.Context, control.Service) error) error {
-	w, err := a.workspace([]string{dir})
-	if err != nil {
-		return err
-	}
-	options, err := a.options(w, c.CommandPath())
+func (a *app) withService(c *cobra.Command, do func(context.Context, control.Service) error) error {
+	options, err := a.installed(c)
 	if err != nil {
 		return err
 	}

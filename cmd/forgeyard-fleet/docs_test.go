@@ -88,7 +88,7 @@ const cliHead = `# Command line
 
 <!-- Made from the commands by "go generate ./cmd/forgeyard-fleet"; a test compares. -->
 
-` + "`" + `[DIR]` + "`" + ` and ` + "`" + `[WORKSPACE]` + "`" + ` are a directory with fleet files; left out, it is the current one. All ` + "`*.hcl`" + ` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. Colours are used on a terminal only, and never where ` + "`NO_COLOR`" + ` is set.
+` + "`" + `[DIR]` + "`" + ` is a directory with fleet files; ` + "`--dir`" + ` says the same, for every command; left out, it is the current one. All ` + "`*.hcl`" + ` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. ` + "`status`, `list`, `instance` and `token`" + ` need no fleet files where ` + "`--server`, `--state` or `FLEET_STATE_DIR`" + ` says where the installation is. Colours are used on a terminal only, and never where ` + "`NO_COLOR`" + ` is set.
 
 `
 

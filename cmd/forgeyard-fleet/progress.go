@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
@@ -11,37 +14,132 @@ import (
 )
 
 // progress shows each move of each instance as a line; on a terminal a last
-// line that changes in place sums up where everything is.
+// line that changes in place sums up where everything is. Elsewhere a line says
+// what is waited for where nothing else has been said for a while: whoever reads
+// the log of a pipeline must see that it isn't hung.
 type progress struct {
-	app    *app
-	began  time.Time
+	app   *app
+	began time.Time
+	stop  chan struct{}
+	ended chan struct{}
+
+	mu     sync.Mutex
+	said   time.Time
 	held   map[fleet.RunnerFleetID]string
+	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
+	last   control.Progress
 	status bool
 }
 
+// quietFor is how long a pipe sees no line at most.
+const quietFor = 30 * time.Second
+
 func (a *app) newProgress() *progress {
-	return &progress{app: a, began: a.now(), held: map[fleet.RunnerFleetID]string{}}
+	p := &progress{
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if a.outTerminal {
+		close(p.ended)
+		return p
+	}
+	go p.remind()
+	return p
+}
+
+// remind breaks the silence until the progress ends.
+func (p *progress) remind() {
+	defer close(p.ended)
+	timer := time.NewTimer(quietFor)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-timer.C:
+		}
+		p.mu.Lock()
+		if p.app.now().Sub(p.said) >= quietFor {
+			p.line("waiting: %s", waitsFor(p.last))
+		}
+		next := quietFor - p.app.now().Sub(p.said)
+		p.mu.Unlock()
+		timer.Reset(next)
+	}
 }
 
 // observe is called after every step.
 func (p *progress) observe(res control.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.clear()
 	for _, t := range res.Transitions {
 		p.line("%s %s: %s", t.Fleet.Name(), t.Instance, step(t))
 	}
-	for id, hold := range res.Holds {
-		if p.held[id] != hold.Reason {
-			p.held[id] = hold.Reason
-			p.line("held back: %s", hold.Reason)
-		}
-	}
+	p.observeHolds(res)
+	p.observeSilence(res)
+	p.last = res
 	if p.app.outTerminal {
 		p.app.printf("%s", sum(res))
 		p.status = true
 	}
 }
 
+// observeHolds says which fleets start nothing now, each time the reason changes.
+func (p *progress) observeHolds(res control.Progress) {
+	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
+		if hold := res.Holds[id]; p.held[id] != hold.Reason {
+			p.held[id] = hold.Reason
+			p.line("%s held back: %s", res.Fleets[id].Name(), hold.Sentence(res.At))
+		}
+	}
+	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })
+}
+
+// observeSilence says which agents stopped beating, and which came back.
+func (p *progress) observeSilence(res control.Progress) {
+	for _, id := range slices.Sorted(maps.Keys(res.Silent)) {
+		if _, known := p.silent[id]; !known {
+			p.silent[id] = res.Silent[id]
+			p.line("%s %s: silent, its heartbeats are missing", res.Silent[id].Name(), id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.silent)) {
+		if _, still := res.Silent[id]; still {
+			continue
+		}
+		gone := slices.ContainsFunc(res.Transitions, func(t reconcile.Transition) bool { return t.Instance == id && t.To == fleet.Terminated })
+		if !gone {
+			p.line("%s %s: beats again", p.silent[id].Name(), id)
+		}
+		delete(p.silent, id)
+	}
+}
+
+// waitsFor says in one line what keeps an apply from its end.
+func waitsFor(res control.Progress) string {
+	if res.At.IsZero() {
+		return "the manager hasn't begun yet"
+	}
+	parts := []string{sum(res)}
+	if res.Unresolved > 0 {
+		parts = append(parts, plural(res.Unresolved, "unknown outcome"))
+	}
+	if n := len(res.Silent); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d silent", n))
+	}
+	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
+		parts = append(parts, fmt.Sprintf("%s is held back", res.Fleets[id].Name()))
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
+		parts = append(parts, fmt.Sprintf("provider.%s can't be seen (%s)", address, res.Unobserved[address]))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// line is one line with the time since the begin. The lock is held.
 func (p *progress) line(format string, args ...any) {
+	p.said = p.app.now()
 	p.app.printf("%6s  %s\n", p.app.now().Sub(p.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...))
 }
 
@@ -53,7 +151,14 @@ func (p *progress) clear() {
 	}
 }
 
-func (p *progress) end() { p.clear() }
+// end is called once, after the last observe.
+func (p *progress) end() {
+	close(p.stop)
+	<-p.ended
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}
 
 // step is one move in words.
 func step(t reconcile.Transition) string {
@@ -76,39 +181,3 @@ func sum(res control.Progress) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// renderOutcome says how an apply ended and what is left.
-func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) error {
-	a.printf("\n")
-	for provider, n := range o.Last.Unrecorded {
-		a.printf("! %s has %s of this installation without a record; they are left alone.\n", provider, plural(n, "resource"))
-	}
-	switch o.Ending {
-	case control.Settled:
-		a.printf("Applied. %s.\n", capital(sum(o.Last)))
-		if len(o.Last.States) > 0 && !daemon {
-			a.printf("They run on by themselves, but nothing scales, renews or removes them until the next apply.\n")
-		}
-		return nil
-	case control.Interrupted:
-		a.printf("Interrupted: %s. What was asked for is stored; the next apply goes on from here.\n", sum(o.Last))
-		return exitStatus(exitInterrupted)
-	case control.Stuck:
-		a.printf("Stopped: %s, and what is missing needs a person:\n", sum(o.Last))
-		for provider, reason := range o.Last.Blocked {
-			a.printf("  provider.%s: %s\n", provider, reason)
-		}
-		for _, hold := range o.Last.Holds {
-			a.printf("  %s\n", hold.Reason)
-		}
-		return exitStatus(exitUnresolved)
-	}
-	for provider, reason := range o.Last.Unobserved {
-		a.printf("! provider.%s can't be seen: %s.\n", provider, reason)
-	}
-	a.printf("Not finished after %s: %s, %s. The next apply goes on from here.\n", wait, sum(o.Last), plural(o.Last.Unresolved, "unknown outcome"))
-	return exitStatus(exitUnresolved)
-}
-
-// capital begins a text with a capital letter.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

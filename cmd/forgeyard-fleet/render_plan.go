@@ -68,6 +68,9 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 	if f.Create > 0 {
 		a.printf("; %s now", plural(f.Create, "start"))
 	}
+	if way := underWay(f.Counts); way != "" {
+		a.printf("; %s", way)
+	}
 	a.printf("\n")
 	for _, act := range f.Actions {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
@@ -78,6 +81,24 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 	for _, w := range f.Waiting {
 		a.printf("      ! %s\n", w.Sentence)
 	}
+}
+
+// underWay says what is there and neither ready nor gone: work in progress that
+// the plan counts with.
+func underWay(c planner.Counts) string {
+	var parts []string
+	for _, one := range []struct {
+		n    int
+		what string
+	}{
+		{c.Provisioning, "being created"}, {c.Draining, "draining"}, {c.Terminating, "terminating"}, {c.Failed, "failed"},
+		{c.Quarantined, "quarantined"}, {c.Silent, "silent"},
+	} {
+		if one.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", one.n, one.what))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // afterJob says in words what happens to a running job.

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -23,13 +24,13 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 		a.printf("\nManager: %s.\n", manager)
 		return
 	}
-	a.printf("\nNo manager is running: the numbers are as they were last known, and nothing scales, renews or removes instances.\n")
+	a.printf("\nNo manager is running: the numbers are as last stored, and nothing scales, renews or removes until serve or the next apply.\n")
 }
 
 func (a *app) renderFleet(f view.Fleet) {
 	c := f.Counts
 	a.printf("%s   %s, %s\n", f.Address, f.Health, f.Operational)
-	a.printf("  provider %s, class %s\n", f.Provider, f.Class)
+	a.printf("  provider %s, class %s%s\n", f.Provider, f.Class, a.ages(f))
 	a.printf("  ready %d (busy %d, idle %d)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
 		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
@@ -44,6 +45,29 @@ func (a *app) renderFleet(f view.Fleet) {
 	}
 	for _, d := range f.Decisions {
 		a.printf("    %s  %-10s  %s\n", d.At.Local().Format(time.DateTime), d.Kind, d.Reason)
+	}
+}
+
+// ages say how old what is shown is.
+func (a *app) ages(f view.Fleet) string {
+	text := ""
+	if !f.Seen.IsZero() {
+		text += fmt.Sprintf("; seen %s ago", a.ago(f.Seen))
+	}
+	if !f.Heard.IsZero() {
+		text += fmt.Sprintf("; last heartbeat %s ago", a.ago(f.Heard))
+	}
+	return text
+}
+
+// renderHistory shows live and ended instances and how to go on.
+func (a *app) renderHistory(page control.History) {
+	a.table([]string{"INSTANCE", "FLEET", "STATE", "SINCE", "CREATED", "WHY"}, len(page.Instances), func(n int) []any {
+		i := page.Instances[n]
+		return []any{i.ID, orDash(string(i.Fleet)), i.State, i.Since.Local().Format(time.DateTime), i.Created.Local().Format(time.DateTime), i.Reason}
+	})
+	if page.Next != "" {
+		a.printf("\nThere are more: add --before %s\n", page.Next)
 	}
 }
 
@@ -119,7 +143,7 @@ func (a *app) ago(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return a.now().Sub(t).Truncate(time.Second).String()
+	return max(0, a.now().Sub(t).Truncate(time.Second)).String()
 }
 
 func orDash(text string) string {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -69,6 +70,35 @@ func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
 		}
 		query.Set("cursor", page.Next)
 	}
+}
+
+// History is control.Service's.
+func (c *Client) History(ctx context.Context, q control.HistoryQuery) (control.History, error) {
+	query := url.Values{"all": {"true"}}
+	for name, value := range map[string]string{"fleet": q.Fleet, "state": string(q.State)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+	}
+	if q.Before != "" {
+		query.Set("cursor", cursorOf(position{ID: q.Before}))
+	}
+	var list List[view.Instance]
+	if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: query, into: &list}); err != nil {
+		return control.History{}, err
+	}
+	next, err := readCursor(list.Next)
+	if err != nil {
+		return control.History{}, fmt.Errorf("read the cursor of the manager at %s: %w; is it of another version?", c.at, err)
+	}
+	page := control.History{Instances: list.Items}
+	if next != nil {
+		page.Next = next.ID
+	}
+	return page, nil
 }
 
 // Instance is control.Service's.

@@ -42,6 +42,7 @@ func submission() control.Submission {
 
 func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 	s := lab()
+	s.history = control.History{Instances: s.instances, Next: "if1"}
 	s.plan = control.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
 		Changes: []config.Change{{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}}}},
 		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: "1 wanted.",
@@ -74,6 +75,14 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		instances, err := c.Instances(ctx)
 		ok(err)
 		same(t, "instances", []view.Instance{s.instances[1], s.instances[0]}, instances) // by fleet
+		query := control.HistoryQuery{Fleet: "linux", State: fleet.Terminated, Before: "ix", Limit: 5}
+		history, err := c.History(ctx, query)
+		ok(err)
+		same(t, "the history", s.history, history)
+		same(t, "what of it", []any{query}, s.heard())
+		_, err = c.History(ctx, control.HistoryQuery{})
+		ok(err)
+		same(t, "the usual history", []any{control.HistoryQuery{Limit: 100}}, s.heard())
 		instance, err := c.Instance(ctx, "if1")
 		ok(err)
 		same(t, "an instance", s.instances[0], instance)
@@ -144,6 +153,7 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 			"Fleets":    func() error { _, err := c.Fleets(ctx); return err },
 			"Instances": func() error { _, err := c.Instances(ctx); return err },
 			"Decisions": func() error { _, err := c.Decisions(ctx, "fleet.linux", 1); return err },
+			"History":   func() error { _, err := c.History(ctx, control.HistoryQuery{}); return err },
 			"CreateToken": func() error {
 				_, _, err := c.CreateToken(ctx, control.NewToken{Name: "x", Permissions: []control.Permission{control.ReadFleets}})
 				return err

@@ -19,6 +19,7 @@ const maxPage = 1000
 type instancesInput struct {
 	Fleet  string `query:"fleet" maxLength:"512" doc:"Of this fleet alone: its address or its name."`
 	State  string `query:"state" maxLength:"64" doc:"In this state alone."`
+	All    bool   `query:"all" doc:"Ended ones, too, the newest first, without runners and operations."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many on a page."`
 	Cursor string `query:"cursor" maxLength:"1024" doc:"Where the page begins: next of the page before."`
 }
@@ -26,7 +27,7 @@ type instancesInput struct {
 func (h *Handler) addInstances() {
 	add(h, route{id: "instances", method: http.MethodGet, path: "/v1/instances", useCase: "instances", tag: "instances",
 		summary: "The live instances, by fleet and age",
-		about:   "A page begins behind the last instance of the page before, whether or not that is still there: what lives throughout is on exactly one page."},
+		about:   "With all, ended ones, too, the newest first. A page begins behind the last instance of the page before, whether or not that is still there: what lives throughout is on exactly one page."},
 		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
 			after, err := readCursor(in.Cursor)
 			if err != nil {
@@ -35,6 +36,9 @@ func (h *Handler) addInstances() {
 			if in.State != "" && !slices.Contains(fleet.CapacityInstanceStates(), fleet.CapacityInstanceState(in.State)) {
 				return nil, &control.InvalidError{Reason: "there is no state of that name; there are requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
 			}
+			if in.All {
+				return h.history(ctx, *in, after)
+			}
 			all, err := h.service.Instances(ctx)
 			if err != nil {
 				return nil, err
@@ -42,14 +46,32 @@ func (h *Handler) addInstances() {
 			return &body[List[view.Instance]]{page(all, *in, after)}, nil
 		})
 	type instanceInput struct {
-		ID string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning of it."`
 	}
 	add(h, route{id: "instance", method: http.MethodGet, path: "/v1/instances/{id}", useCase: "instance", tag: "instances",
-		summary: "One instance, live or terminated, with its runner and operations"},
+		summary: "One instance, live or terminated, with its runner and operations",
+		about:   "The beginning of an id is enough where no other instance has it; else the problem's detail lists the candidates."},
 		func(ctx context.Context, in *instanceInput) (*body[view.Instance], error) {
 			i, err := h.service.Instance(ctx, in.ID)
 			return &body[view.Instance]{i}, err
 		})
+}
+
+// history is a page of what is and was.
+func (h *Handler) history(ctx context.Context, in instancesInput, after *position) (*body[List[view.Instance]], error) {
+	q := control.HistoryQuery{Fleet: in.Fleet, State: fleet.CapacityInstanceState(in.State), Limit: in.Limit}
+	if after != nil {
+		q.Before = after.ID
+	}
+	page, err := h.service.History(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list := List[view.Instance]{Items: append([]view.Instance{}, page.Instances...)}
+	if page.Next != "" {
+		list.Next = cursorOf(position{ID: page.Next})
+	}
+	return &body[List[view.Instance]]{list}, nil
 }
 
 // position is an instance's place in the order of the pages.

@@ -36,6 +36,7 @@ type service struct {
 	receipt   control.Receipt
 	fleets    []view.Fleet
 	instances []view.Instance
+	history   control.History
 	decisions []fleet.Decision
 	token     control.Token
 	audit     []control.AuditRecord
@@ -91,6 +92,11 @@ func (s *service) Fleets(ctx context.Context) ([]view.Fleet, error) {
 func (s *service) Instances(ctx context.Context) ([]view.Instance, error) {
 	s.note(ctx)
 	return within(ctx, s.instances, func(i view.Instance) fleet.FleetAddress { return i.Fleet }), s.err
+}
+
+func (s *service) History(ctx context.Context, q control.HistoryQuery) (control.History, error) {
+	s.note(ctx, q)
+	return s.history, s.err
 }
 
 func (s *service) Instance(ctx context.Context, id string) (view.Instance, error) {

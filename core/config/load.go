@@ -28,6 +28,7 @@ type Loaded struct {
 	instances map[fleet.FleetAddress]pluginBody
 	// schedulers are no plugins' bodies and are complained about in the same way.
 	schedulers map[fleet.SchedulerAddress]pluginBody
+	removed    map[fleet.FleetAddress]removal
 }
 
 // Load reads a definition. Loaded is nil where the diagnostics hold an error.
@@ -48,7 +49,7 @@ func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded,
 	}
 	return &Loaded{
 		Definition: l.definition, report: l.collector,
-		providers: l.providerBodies, instances: l.instanceBodies, schedulers: l.schedulerBodies,
+		providers: l.providerBodies, instances: l.instanceBodies, schedulers: l.schedulerBodies, removed: l.removals,
 	}, diagnostics
 }
 
@@ -65,6 +66,7 @@ type loader struct {
 	providerBodies  map[fleet.ProviderAddress]pluginBody
 	instanceBodies  map[fleet.FleetAddress]pluginBody
 	schedulerBodies map[fleet.SchedulerAddress]pluginBody
+	removals        map[fleet.FleetAddress]removal
 	// fleetBlocks are the declared fleets.
 	fleetBlocks map[fleet.FleetAddress]*body
 }
@@ -83,6 +85,7 @@ func newLoader() *loader {
 		instanceBodies:  map[fleet.FleetAddress]pluginBody{},
 		schedulerBodies: map[fleet.SchedulerAddress]pluginBody{},
 		fleetBlocks:     map[fleet.FleetAddress]*body{},
+		removals:        map[fleet.FleetAddress]removal{},
 	}
 }
 

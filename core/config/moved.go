@@ -43,6 +43,34 @@ func (b *body) isNullLiteral(name string) bool {
 	return ok && value.IsNull()
 }
 
+// removal is where a removed block names its fleet.
+type removal struct {
+	where string
+	at    hcl.Range
+}
+
+// RemovesNothing warns of removed blocks for fleets that aren't among the known
+// ones: they never were, or are gone already.
+func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
+	report := newCollector()
+	report.texts = l.report.texts
+	names := make([]string, len(known))
+	for n, address := range known {
+		names[n] = string(address)
+	}
+	for _, address := range l.Definition.Removed {
+		if slices.Contains(known, address) {
+			continue
+		}
+		detail := "It is gone already, or never was; the block can be deleted."
+		if near := nearest(string(address), names); near != "" {
+			detail += fmt.Sprintf(" Did you mean %s?", near)
+		}
+		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("There is no fleet %s to remove", named(address)), detail)
+	}
+	return report.sorted()
+}
+
 // readRemoved reads the removed blocks: removal is written down, never inferred
 // from what a file no longer mentions.
 func (l *loader) readRemoved(blocks []*body) {
@@ -62,6 +90,7 @@ func (l *loader) readRemoved(blocks []*body) {
 				fmt.Sprintf("The first removed block is at %s. Delete one of them.", place(before.header)))
 		default:
 			first[address] = block
+			l.removals[address] = removal{block.where, attribute.Expr.Range()}
 			l.definition.Removed = append(l.definition.Removed, address)
 		}
 	}

@@ -22,8 +22,8 @@ type Variables struct {
 	// Files are files of name = value lines, as given to --var-file.
 	Files []Source `json:"files,omitempty"`
 	// Environment is KEY=VALUE lines; those that begin with FLEET_VAR_ count.
-	// A line for a variable that isn't declared is not an error: the
-	// environment is shared.
+	// A line for a variable that isn't declared is a warning and not an error:
+	// the environment is shared.
 	Environment []string `json:"environment,omitempty"`
 }
 
@@ -43,8 +43,14 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 	values := map[string]given{}
 	for _, line := range variables.Environment {
 		key, text, ok := strings.Cut(line, "=")
-		if name, found := strings.CutPrefix(key, VariablePrefix); ok && found && slices.Contains(l.scope.names["var"], name) {
+		name, found := strings.CutPrefix(key, VariablePrefix)
+		switch {
+		case !ok || !found:
+		case slices.Contains(l.scope.names["var"], name):
 			values[name] = given{source: key, text: text}
+		default:
+			l.warn(hcl.Range{}, "", fmt.Sprintf("The environment has %s, and there is no variable %q", clip(key), clip(name)),
+				strings.TrimSpace("It is not used. "+didYouMean(name, l.scope.names["var"])))
 		}
 	}
 	for _, file := range variables.Files {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 const variableFleet = `
@@ -26,6 +27,29 @@ provider "cloud" "x" {
   region = "${var.region} ${join("+", var.zones)} ${var.anything}"
 }
 `
+
+// An environment that sets a misspelt variable was ignored in silence.
+func TestAnEnvironmentVariableForNoVariableIsAWarningWithTheNearestName(t *testing.T) {
+	loaded, found := config.Load([]config.Source{{Name: "f.hcl", Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\nvariable \"region\" {\n  default = \"x\"\n}\n")}},
+		config.Variables{Environment: []string{"FLEET_VAR_regoin=secret", "FLEET_VAR_region=y", "PATH=/bin"}}, nil)
+	if loaded == nil || len(found) != 1 || found[0].Severity != config.Warning {
+		t.Fatalf("it is %v with %v", loaded, found)
+	}
+	if text := found[0].Summary + found[0].Detail; !strings.Contains(text, "FLEET_VAR_regoin") || !strings.Contains(text, `Did you mean "region"?`) || strings.Contains(text, "secret") {
+		t.Errorf("it says %s", text)
+	}
+}
+
+func TestARemovedBlockForNoFleetIsAWarningOnItsLine(t *testing.T) {
+	loaded, found := config.Load([]config.Source{{Name: "f.hcl", Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\n\nremoved {\n  from = fleet.legcay\n}\nremoved {\n  from = fleet.old\n}\n")}}, config.Variables{}, nil)
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	warnings := loaded.RemovesNothing([]fleet.FleetAddress{"fleet.legacy", "fleet.old"})
+	if len(warnings) != 1 || warnings.HasErrors() || warnings[0].Range.Line != 6 || !strings.Contains(warnings[0].Detail, "Did you mean fleet.legacy?") {
+		t.Errorf("it says %+v", warnings)
+	}
+}
 
 func TestWhereAVariableGetsItsValue(t *testing.T) {
 	file := func(text string) config.Source { return config.Source{Name: "vars.hcl", Bytes: []byte(text)} }

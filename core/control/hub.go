@@ -3,10 +3,12 @@ package control
 import (
 	"context"
 	"iter"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -119,8 +121,15 @@ func (m *Manager) Watch(ctx context.Context) iter.Seq2[Progress, error] {
 	}
 }
 
-// visibleTo leaves out the moves of fleets that aren't the caller's.
+// visibleTo leaves out what is about fleets that aren't the caller's.
 func (p Progress) visibleTo(caller Caller) Progress {
+	if len(caller.Fleets) == 0 {
+		return p
+	}
+	p.Silent, p.Holds, p.Fleets = maps.Clone(p.Silent), maps.Clone(p.Holds), maps.Clone(p.Fleets)
+	maps.DeleteFunc(p.Silent, func(_ fleet.CapacityInstanceID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
+	maps.DeleteFunc(p.Fleets, func(_ fleet.RunnerFleetID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
+	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool { _, own := p.Fleets[id]; return !own })
 	var own []reconcile.Transition
 	for _, t := range p.Transitions {
 		if caller.mayTouch(t.Fleet) {
@@ -136,10 +145,25 @@ func progressOf(at time.Time, res reconcile.Result) Progress {
 	p := Progress{
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
 		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Unrecorded: res.Unrecorded,
+		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: res.Observed, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
+	}
+	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
+	for _, f := range res.Plan.Fleets {
+		addresses[f.Fleet] = f.Address
+		if _, held := res.Holds[f.Fleet]; held {
+			p.Fleets[f.Fleet] = f.Address
+		}
+	}
+	silent := make(map[fleet.CapacityInstanceID]bool, len(res.Silent))
+	for _, id := range res.Silent {
+		silent[id] = true
 	}
 	for _, i := range res.Instances {
 		if i.Live() {
 			p.States[i.State]++
+		}
+		if silent[i.ID] {
+			p.Silent[i.ID] = addresses[i.Fleet]
 		}
 	}
 	return p

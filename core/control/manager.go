@@ -23,7 +23,9 @@ import (
 // Options are what a manager is opened with. All fields but LookupEnv are
 // required.
 type Options struct {
-	Place        Place
+	Place Place
+	// Installation may be empty where the state directory, which has a store
+	// already, is to say it.
 	Installation string
 	// Version is of this program; agents must match its minor version.
 	Version string
@@ -76,6 +78,11 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 
 func (m *Manager) open(ctx context.Context) (err error) {
 	o := m.options
+	if o.Installation == "" {
+		if err := isInstalled(o.Place); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
@@ -92,6 +99,16 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	}
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
 		return err
+	}
+	if o.Installation == "" {
+		name, found, err := m.store.Setting(ctx, "installation")
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
+		}
+		m.options.Installation, o.Installation = name, name
 	}
 	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
 		return err
@@ -160,7 +177,7 @@ func (m *Manager) now() view.Moment {
 	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
 	v.Since = v.Now
 	if p, since := m.hub.last(); !since.IsZero() {
-		v.Since, v.Unobserved, v.Holds = since, p.Unobserved, p.Holds
+		v.Since, v.Unobserved, v.Holds, v.Observed = since, p.Unobserved, p.Holds, p.Observed
 	}
 	return v
 }

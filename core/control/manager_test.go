@@ -14,7 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-func options(t *testing.T) Options {
+func options(t testing.TB) Options {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
 	place, err := FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
@@ -25,7 +25,7 @@ func options(t *testing.T) Options {
 	return Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
-func open(t *testing.T, o Options) *Manager {
+func open(t testing.TB, o Options) *Manager {
 	t.Helper()
 	m, err := Open(t.Context(), o)
 	if err != nil {

@@ -240,9 +240,12 @@ func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.Manage
 func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.FleetAddress]fleet.ManagedFleet) fleet.Definition {
 	d, stored := in.file, in.stored.Definition
 	d.Fleets, d.Providers, d.Plugins = slices.Clone(d.Fleets), slices.Clone(d.Providers), slices.Clone(d.Plugins)
+	mentioned := make(map[fleet.FleetAddress]bool, len(d.Fleets))
+	for _, f := range d.Fleets {
+		mentioned[f.Address] = true
+	}
 	for _, f := range stored.Fleets {
-		mentioned := slices.ContainsFunc(d.Fleets, func(o fleet.RunnerFleet) bool { return o.Address == f.Address })
-		if _, lives := bound[f.Address]; lives && !mentioned && !removed[f.Address] {
+		if _, lives := bound[f.Address]; lives && !mentioned[f.Address] && !removed[f.Address] {
 			d.Fleets = append(d.Fleets, f)
 		}
 	}

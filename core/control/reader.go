@@ -35,8 +35,8 @@ var ErrNothingApplied = errors.New("nothing has been applied yet; run: forgeyard
 // OpenToLook opens an installation for reading. Before the first apply the
 // error is ErrNothingApplied.
 func OpenToLook(ctx context.Context, o Options) (*Look, error) {
-	if _, err := os.Stat(databasePath(o.Place)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
+	if err := isInstalled(o.Place); err != nil {
+		return nil, err
 	}
 	s, err := store.OpenReadOnly(ctx, databasePath(o.Place))
 	if err != nil {
@@ -49,6 +49,14 @@ func OpenToLook(ctx context.Context, o Options) (*Look, error) {
 		return view.Moment{Now: now, Since: now, AgentVersion: o.Version}
 	}
 	return l, nil
+}
+
+// isInstalled says with ErrNothingApplied that there is no store yet.
+func isInstalled(p Place) error {
+	if _, err := os.Stat(databasePath(p)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", p.State, ErrNothingApplied)
+	}
+	return nil
 }
 
 // Close closes the store.
@@ -74,7 +82,7 @@ func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error)
 		return Plan{}, err
 	}
 	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, now: o.Clock(), agentVersion: o.Version, newID: newID})
-	p.Warnings = loaded.warnings
+	p.Warnings = append(loaded.warnings, loaded.RemovesNothing(nil)...)
 	return p, err
 }
 
@@ -94,8 +102,17 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Warnings = loaded.warnings
+	p.Warnings = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...)
 	return p, p.allowedTo(caller)
+}
+
+// addressesOf are the addresses of the fleets that there are.
+func addressesOf(s store.State) []fleet.FleetAddress {
+	var known []fleet.FleetAddress
+	for _, f := range s.Fleets {
+		known = append(known, f.Address)
+	}
+	return known
 }
 
 // allowedTo refuses a plan that reaches beyond a caller's fleets.
@@ -144,34 +161,6 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s list", e.Kind, e.ID, e.Kind)
-}
-
-// Instance finds one instance, live or terminated, with its operations.
-func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error) {
-	caller, err := authorize(ctx, "instance")
-	if err != nil {
-		return view.Instance{}, err
-	}
-	missing := &NotFoundError{Kind: "instance", ID: id}
-	i, found, err := r.store.Instance(ctx, fleet.CapacityInstanceID(id))
-	if err != nil {
-		return view.Instance{}, err
-	}
-	if !found {
-		return view.Instance{}, missing
-	}
-	operations, err := r.store.Operations(ctx, i.ID)
-	if err != nil {
-		return view.Instance{}, err
-	}
-	subject, _, err := r.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil {
-		return view.Instance{}, err
-	}
-	if !caller.mayTouch(subject.Fleet.Address) {
-		return view.Instance{}, missing // that it exists is not theirs to know
-	}
-	return view.One(i, subject.Fleet.Address, subject.Runner, operations), nil
 }
 
 // Decisions are the newest decisions about a fleet.

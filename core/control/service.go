@@ -29,7 +29,6 @@ type Service interface {
 
 	// CreateToken makes an API token; its secret is returned this once.
 	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
-	Tokens(ctx context.Context) ([]Token, error)
 	// RevokeToken ends a token at once, by id or name.
 	RevokeToken(ctx context.Context, idOrName string) error
 	// Audit lists what was done by whom, the newest first.
@@ -44,10 +43,15 @@ type Reader interface {
 	Plan(ctx context.Context, s Submission) (Plan, error)
 	Fleets(ctx context.Context) ([]view.Fleet, error)
 	Instances(ctx context.Context) ([]view.Instance, error)
-	// Instance finds one, live or terminated; else the error is a *NotFoundError.
+	// History lists instances, the ended ones too, the newest first.
+	History(ctx context.Context, q HistoryQuery) (History, error)
+	// Instance finds one, live or terminated, by its id or the beginning of it
+	// that no other has; else the error is a *NotFoundError or an *InvalidError.
 	Instance(ctx context.Context, id string) (view.Instance, error)
 	// Decisions are the newest of a fleet, the newest first.
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
+	// Tokens lists the API tokens without their secrets.
+	Tokens(ctx context.Context) ([]Token, error)
 }
 
 // Submission is what a user wants applied: everything that the definition is
@@ -102,6 +106,13 @@ type Progress struct {
 	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
 	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
 	Unrecorded map[fleet.ProviderAddress]int        `json:"unrecorded,omitempty"`
+	// Silent are the instances whose agents have missed their heartbeats, with
+	// their fleets.
+	Silent map[fleet.CapacityInstanceID]fleet.FleetAddress `json:"silent,omitempty"`
+	// Observed says of each provider when its last complete inspection began.
+	Observed map[fleet.ProviderAddress]time.Time `json:"observed,omitempty"`
+	// Fleets are the addresses of the fleets in Holds.
+	Fleets map[fleet.RunnerFleetID]fleet.FleetAddress `json:"fleets,omitempty"`
 }
 
 // Token is an API token without its secret, of which only a hash is kept.

@@ -133,16 +133,16 @@ func (c Caller) mayTouchAll(fleets []fleet.FleetAddress) bool {
 
 // Tokens lists the tokens, those that ended among them until they are pruned. A
 // caller who is limited to fleets sees those that reach no further.
-func (m *Manager) Tokens(ctx context.Context) ([]Token, error) {
+func (r *reading) Tokens(ctx context.Context) ([]Token, error) {
 	caller, err := authorize(ctx, "token list")
 	if err != nil {
 		return nil, err
 	}
-	return m.tokensWithin(ctx, caller)
+	return r.tokensWithin(ctx, caller)
 }
 
-func (m *Manager) tokensWithin(ctx context.Context, caller Caller) ([]Token, error) {
-	stored, err := m.store.APITokens(ctx)
+func (r *reading) tokensWithin(ctx context.Context, caller Caller) ([]Token, error) {
+	stored, err := r.store.APITokens(ctx)
 	if err != nil {
 		return nil, err
 	}

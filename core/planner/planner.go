@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -36,10 +37,21 @@ type Instance struct {
 // Hold keeps a fleet from starting instances.
 type Hold struct {
 	// Until is when the hold ends by itself; zero: when a person acts.
-	Until  time.Time `json:"until,omitzero"`
-	Reason string    `json:"reason"`
+	Until time.Time `json:"until,omitzero"`
+	// Reason says what went wrong, and not when the next try is: whoever shows it
+	// knows the time, and whether anybody will try.
+	Reason string `json:"reason"`
 	// NeedsPerson says that waiting alone won't help.
 	NeedsPerson bool `json:"needs_person,omitempty"`
+}
+
+// Sentence is the reason with the time until the next try, for where one will be
+// made.
+func (h Hold) Sentence(now time.Time) string {
+	if !h.Until.After(now) {
+		return h.Reason
+	}
+	return sentence("%s. The next try is in %s.", strings.TrimSuffix(h.Reason, "."), max(h.Until.Sub(now).Round(time.Second), time.Second))
 }
 
 // Output is the plan, sorted by fleet address.
@@ -159,7 +171,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance) FleetPlan {
 // proven gone, whatever its state.
 func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, missing int) {
 	if hold, held := in.Holds[f.ID]; held && (hold.Until.IsZero() || hold.Until.After(in.Now)) {
-		p.wait(HeldBack, hold.Reason)
+		p.wait(HeldBack, hold.Sentence(in.Now))
 		return
 	}
 	create := min(missing, max(0, f.Scaling.Max-p.Counts.Footprint))

@@ -113,7 +113,7 @@ func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance
 		}
 	}
 	if hold, held := in.Holds[f.ID]; held && (hold.Until.IsZero() || hold.Until.After(in.Now)) {
-		p.wait(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), hold.Reason))
+		p.wait(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), hold.Sentence(in.Now)))
 		return
 	}
 	reasons := map[fleet.CapacityInstanceID]string{}

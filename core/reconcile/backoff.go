@@ -45,7 +45,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b.hold = planner.Hold{
 		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
-		Reason:      fmt.Sprintf("%s in a row; the next try is in %s. Last: %s (%s)", failureCount(b.failures), wait, message, class),
+		Reason:      fmt.Sprintf("%s in a row. Last: %s (%s)", failureCount(b.failures), message, class),
 	}
 	w.backoffs[f.ID] = b
 }

@@ -87,6 +87,10 @@ type Result struct {
 	Blocked map[fleet.ProviderAddress]string
 	// Unobserved names the providers that can't be seen now, with the reason.
 	Unobserved map[fleet.ProviderAddress]string
+	// Observed says of each provider when its last complete inspection began.
+	Observed map[fleet.ProviderAddress]time.Time
+	// Silent are the live instances whose agents have missed their heartbeats.
+	Silent []fleet.CapacityInstanceID
 	// Damaged names the rows of the store that make no sense, with the reason.
 	// They are left alone, and their fleets start nothing.
 	Damaged []string

@@ -59,6 +59,7 @@ type provider struct {
 
 // sighting is a complete inspection, by key.
 type sighting struct {
+	began time.Time
 	step  int // that returned the Inspect effect, after its commit
 	byKey map[fleet.OperationID][]fleet.Resource
 }

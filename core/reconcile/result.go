@@ -14,10 +14,14 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
 		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]int{}, Holds: w.holds(),
+		Observed: map[fleet.ProviderAddress]time.Time{},
 	}
 	res.Settled = true
 	for _, r := range w.rows {
 		res.Instances = append(res.Instances, r.CapacityInstance)
+		if r.Live() && l.silent(w, r) {
+			res.Silent = append(res.Silent, r.ID)
+		}
 		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
 			if op != nil && r.Live() && op.State == fleet.OperationUnknown {
 				res.Unresolved++
@@ -40,6 +44,9 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	for address, p := range l.providers {
 		if p.blocked {
 			res.Blocked[address] = p.down
+		}
+		if p.sight != nil {
+			res.Observed[address] = p.sight.began
 		}
 		if p.unrecorded > 0 {
 			res.Unrecorded[address] = p.unrecorded

@@ -36,7 +36,7 @@ func (l *Loop) see(w *work, e Inspected) {
 		p.blind = blind
 	}
 	if blind == "" {
-		p.sight = &sighting{step: p.inspectStep, byKey: byKey}
+		p.sight = &sighting{began: e.Began, step: p.inspectStep, byKey: byKey}
 		p.unrecorded = unrecorded(w, byKey)
 	}
 	inFlight := map[fleet.OperationID]bool{}

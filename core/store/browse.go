@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -14,6 +15,8 @@ import (
 type InstanceFilter struct {
 	Fleet             fleet.RunnerFleetID
 	IncludeTerminated bool
+	// Before wants only those with a smaller id, which are older; "": all.
+	Before fleet.CapacityInstanceID
 	// Limit is how many of the newest are wanted; 0: all.
 	Limit int
 }
@@ -36,6 +39,10 @@ func (s *Store) Instances(ctx context.Context, filter InstanceFilter) ([]fleet.C
 	if !filter.IncludeTerminated {
 		query += ` AND state <> 'terminated'`
 	}
+	if filter.Before != "" {
+		arguments = append(arguments, storable(string(filter.Before)))
+		query += fmt.Sprintf(` AND id < $%d`, len(arguments))
+	}
 	query += ` ORDER BY id DESC`
 	if filter.Limit > 0 {
 		arguments = append(arguments, filter.Limit)
@@ -52,6 +59,25 @@ func (s *Store) Instance(ctx context.Context, id fleet.CapacityInstanceID) (flee
 		return fleet.CapacityInstance{}, false, err
 	}
 	return found[0], true, nil
+}
+
+// InstancesBeginning lists the instances, live or terminated, whose id begins
+// with prefix, the newest first; limit bounds how many.
+func (s *Store) InstancesBeginning(ctx context.Context, prefix string, limit int) ([]fleet.CapacityInstance, error) {
+	prefix = storable(prefix)
+	return browse(ctx, s, "find the instances whose id begins with "+prefix, decode[fleet.CapacityInstance],
+		`SELECT record FROM instance WHERE substr(id, 1, $1) = $2 ORDER BY id DESC LIMIT $3`, utf8.RuneCountInString(prefix), prefix, limit)
+}
+
+// FleetAddresses are the addresses that fleets have or had, retired ones
+// included: ended instances are still theirs.
+func (s *Store) FleetAddresses(ctx context.Context) (map[fleet.RunnerFleetID]fleet.FleetAddress, error) {
+	fleets, err := browse(ctx, s, "list the addresses of all fleets", decode[fleet.ManagedFleet], `SELECT record FROM fleet`)
+	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(fleets))
+	for _, f := range fleets {
+		addresses[f.ID] = f.Address
+	}
+	return addresses, err
 }
 
 // Operations lists the operations of an instance, the oldest first.

@@ -40,12 +40,25 @@ func lists(t *testing.T, location string) {
 		"of a fleet":             {InstanceFilter{Fleet: managed(2).ID}, []string{"03"}},
 		"of a fleet, the newest": {InstanceFilter{Fleet: managed(1).ID, IncludeTerminated: true, Limit: 2}, []string{"06", "05"}},
 		"of an unknown fleet":    {InstanceFilter{Fleet: "nobody's"}, nil},
+		"the next two of all":    {InstanceFilter{IncludeTerminated: true, Before: c.Instances[4].ID, Limit: 2}, []string{"04", "03"}},
 	} {
 		got, err := s.Instances(t.Context(), test.filter)
 		must(t, err)
 		if diff := cmp.Diff(test.want, numbers(got, func(i fleet.CapacityInstance) string { return string(i.ID) })); diff != "" {
 			t.Errorf("instances, %s:\n%s", name, diff)
 		}
+	}
+	first := string(c.Instances[0].ID)
+	for prefix, want := range map[string]int{first: 1, first[:len(first)-1]: 6, "": 6, first + "0": 0, "%": 0, "\x00": 0} {
+		got, err := s.InstancesBeginning(t.Context(), prefix, 10)
+		if must(t, err); len(got) != want {
+			t.Errorf("%d instances begin with %q, want %d", len(got), prefix, want)
+		}
+	}
+	addresses, err := s.FleetAddresses(t.Context())
+	must(t, err)
+	if len(addresses) != 2 || addresses[managed(2).ID] != managed(2).Address {
+		t.Errorf("the addresses are %v", addresses)
 	}
 	fleets, err := s.Fleets(t.Context())
 	must(t, err)

@@ -28,6 +28,10 @@ type Fleet struct {
 	Health      Health                      `json:"health"`
 	// Reasons say why the fleet isn't healthy, and what else a person should know.
 	Reasons []string `json:"reasons,omitempty"`
+	// Seen is when the last complete inspection of its provider began, as far as a
+	// running manager knows; Heard is the newest heartbeat of its runners.
+	Seen  time.Time `json:"seen,omitzero"`
+	Heard time.Time `json:"heard,omitzero"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
@@ -55,6 +59,9 @@ type Moment struct {
 	// Unobserved and Holds are a running manager's knowledge; nil elsewhere.
 	Unobserved map[fleet.ProviderAddress]string
 	Holds      map[fleet.RunnerFleetID]planner.Hold
+	// Observed says of each provider when its last complete inspection began; a
+	// running manager's knowledge, too.
+	Observed map[fleet.ProviderAddress]time.Time
 }
 
 // Forecast runs the planner on a state as it would be seen at the moment.
@@ -88,7 +95,8 @@ func Fleets(s store.State, m Moment) []Fleet {
 			unresolved[op.Fleet]++
 		}
 	}
-	out := []Fleet{}
+	members := membersByFleet(s)
+	out := make([]Fleet, 0, len(s.Fleets))
 	for _, p := range Forecast(s, m).Fleets {
 		f := fleets[p.Fleet]
 		v := Fleet{
@@ -96,7 +104,8 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID],
 		}
-		v.Health, v.Reasons = health(s, m, f, p, v.Unresolved)
+		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
+		v.Health, v.Reasons = health(members[f.ID], m, f, p, v.Unresolved)
 		out = append(out, v)
 	}
 	return out
@@ -104,7 +113,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 
 // health derives the condition from the worst thing that is true, and gives all
 // reasons, the worst first.
-func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, unresolved int) (Health, []string) {
+func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, unresolved int) (Health, []string) {
 	worst, reasons := Healthy, []string(nil)
 	say := func(h Health, format string, args ...any) {
 		if worst == Healthy {
@@ -112,15 +121,15 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 		}
 		reasons = append(reasons, fmt.Sprintf(format, args...))
 	}
-	for _, i := range s.Instances {
-		if i.Fleet == f.ID && i.Conflict != "" {
+	for _, i := range members {
+		if i.Conflict != "" {
 			say(Unhealthy, "%s: %s", i.ID, i.Conflict)
 		}
 	}
 	if p.Counts.Silent > 0 {
 		say(Unhealthy, "No heartbeat from %d of its runners.", p.Counts.Silent)
 	}
-	if failed := lastJobsFailed(s, f.ID); failed > 0 {
+	if failed := lastJobsFailed(members); failed > 0 {
 		// Whether jobs succeed is not the fleet's health, but a person wants to know.
 		reasons = append(reasons, fmt.Sprintf("On %d of %d runners the last job failed; see forgeyard-fleet instance show.", failed, p.Counts.Ready))
 	}
@@ -139,8 +148,8 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 	for _, w := range p.Waiting {
 		say(CapacityConstrained, "%s", w.Sentence)
 	}
-	for _, i := range s.Instances {
-		if i.Fleet != f.ID || i.State != fleet.Draining && i.State != fleet.Terminating {
+	for _, i := range members {
+		if i.State != fleet.Draining && i.State != fleet.Terminating {
 			continue
 		}
 		if d := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > d {
@@ -165,15 +174,40 @@ func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner
 	return out
 }
 
-// lastJobsFailed counts the fleet's healthy runners whose last job didn't end
-// well.
-func lastJobsFailed(s store.State, id fleet.RunnerFleetID) int {
-	runners, failed := runnersByInstance(s), 0
-	for _, i := range s.Instances {
-		r := runners[i.ID]
-		if i.Fleet == id && i.State == fleet.Healthy && r != nil && r.Report.LastExit != "" && r.Report.LastExit != "exit status 0" {
+// member is an instance of a fleet with its runner, which may be nil.
+type member struct {
+	*fleet.CapacityInstance
+	runner *fleet.Runner
+}
+
+// membersByFleet sorts the instances by fleet once, so that a thousand fleets
+// don't each look through the instances of all.
+func membersByFleet(s store.State) map[fleet.RunnerFleetID][]member {
+	runners := runnersByInstance(s)
+	out := make(map[fleet.RunnerFleetID][]member, len(s.Fleets))
+	for n := range s.Instances {
+		i := &s.Instances[n]
+		out[i.Fleet] = append(out[i.Fleet], member{i, runners[i.ID]})
+	}
+	return out
+}
+
+// lastJobsFailed counts the healthy runners whose last job didn't end well.
+func lastJobsFailed(members []member) (failed int) {
+	for _, i := range members {
+		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != "exit status 0" {
 			failed++
 		}
 	}
 	return failed
+}
+
+// heard is the newest heartbeat of a fleet's runners.
+func heard(members []member) (newest time.Time) {
+	for _, i := range members {
+		if i.runner != nil && i.runner.LastBeat.After(newest) {
+			newest = i.runner.LastBeat
+		}
+	}
+	return newest
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+func lines(out *bytes.Buffer) []string {
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// A log that says nothing for minutes looks like a pipeline that hangs.
+func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&app{out: &out, now: time.Now}).newProgress()
+		time.Sleep(quietFor + time.Second)
+		p.observe(control.Progress{
+			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
+			Holds:      map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "3 failures in a row"}},
+			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
+			Unobserved: map[fleet.ProviderAddress]string{"local.here": "it hangs"},
+		})
+		time.Sleep(2*quietFor + 2*time.Second)
+		p.end()
+		got := lines(&out)
+		want := []string{
+			"   30s  waiting: the manager hasn't begun yet",
+			"   31s  demo held back: 3 failures in a row",
+			"  1m1s  waiting: 2 provisioning; 1 unknown outcome; demo is held back; provider.local.here can't be seen (it hangs)",
+			" 1m31s  waiting: 2 provisioning; 1 unknown outcome; demo is held back; provider.local.here can't be seen (it hangs)",
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+func TestATerminalIsNotReminded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&app{out: &out, outTerminal: true, now: time.Now}).newProgress()
+		time.Sleep(10 * quietFor)
+		p.end()
+		if out.Len() > 0 {
+			t.Errorf("it says %q", out.String())
+		}
+	})
+}
+
+func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&app{out: &out, now: time.Now}).newProgress()
+		silent := func(ids ...fleet.CapacityInstanceID) control.Progress {
+			res := control.Progress{At: time.Now(), Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}}
+			for _, id := range ids {
+				res.Silent[id] = "fleet.demo"
+			}
+			return res
+		}
+		p.observe(silent("a", "b"))
+		p.observe(silent("a", "b"))
+		ended := silent()
+		ended.Transitions = []reconcile.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: "Gone."}}
+		p.observe(ended)
+		p.observe(silent())
+		p.end()
+		want := `    0s  demo a: silent, its heartbeats are missing
+    0s  demo b: silent, its heartbeats are missing
+    0s  demo b: terminating → terminated. Gone.
+    0s  demo a: beats again
+`
+		if out.String() != want {
+			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
+		}
+	})
+}
+
+// After its end nothing tries: a time of the next try would be a promise that
+// nobody keeps.
+func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
+	var out bytes.Buffer
+	_ = (&app{out: &out, now: time.Now}).renderOutcome(control.Outcome{Ending: control.Stuck, Last: control.Progress{
+		Holds:  map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
+		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
+	}}, time.Minute, false)
+	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") || strings.Contains(out.String(), "next try") {
+		t.Errorf("it says\n%s", out.String())
+	}
+}

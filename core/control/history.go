@@ -1,0 +1,158 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// HistoryQuery narrows History. The zero value asks for the first page of
+// everything.
+type HistoryQuery struct {
+	// Fleet is an address or a name; "": all.
+	Fleet string
+	// State is the only one wanted; "": all.
+	State fleet.CapacityInstanceState
+	// Before is where the page begins: Next of the page before.
+	Before fleet.CapacityInstanceID
+	// Limit is how many are wanted at most, of at most 1000; 0: 100.
+	Limit int
+}
+
+// History is a page of instances, live and ended, without their runners and
+// operations. Ended ones are kept for a month.
+type History struct {
+	Instances []view.Instance
+	// Next is empty after the last page. A page may have fewer than were wanted
+	// and still not be the last.
+	Next fleet.CapacityInstanceID
+}
+
+const (
+	usualPage = 100
+	maxPage   = 1000
+	// maxRead bounds how many rows one page looks at.
+	maxRead = 10 * maxPage
+)
+
+// History lists instances, the ended ones too, the newest first.
+func (r *reading) History(ctx context.Context, q HistoryQuery) (History, error) {
+	caller, err := authorize(ctx, "instances")
+	if err != nil {
+		return History{}, err
+	}
+	addresses, err := r.store.FleetAddresses(ctx)
+	if err != nil {
+		return History{}, err
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = usualPage
+	}
+	limit = min(limit, maxPage)
+	page := History{Instances: []view.Instance{}, Next: q.Before}
+	for read := 0; read < maxRead; read += maxPage {
+		rows, err := r.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Before: page.Next, Limit: maxPage})
+		if err != nil {
+			return History{}, err
+		}
+		for n, i := range rows {
+			page.Next = i.ID
+			address := addresses[i.Fleet]
+			if caller.mayTouch(address) && q.wants(i, address) {
+				page.Instances = append(page.Instances, view.One(i, address, nil, nil))
+			}
+			if len(page.Instances) == limit && (n+1 < len(rows) || len(rows) == maxPage) {
+				return page, nil
+			}
+		}
+		if len(rows) < maxPage {
+			page.Next = ""
+			return page, nil
+		}
+	}
+	return page, nil
+}
+
+func (q HistoryQuery) wants(i fleet.CapacityInstance, address fleet.FleetAddress) bool {
+	return (q.Fleet == "" || q.Fleet == string(address) || q.Fleet == address.Name()) && (q.State == "" || q.State == i.State)
+}
+
+// maxCandidates is how many ids an ambiguous one is told with.
+const maxCandidates = 10
+
+// Instance finds one instance, live or terminated, with its operations. The
+// beginning of its id is enough where no other instance of the caller's has it.
+func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error) {
+	caller, err := authorize(ctx, "instance")
+	if err != nil {
+		return view.Instance{}, err
+	}
+	i, address, err := r.find(ctx, caller, strings.ToLower(id))
+	if err != nil {
+		return view.Instance{}, err
+	}
+	operations, err := r.store.Operations(ctx, i.ID)
+	if err != nil {
+		return view.Instance{}, err
+	}
+	subject, _, err := r.store.EnrollmentSubject(ctx, i.Key)
+	if err != nil {
+		return view.Instance{}, err
+	}
+	return view.One(i, address, subject.Runner, operations), nil
+}
+
+// find is the instance of an id or of its beginning. What is in other fleets
+// than the caller's isn't there: that it exists is not theirs to know.
+func (r *reading) find(ctx context.Context, caller Caller, id string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+	none := fleet.CapacityInstance{}
+	missing := &NotFoundError{Kind: "instance", ID: id}
+	addresses, err := r.store.FleetAddresses(ctx)
+	if err != nil {
+		return none, "", err
+	}
+	exact, found, err := r.store.Instance(ctx, fleet.CapacityInstanceID(id))
+	switch {
+	case err != nil:
+		return none, "", err
+	case found && caller.mayTouch(addresses[exact.Fleet]):
+		return exact, addresses[exact.Fleet], nil
+	case found || id == "":
+		return none, "", missing
+	}
+	rows, err := r.store.InstancesBeginning(ctx, id, maxRead)
+	if err != nil {
+		return none, "", err
+	}
+	var own []fleet.CapacityInstance
+	for _, i := range rows {
+		if caller.mayTouch(addresses[i.Fleet]) {
+			own = append(own, i)
+		}
+	}
+	switch len(own) {
+	case 0:
+		return none, "", missing
+	case 1:
+		return own[0], addresses[own[0].Fleet], nil
+	}
+	return none, "", &InvalidError{ambiguous(id, own, addresses)}
+}
+
+// ambiguous lists what an id may mean, the newest first.
+func ambiguous(id string, own []fleet.CapacityInstance, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d instances have an id that begins with %q; give more of it:", len(own), id)
+	for _, i := range own[:min(len(own), maxCandidates)] {
+		fmt.Fprintf(&text, "\n  %s  %s, %s", i.ID, addresses[i.Fleet], i.State)
+	}
+	if more := len(own) - maxCandidates; more > 0 {
+		fmt.Fprintf(&text, "\n  and %d more; forgeyard-fleet instance list --all has them", more)
+	}
+	return text.String()
+}

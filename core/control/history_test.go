@@ -1,0 +1,142 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// past is an installation with fleets a and b; of ten instances 00 to 09 the even
+// ones are a's, and 00 to 04 have ended.
+func past(t *testing.T) *Look {
+	t.Helper()
+	o := options(t)
+	m := open(t, o)
+	var rows []fleet.ManagedFleet
+	for _, name := range []string{"a", "b"} {
+		rows = append(rows, fleet.ManagedFleet{ID: fleet.RunnerFleetID("f" + name), RunnerFleet: fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + name)}, Operational: fleet.FleetActive})
+	}
+	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: rows, By: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	var change store.Change
+	for n := range 10 {
+		i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID(fmt.Sprintf("01i%02d", n)), Key: fleet.OperationID(fmt.Sprint("k", n)), Fleet: rows[n%2].ID, State: fleet.Healthy, Created: time.Unix(int64(n), 0).UTC()}
+		if n < 5 {
+			i.State, i.Reason = fleet.Terminated, fmt.Sprint("ended for reason ", n)
+		}
+		change.Instances = append(change.Instances, i)
+	}
+	if err := m.store.Commit(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Installation = "" // whoever looks needs no name
+	look, err := OpenToLook(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = look.Close() })
+	return look
+}
+
+func shown(h History) (ids []string) {
+	for _, i := range h.Instances {
+		ids = append(ids, string(i.ID[3:]))
+	}
+	return ids
+}
+
+func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
+	look := past(t)
+	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		q    HistoryQuery
+		want string
+		next fleet.CapacityInstanceID
+	}{
+		"everything":           {all, HistoryQuery{}, "09 08 07 06 05 04 03 02 01 00", ""},
+		"a page":               {all, HistoryQuery{Limit: 3}, "09 08 07", "01i07"},
+		"the next page":        {all, HistoryQuery{Limit: 3, Before: "01i07"}, "06 05 04", "01i04"},
+		"the last page":        {all, HistoryQuery{Limit: 4, Before: "01i04"}, "03 02 01 00", ""},
+		"of a fleet":           {all, HistoryQuery{Fleet: "a"}, "08 06 04 02 00", ""},
+		"what ended":           {all, HistoryQuery{State: fleet.Terminated, Fleet: "fleet.b"}, "03 01", ""},
+		"a limited caller's":   {limited, HistoryQuery{Limit: 2}, "09 07", "01i07"},
+		"another's is nothing": {limited, HistoryQuery{Fleet: "a"}, "", ""},
+	} {
+		page, err := look.History(test.ctx, test.q)
+		if err != nil || strings.Join(shown(page), " ") != test.want || page.Next != test.next {
+			t.Errorf("%s: %v, next %q, %v", name, shown(page), page.Next, err)
+		}
+	}
+	page, err := look.History(all, HistoryQuery{State: fleet.Terminated, Limit: 1})
+	if err != nil || page.Instances[0].Reason != "ended for reason 4" || page.Instances[0].Fleet != "fleet.a" {
+		t.Errorf("it shows %+v, %v", page.Instances, err)
+	}
+}
+
+func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
+	look := past(t)
+	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	for _, id := range []string{"01i03", "01I03"} {
+		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" || i.Fleet != "fleet.b" {
+			t.Errorf("%s is %+v, %v", id, i, err)
+		}
+	}
+	_, err := look.Instance(all, "01i0")
+	var invalid *InvalidError
+	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins with "01i0"`) || !strings.Contains(err.Error(), "01i09  fleet.b, healthy") {
+		t.Errorf("an ambiguous id: %v", err)
+	}
+	if _, err := look.Instance(limited, "01i0"); err == nil || strings.Contains(err.Error(), "fleet.a") || !strings.Contains(err.Error(), "5 instances") {
+		t.Errorf("the candidates of a limited caller: %v", err)
+	}
+	for _, id := range []string{"", "x", "01i00", "01i000", "%"} {
+		var missing *NotFoundError
+		if _, err := look.Instance(limited, id); !errors.As(err, &missing) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// token and status must work in a folder without fleet files.
+func TestAStateDirectorySaysWhichInstallationItIs(t *testing.T) {
+	o := options(t)
+	nameless := o
+	nameless.Installation = ""
+	if _, err := Open(t.Context(), nameless); !errors.Is(err, ErrNothingApplied) {
+		t.Errorf("without a store: %v", err)
+	}
+	if err := open(t, o).Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, nameless)
+	defer m.Close()
+	if m.options.Installation != "demo" {
+		t.Errorf("it is %q", m.options.Installation)
+	}
+}
+
+func TestALimitedWatcherSeesNoHoldNorSilenceOfOtherFleets(t *testing.T) {
+	p := Progress{
+		Holds:  nil,
+		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{"a1": "fleet.a", "b1": "fleet.b"},
+	}
+	seen := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if len(seen.Silent) != 1 || seen.Silent["b1"] != "fleet.b" || len(p.Silent) != 2 {
+		t.Errorf("it sees %v, and %v is left", seen.Silent, p.Silent)
+	}
+	if !slices.Equal(seen.Transitions, nil) {
+		t.Errorf("it sees %v", seen.Transitions)
+	}
+}
