@@ -85,6 +85,12 @@ func TestExit1WhereNobodyCanBeAsked(t *testing.T) {
 // asks.
 func (w *workspace) inTerminal(answer string, args ...string) (code int, out string) {
 	w.t.Helper()
+	return w.inTerminalAfter(func() {}, answer, args...)
+}
+
+// inTerminalAfter does something between the question and the answer.
+func (w *workspace) inTerminalAfter(meanwhile func(), answer string, args ...string) (code int, out string) {
+	w.t.Helper()
 	c := exec.Command(filepath.Join(bin, "forgeyard-fleet"), args...)
 	c.Dir, c.Env = w.dir, w.environ
 	terminal, err := pty.Start(c)
@@ -99,6 +105,7 @@ func (w *workspace) inTerminal(answer string, args ...string) (code int, out str
 		text.Write(buffer[:n])
 		if !typed && strings.Contains(text.String(), `Only "yes" goes on: `) {
 			typed = true
+			meanwhile()
 			if _, err := io.WriteString(terminal, answer); err != nil {
 				w.t.Fatal(err)
 			}

@@ -61,25 +61,34 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	code := exitCode(ctx, err)
 	var (
 		status exitStatus
 		found  config.Diagnostics
 	)
+	switch {
+	case err == nil || errors.As(err, &status): // everything has been said
+	case code == exitInterrupted:
+		fmt.Fprintln(a.err, "Interrupted.")
+	case errors.As(err, &found):
+		_ = found.Render(a.err, a.color()) // there is nowhere else to say it
+	default:
+		fmt.Fprintf(a.err, "Error: %s\n", err)
+	}
+	return code
+}
+
+// exitCode is how a command that returned err ends.
+func exitCode(ctx context.Context, err error) int {
+	var status exitStatus
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &status):
 		return int(status)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(a.err, "Interrupted.")
 		return exitInterrupted
-	case errors.As(err, &found):
-		if err := found.Render(a.err, a.color()); err != nil {
-			return exitError
-		}
-		return exitError
 	}
-	fmt.Fprintf(a.err, "Error: %s\n", err)
 	return exitError
 }
 
@@ -100,7 +109,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
 	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
 	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error")
-	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.listCommand(),
+	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.listCommand(),
 		a.instanceCommand(), a.serveCommand(), a.tokenCommand(), a.pluginCommand(), a.versionCommand(), a.completionCommand())
 	a.completeFiles(root)
 	return root

@@ -16,90 +16,167 @@ type applyFlags struct {
 	variables   variableFlags
 	autoApprove bool
 	prune       bool
+	asJSON      bool
 	wait        time.Duration
 }
 
 func (a *app) applyCommand() *cobra.Command {
 	var flags applyFlags
 	c := &cobra.Command{
-		Use:   "apply [DIR]",
-		Short: "Make the fleets be what the files say",
-		Long: "Store the definition of the fleet files and wait until every instance is where it should be.\n" +
+		Use:   "apply [DIR | PLANFILE]",
+		Short: "Make the fleets be what the files say, or a saved plan",
+		Long: "Store the definition of the fleet files and wait until every instance is where it should be. Of a plan\n" +
+			"that plan --out saved, exactly that is applied, once; it is refused where what it touches was changed since.\n" +
 			"Where a manager runs (serve), it does the work and goes on with it. Otherwise this process is the\n" +
 			"manager for as long as it runs: afterwards the instances go on running, but nothing scales, renews or\n" +
 			"removes them until the next apply.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if flags.wait <= 0 {
-				return fmt.Errorf("--wait %s: give a positive duration such as 10m", flags.wait)
+			if !flags.asJSON {
+				return a.apply(c, args, flags, &applyWords{app: a, wait: flags.wait})
 			}
-			return a.apply(c, args, flags)
+			lines := newApplyLines(a)
+			return lines.sumUp(c.Context(), a.apply(c, args, flags, lines))
 		},
 	}
 	flags.variables.register(c.Flags())
 	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask before applying")
 	c.Flags().BoolVar(&flags.prune, "prune", false, "take away the fleets that the files don't mention; they drain first")
+	c.Flags().BoolVar(&flags.asJSON, "json", false, "print a line of JSON for each thing that happens, and nothing else; it asks nobody")
 	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until everything is where it should be")
 	return c
 }
 
-// apply plans, asks, applies and watches.
-func (a *app) apply(c *cobra.Command, args []string, flags applyFlags) (err error) {
-	w, submission, err := a.submission(args, flags.variables, flags.prune)
-	if err != nil {
-		return err
+// applyReport tells what happens during an apply.
+type applyReport interface {
+	// planned tells what would be done, with the warnings about it.
+	planned(control.Plan) error
+	applied(control.Receipt)
+	observe(control.Progress)
+	// watched ends what observe began, however that came.
+	watched()
+	// ended tells how the wait ended; its error is the command's exit status.
+	ended(o control.Outcome, daemon bool) error
+}
+
+// applyTask is what is to be applied: files, or a saved plan of them.
+type applyTask struct {
+	submission control.Submission
+	options    control.Options
+	saved      *control.SavedPlan // nil: files
+}
+
+// applyTask reads the argument of apply.
+func (a *app) applyTask(c *cobra.Command, args []string, flags applyFlags) (applyTask, error) {
+	if !isPlanFile(args) {
+		w, submission, err := a.submission(args, flags.variables, flags.prune)
+		if err != nil {
+			return applyTask{}, err
+		}
+		options, err := a.options(w, c.CommandPath())
+		return applyTask{submission: submission, options: options}, err
 	}
-	options, err := a.options(w, c.CommandPath())
+	if flags.prune {
+		return applyTask{}, errors.New("--prune can't be given with a saved plan, which has it or not; plan again with --prune")
+	}
+	saved, err := control.ReadPlan(args[0])
+	if err != nil {
+		return applyTask{}, err
+	}
+	given, err := a.values(flags.variables)
+	if err != nil {
+		return applyTask{}, err
+	}
+	submission, err := saved.SubmissionWith(given)
+	if err != nil {
+		return applyTask{}, fmt.Errorf("apply the plan %s: %w", args[0], err)
+	}
+	options, err := a.optionsFor(saved.Plan.Installation, c.CommandPath())
+	return applyTask{submission: submission, options: options, saved: &saved}, err
+}
+
+// plan is what is approved: what was saved, or a plan of the files now.
+func (t applyTask) plan(ctx context.Context, s control.Service) (control.Plan, error) {
+	if t.saved != nil {
+		return t.saved.Plan, nil
+	}
+	return s.Plan(ctx, t.submission)
+}
+
+// apply plans, asks, applies and watches.
+func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report applyReport) (err error) {
+	if flags.wait <= 0 {
+		return fmt.Errorf("--wait %s: give a positive duration such as 10m", flags.wait)
+	}
+	task, err := a.applyTask(c, args, flags)
 	if err != nil {
 		return err
 	}
 	ctx := caller(c)
-	service, err := a.writer(ctx, options)
+	service, err := a.writer(ctx, task.options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, service.close()) }()
-	plan, err := service.Plan(ctx, submission)
+	plan, err := task.plan(ctx, service)
 	if err != nil {
 		return err
 	}
-	if err := a.report(plan.Warnings); err != nil {
+	if err := report.planned(plan); err != nil {
 		return err
 	}
-	a.renderPlan(plan)
 	if plan.HasChanges() && !flags.autoApprove {
-		yes, err := a.confirm(ctx, "Apply this?")
-		if err != nil || !yes {
-			a.printf("Nothing was applied.\n")
-		}
-		if err != nil {
+		if err := a.approve(ctx, flags); err != nil {
 			return err
-		}
-		if !yes {
-			return exitStatus(exitDeclined)
 		}
 	}
 	if service.embedded != nil {
-		return a.applyHere(ctx, service.embedded, submission, plan, flags.wait)
+		return a.applyHere(ctx, service.embedded, task, plan, flags.wait, report)
 	}
-	receipt, err := service.Apply(ctx, submission, plan.Approval)
+	receipt, err := service.Apply(ctx, task.submission, plan.Approval)
 	if err != nil {
 		return err
 	}
-	return a.await(ctx, service, receipt, flags.wait, true)
+	report.applied(receipt)
+	return await(ctx, service, receipt, flags.wait, true, report)
+}
+
+// approve asks whether to go on. Without a yes the error says how that ended.
+func (a *app) approve(ctx context.Context, flags applyFlags) error {
+	if flags.asJSON {
+		return errors.New("nobody is asked with --json; look at the plan first (plan --out FILE, show FILE), then pass --auto-approve")
+	}
+	yes, err := a.confirm(ctx, "Apply this?")
+	if yes && err == nil {
+		return nil
+	}
+	a.printf("Nothing was applied.\n")
+	if err != nil {
+		return err
+	}
+	return exitStatus(exitDeclined)
 }
 
 // applyHere is the manager for as long as the apply takes.
-func (a *app) applyHere(ctx context.Context, m *control.Manager, s control.Submission, plan control.Plan, wait time.Duration) error {
+func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask, plan control.Plan, wait time.Duration, report applyReport) error {
 	// The port must be ours before anything is stored that names it.
-	listener, err := m.Listen(ctx, plan.Manager())
+	settings := plan.Manager()
+	if task.saved != nil { // a plan file holds files, and not what becomes of them
+		fresh, err := m.Plan(ctx, task.submission)
+		if err != nil {
+			return err
+		}
+		settings = fresh.Manager()
+	}
+	listener, err := m.Listen(ctx, settings)
 	if err != nil {
 		return err
 	}
-	receipt, err := m.Apply(ctx, s, plan.Approval)
+	receipt, err := m.Apply(ctx, task.submission, plan.Approval)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	report.applied(receipt)
 	if err := m.Start(ctx, listener); err != nil {
 		return err
 	}
@@ -113,7 +190,7 @@ func (a *app) applyHere(ctx context.Context, m *control.Manager, s control.Submi
 		case <-watching.Done():
 		}
 	}()
-	err = a.await(watching, m, receipt, wait, false)
+	err = await(watching, m, receipt, wait, false, report)
 	if stopped := m.Stop(a.hurry); stopped != nil {
 		return stopped
 	}
@@ -121,12 +198,36 @@ func (a *app) applyHere(ctx context.Context, m *control.Manager, s control.Submi
 }
 
 // await shows progress until the apply has come to its end.
-func (a *app) await(ctx context.Context, s control.Service, receipt control.Receipt, wait time.Duration, daemon bool) error {
-	progress := a.newProgress()
-	outcome, err := control.Await(ctx, s, receipt.Serial, wait, progress.observe)
-	progress.end()
+func await(ctx context.Context, s control.Service, receipt control.Receipt, wait time.Duration, daemon bool, report applyReport) error {
+	outcome, err := control.Await(ctx, s, receipt.Serial, wait, report.observe)
+	report.watched()
 	if err != nil {
 		return err
 	}
-	return a.renderOutcome(outcome, wait, daemon)
+	return report.ended(outcome, daemon)
+}
+
+// applyWords is an apply in words for people.
+type applyWords struct {
+	app      *app
+	wait     time.Duration
+	progress *progress
+}
+
+func (w *applyWords) planned(p control.Plan) error {
+	if err := w.app.report(p.Warnings); err != nil {
+		return err
+	}
+	w.app.renderPlan(p)
+	return nil
+}
+
+func (w *applyWords) applied(control.Receipt) { w.progress = w.app.newProgress() }
+
+func (w *applyWords) observe(p control.Progress) { w.progress.observe(p) }
+
+func (w *applyWords) watched() { w.progress.end() }
+
+func (w *applyWords) ended(o control.Outcome, daemon bool) error {
+	return w.app.renderOutcome(o, w.wait, daemon)
 }

@@ -1,65 +1,94 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
+// planFlags are the flags of plan.
+type planFlags struct {
+	variables                variableFlags
+	detailed, asJSON, pruned bool
+	out                      string
+}
+
 func (a *app) planCommand() *cobra.Command {
-	var variables variableFlags
-	var detailed, asJSON, prune bool
+	var flags planFlags
 	c := &cobra.Command{
 		Use:   "plan [DIR]",
 		Short: "Show what apply would change, and why",
 		Long: "Show what apply would change: the difference between the fleet files and what was applied last, and\n" +
-			"what would then happen to each fleet, with the chain of bounds behind the number.",
+			"what would then happen to each fleet, with the chain of bounds behind the number. With --out the plan is\n" +
+			"saved, too: show prints it anywhere, and apply applies exactly it, once.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			w, submission, err := a.submission(args, variables, prune)
+			plan, err := a.plan(c, args, flags)
 			if err != nil {
 				return err
 			}
-			plan, err := a.plan(c, w, submission)
-			if err != nil {
-				return err
-			}
-			if err := a.report(plan.Warnings); err != nil {
-				return err
-			}
-			if asJSON {
+			if flags.asJSON {
 				err = a.printJSON(plan)
 			} else {
 				a.renderPlan(plan)
 			}
-			if err == nil && detailed && plan.HasChanges() {
+			if flags.out != "" {
+				fmt.Fprintf(a.err, "Saved as %s; apply it with: forgeyard-fleet apply %[1]s\n", flags.out)
+			}
+			if err == nil && flags.detailed && plan.HasChanges() {
 				return exitStatus(exitChanges)
 			}
 			return err
 		},
 	}
-	variables.register(c.Flags())
-	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where applying would change the definition, or replace or remove instances")
-	c.Flags().BoolVar(&prune, "prune", false, "plan to take away the fleets that the files don't mention")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
+	flags.variables.register(c.Flags())
+	c.Flags().BoolVar(&flags.detailed, "detailed-exitcode", false, "exit with 2 where applying would change the definition, or replace or remove instances")
+	c.Flags().BoolVar(&flags.pruned, "prune", false, "plan to take away the fleets that the files don't mention")
+	c.Flags().BoolVar(&flags.asJSON, "json", false, "print the plan as JSON")
+	c.Flags().StringVar(&flags.out, "out", "", "save the plan as this file, too; it holds the fleet files, but no secret and no sensitive variable's value")
 	return c
 }
 
-// plan compares the files with what is stored, without becoming the writer.
-func (a *app) plan(c *cobra.Command, w control.Workspace, s control.Submission) (plan control.Plan, err error) {
+// plan compares the files with what is stored, without becoming the writer, and
+// saves the plan where that is asked for.
+func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (control.Plan, error) {
+	w, submission, err := a.submission(args, flags.variables, flags.pruned)
+	if err != nil {
+		return control.Plan{}, err
+	}
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
-		return plan, err
+		return control.Plan{}, err
 	}
 	ctx := caller(c)
-	err = a.reading(ctx, options, func(r control.Reader, _ string) error {
+	plan, err := a.planned(ctx, submission, options)
+	if err != nil {
+		return control.Plan{}, err
+	}
+	if err := a.report(plan.Warnings); err != nil {
+		return control.Plan{}, err
+	}
+	if flags.out == "" {
+		return plan, nil
+	}
+	saved, err := plan.Save(ctx, submission, options)
+	if err != nil {
+		return control.Plan{}, err
+	}
+	return saved.Plan, control.WritePlan(flags.out, saved)
+}
+
+func (a *app) planned(ctx context.Context, s control.Submission, o control.Options) (plan control.Plan, err error) {
+	err = a.reading(ctx, o, func(r control.Reader, _ string) error {
 		plan, err = r.Plan(ctx, s)
 		return err
 	})
 	if errors.Is(err, control.ErrNothingApplied) {
-		return control.PlanFromNothing(ctx, s, options)
+		return control.PlanFromNothing(ctx, s, o)
 	}
 	return plan, err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
 func (a *app) pluginCommand() *cobra.Command {
@@ -59,13 +61,19 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return a.printJSON(map[string]any{"version": a.version, "plan_format": control.PlanFormat})
+			}
 			_, err := fmt.Fprintln(a.out, "forgeyard-fleet", a.version)
 			return err
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
 }

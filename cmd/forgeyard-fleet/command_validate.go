@@ -1,15 +1,18 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 func (a *app) validateCommand() *cobra.Command {
 	var variables variableFlags
-	var plugins bool
+	var plugins, asJSON bool
 	c := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check the fleet files of a directory",
@@ -17,38 +20,71 @@ func (a *app) validateCommand() *cobra.Command {
 			"installed; none is started unless --plugins asks for the plugins' own checks.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			w, err := a.workspace(args)
+			d, found, err := a.validate(c, args, variables, plugins)
 			if err != nil {
 				return err
 			}
-			loaded, err := a.load(w, variables)
-			if err != nil {
+			if asJSON {
+				return a.printValidation(found)
+			}
+			if err := a.report(found); err != nil {
 				return err
 			}
-			if plugins {
-				if err := a.validateWithPlugins(c, w, loaded); err != nil {
-					return err
-				}
-			}
-			d := loaded.Definition
 			a.printf("The fleet files are valid: %s, %s.\n", plural(len(d.Fleets), "fleet"), plural(len(d.Providers), "provider"))
 			return nil
 		},
 	}
 	variables.register(c.Flags())
 	c.Flags().BoolVar(&plugins, "plugins", false, "start the plugins and let them check their blocks, too")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: whether the files are valid, and what was found")
 	return c
 }
 
+// validate gives the definition and all that was found, be it right or wrong.
+func (a *app) validate(c *cobra.Command, args []string, variables variableFlags, plugins bool) (fleet.Definition, config.Diagnostics, error) {
+	w, err := a.workspace(args)
+	if found, mistakes := errors.AsType[config.Diagnostics](err); mistakes {
+		return fleet.Definition{}, found, nil
+	}
+	if err != nil {
+		return fleet.Definition{}, nil, err
+	}
+	given, err := a.values(variables)
+	if err != nil {
+		return fleet.Definition{}, nil, err
+	}
+	loaded, found := w.Load(given)
+	if found.HasErrors() {
+		return fleet.Definition{}, found, nil
+	}
+	if plugins {
+		complaints, err := a.validateWithPlugins(c, w, loaded)
+		if err != nil {
+			return fleet.Definition{}, nil, err
+		}
+		found = append(found, complaints...)
+	}
+	return loaded.Definition, found, nil
+}
+
+// printValidation is the result for programs. Mistakes are part of it, so they
+// aren't told again on standard error.
+func (a *app) printValidation(found config.Diagnostics) error {
+	err := a.printJSON(struct {
+		Valid       bool               `json:"valid"`
+		Diagnostics config.Diagnostics `json:"diagnostics"`
+	}{!found.HasErrors(), append(config.Diagnostics{}, found...)})
+	if err == nil && found.HasErrors() {
+		return exitStatus(exitError)
+	}
+	return err
+}
+
 // validateWithPlugins lets the plugins check what is theirs.
-func (a *app) validateWithPlugins(c *cobra.Command, w control.Workspace, loaded *config.Loaded) error {
+func (a *app) validateWithPlugins(c *cobra.Command, w control.Workspace, loaded *config.Loaded) (config.Diagnostics, error) {
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, err := w.ValidateWithPlugins(c.Context(), loaded, options.Place.Run, options.Log)
-	if err != nil {
-		return err
-	}
-	return a.report(found)
+	return w.ValidateWithPlugins(c.Context(), loaded, options.Place.Run, options.Log)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -22,6 +23,9 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	}
 	m.applying.Lock()
 	defer m.applying.Unlock()
+	if err := m.mayUse(ctx, approved); err != nil {
+		return Receipt{}, err
+	}
 	loaded, bundle, err := loadSubmission(ctx, s, m.options)
 	if err != nil {
 		return Receipt{}, err
@@ -31,13 +35,16 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 		return Receipt{}, err
 	}
 	if why := approved.differs(fresh); why != "" {
-		return Receipt{}, m.stale(ctx, approved.Serial, why)
+		return Receipt{}, m.stale(ctx, approved, fresh, why)
 	}
 	serial, err := m.store.ApplyDefinition(ctx, store.Apply{
-		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows,
+		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows, Plan: approved.id(),
 	})
 	if late, ok := errors.AsType[*store.StaleError](err); ok {
-		return Receipt{}, m.stale(ctx, approved.Serial, fmt.Sprintf("definition %d was applied meanwhile", late.Serial))
+		return Receipt{}, m.stale(ctx, approved, fresh, fmt.Sprintf("definition %d was applied meanwhile", late.Serial))
+	}
+	if used, ok := errors.AsType[*store.UsedPlanError](err); ok {
+		return Receipt{}, usedPlan(used.By, used.At, used.Serial)
 	}
 	if err != nil {
 		return Receipt{}, err
@@ -46,7 +53,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if !receipt.Changed {
 		return receipt, nil
 	}
-	if err := m.audit(ctx, "apply", fmt.Sprintf("definition %d: %s", serial, summary(fresh.Changes))); err != nil {
+	if err := m.audit(ctx, "apply", fmt.Sprintf("definition %d: %s%s", serial, summary(fresh.Changes), approved.origin())); err != nil {
 		return receipt, err
 	}
 	return receipt, m.update(fresh.definition)
@@ -77,26 +84,23 @@ func (a Approval) differs(fresh Plan) string {
 			return fmt.Sprintf("%s is already as the plan would make it, or gone", address)
 		}
 	}
-	return ""
+	return a.Saved.differs(fresh)
 }
 
-// stale tells who changed what since the plan was made.
-func (m *Manager) stale(ctx context.Context, planned int64, why string) error {
-	e := &StalePlanError{Reason: why}
-	current, found, err := m.store.Definition(ctx)
-	if err != nil {
-		return err
+// id is of a saved plan; "" for one that is applied at once.
+func (a Approval) id() string {
+	if a.Saved == nil {
+		return ""
 	}
-	if !found || current.Serial == planned {
-		return e
+	return a.Saved.ID
+}
+
+// origin tells of a saved plan in an audit record's words.
+func (a Approval) origin() string {
+	if a.Saved == nil {
+		return ""
 	}
-	e.By, e.At, e.Serial = current.By, current.At, current.Serial
-	before, _, err := m.store.DefinitionAt(ctx, planned)
-	if err != nil {
-		return err
-	}
-	e.Changes = config.Diff(before.Definition, current.Definition)
-	return e
+	return fmt.Sprintf("; by the plan %s that %s saved at %s", a.Saved.ID, a.Saved.By, a.Saved.Made.UTC().Format(time.RFC3339))
 }
 
 // summary names what an apply changed.

@@ -29,6 +29,8 @@ type Plan struct {
 	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int `json:"unresolved"`
 
+	// Definition is the digest of what the files say.
+	Definition string `json:"definition"`
 	// Approval is what of this must still be true when it is applied.
 	Approval Approval `json:"approval"`
 	// Warnings are what is odd about the files.
@@ -77,6 +79,7 @@ func makePlan(in planInput) (Plan, error) {
 		Installation: in.file.Installation,
 		Serial:       in.stored.Serial,
 		Changes:      config.Diff(in.stored.Definition, in.file),
+		Definition:   fleet.Digest(in.file),
 	}
 	bound := map[fleet.FleetAddress]fleet.ManagedFleet{}
 	for _, f := range in.state.Fleets {

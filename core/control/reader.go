@@ -103,6 +103,9 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 		return Plan{}, err
 	}
 	p.Warnings = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...)
+	if p.Approval.Authority, err = r.identity(ctx); err != nil {
+		return Plan{}, err
+	}
 	return p, p.allowedTo(caller)
 }
 

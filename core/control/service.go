@@ -78,6 +78,12 @@ type Approval struct {
 	// Fleets are the serials of the fleets that the plan touches, 0 for those
 	// that it creates.
 	Fleets map[fleet.FleetAddress]int64 `json:"fleets,omitempty"`
+	// Authority is the id of the key of the installation that the plan was made
+	// for; empty: there was none yet, or any will do.
+	Authority string `json:"authority,omitempty"`
+	// Saved binds the apply of a saved plan further; nil: it follows its plan at
+	// once.
+	Saved *SavedApproval `json:"saved,omitempty"`
 }
 
 // PlanFormat is the version of plans; one of another version is stale.

@@ -1,26 +1,86 @@
 package control
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // StalePlanError refuses an approval that no longer says what applying would do:
 // somebody else applied in between, or what the plan was made from differs.
 type StalePlanError struct {
-	// By applied the definition Serial at At. Empty: nobody applied anything, and
-	// Reason says what differs.
+	// By applied the definition Serial at At: the last that changed something which
+	// the plan touches. Empty: nobody applied anything, and Reason says what differs.
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Serial int64     `json:"serial"`
-	// Changes is what came in between: from the definition that was planned
-	// against to the current one.
+	// Changes is what that apply did.
 	Changes []config.Change `json:"changes,omitempty"`
 	// Reason is what the plan and the present disagree about, without a full stop.
 	Reason string `json:"reason"`
+}
+
+// stale tells who changed what since the plan was made: of the applies since then,
+// the last one that the plan doesn't agree with.
+func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
+	e := &StalePlanError{Reason: why}
+	after, found, err := m.store.Definition(ctx)
+	if err != nil {
+		return err
+	}
+	if !found || after.Serial == approved.Serial {
+		return e
+	}
+	last := after
+	for range searchedApplies {
+		before, found, err := m.store.DefinitionAt(ctx, after.Serial-1)
+		if err != nil {
+			return err
+		}
+		if !found && after.Serial > 1 {
+			break // it was pruned long ago
+		}
+		if changes := config.Diff(before.Definition, after.Definition); approved.contradicts(fresh, before.Definition, after.Definition, changes) {
+			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, changes
+			return e
+		}
+		if before.Serial <= approved.Serial {
+			break
+		}
+		after = before
+	}
+	// None of them by itself: all together, and who came last.
+	e.By, e.At, e.Serial = last.By, last.At, last.Serial
+	before, found, err := m.store.DefinitionAt(ctx, approved.Serial)
+	if err != nil {
+		return err
+	}
+	if found || approved.Serial == 0 {
+		e.Changes = config.Diff(before.Definition, last.Definition)
+	}
+	return e
+}
+
+// searchedApplies bounds the search for the apply that a plan doesn't agree with.
+const searchedApplies = 100
+
+// contradicts says whether an apply changed what the plan touches, or would touch
+// now.
+func (a Approval) contradicts(fresh Plan, before, after fleet.Definition, changes []config.Change) bool {
+	for _, c := range changes {
+		address := fleet.FleetAddress(c.Address)
+		_, planned := a.Fleets[address]
+		_, now := fresh.Approval.Fleets[address]
+		if c.Action != config.Drift && (planned || now) {
+			return true
+		}
+	}
+	return a.Settings != fresh.Approval.Settings && settingsDigest(before) != settingsDigest(after) ||
+		a.Lock != fresh.Approval.Lock && before.Lock != after.Lock
 }
 
 // shownChanges bounds the sentence; Changes has all of them.

@@ -49,7 +49,7 @@ func WriteLock(path string, lock Lock) error {
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, content) {
 		return nil
 	}
-	if err := replaceFile(path, filepath.Dir(path), content, 0o644); err != nil {
+	if err := ReplaceFile(path, filepath.Dir(path), content, 0o644); err != nil {
 		return fmt.Errorf("write the plugin lock %s: %w", path, err)
 	}
 	return nil

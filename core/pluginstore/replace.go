@@ -7,9 +7,9 @@ import (
 	"runtime"
 )
 
-// replaceFile writes content under a temporary name in tmp, which must be on
+// ReplaceFile writes content under a temporary name in tmp, which must be on
 // the same file system, and gives it its name when it is on disk.
-func replaceFile(path, tmp string, content []byte, mode os.FileMode) error {
+func ReplaceFile(path, tmp string, content []byte, mode os.FileMode) error {
 	file, err := os.CreateTemp(tmp, "."+filepath.Base(path)+".new-*")
 	if err != nil {
 		return err

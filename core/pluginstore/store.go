@@ -157,7 +157,7 @@ func (s *Store) SaveInfo(digest string, info []byte) error {
 		return err
 	}
 	defer unlock()
-	if err := replaceFile(path, filepath.Join(s.dir, "tmp"), info, 0o644); err != nil {
+	if err := ReplaceFile(path, filepath.Join(s.dir, "tmp"), info, 0o644); err != nil {
 		return fmt.Errorf("store the description of plugin binary %s: %w", digest, err)
 	}
 	return nil

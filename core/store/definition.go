@@ -30,6 +30,8 @@ type Apply struct {
 	// Fleets are the whole rows of the fleets that this apply adds or changes,
 	// those that it removes among them (draining). Their Serial is set here.
 	Fleets []fleet.ManagedFleet
+	// Plan is the id of a saved plan, which this apply uses up; empty: none.
+	Plan string
 }
 
 // StaleError refuses an apply whose plan was made from an older definition.
@@ -71,19 +73,25 @@ func (s *Store) DefinitionAt(ctx context.Context, serial int64) (applied Applied
 // changes and returns its serial. If the definition is current already, nothing
 // is written and its serial is returned, whatever was expected: an apply whose
 // answer was lost can be sent again. Else, if another apply came in between,
-// the error is a *StaleError.
+// the error is a *StaleError. A saved plan is used up in the same transaction;
+// one that was used before gives a *UsedPlanError, whatever is current.
 func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64, err error) {
 	record, err := encode(apply.Definition)
 	if err != nil {
 		return 0, s.failed("apply the definition", err)
 	}
 	err = s.write(ctx, "apply the definition", func(tx *sql.Tx, _ int64) error {
+		if err := refuseUsedPlan(ctx, tx, apply); err != nil {
+			return err
+		}
 		current, stored, err := currentDefinition(ctx, tx)
 		if err != nil {
 			return err
 		}
 		serial = current.Serial
 		switch {
+		case stored == record && apply.Plan != "":
+			return usePlan(ctx, tx, apply, serial)
 		case stored == record:
 			return errUnchanged
 		case current.Serial != apply.Expect:
@@ -95,7 +103,10 @@ func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64,
 			serial, apply.At.UnixMicro(), storable(apply.By), record); err != nil {
 			return err
 		}
-		return upsertFleets(ctx, tx, serial, apply.Fleets)
+		if err := upsertFleets(ctx, tx, serial, apply.Fleets); err != nil {
+			return err
+		}
+		return usePlan(ctx, tx, apply, serial)
 	})
 	if err != nil && !errors.Is(err, errUnchanged) {
 		return 0, err

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "show PLANFILE",
+		Short: "Show a saved plan as it was shown when it was made",
+		Long: "Show a plan that plan --out saved, as it was shown then. Neither plugins nor an installation are needed,\n" +
+			"so it can be looked at anywhere. Who made it, when, and what apply needs besides is told on standard error.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			saved, err := control.ReadPlan(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.report(saved.Plan.Warnings); err != nil {
+				return err
+			}
+			a.noteOrigin(saved)
+			if asJSON {
+				return a.printJSON(saved.Plan)
+			}
+			a.renderPlan(saved.Plan)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON, as plan --json did")
+	return c
+}
+
+// noteOrigin says beside a saved plan whose it is.
+func (a *app) noteOrigin(saved control.SavedPlan) {
+	by := saved.Plan.Approval.Saved
+	fmt.Fprintf(a.err, "Plan %s for installation %s, saved by %s at %s with version %s.\n",
+		by.ID, saved.Plan.Installation, by.By, by.Made.Local().Format(time.DateTime), saved.Program)
+	if needed := saved.Sensitive.Needed; len(needed) > 0 {
+		fmt.Fprintf(a.err, "To apply it, give its sensitive variables again: %s.\n", joinWords(needed))
+	}
+}
+
+// isPlanFile says whether an argument names a plan rather than a directory.
+func isPlanFile(args []string) bool {
+	info, err := os.Stat(directory(args))
+	return err == nil && !info.IsDir()
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+// split is one command line with standard output and standard error apart.
+func (d *desk) split(args ...string) (code int, out, errors string) {
+	d.t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{
+		in: strings.NewReader("yes\n"), out: &stdout, err: &stderr, environ: func() []string { return nil }, now: time.Now, version: "0.1.0",
+		lookupEnv: func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
+	}
+	code = a.run(d.t.Context(), args)
+	return code, stdout.String(), stderr.String()
+}
+
+func (d *desk) must(want int, args ...string) (out, errors string) {
+	d.t.Helper()
+	code, out, errors := d.split(args...)
+	if code != want {
+		d.t.Fatalf("%v exits with %d, want %d:\n%s%s", args, code, want, out, errors)
+	}
+	return out, errors
+}
+
+func TestASavedPlanIsShownAsItWasPlannedAndAppliedOnce(t *testing.T) {
+	d := newDesk(t)
+	file := filepath.Join(t.TempDir(), "ci.plan")
+	planned, _ := d.must(exitChanges, "plan", "--detailed-exitcode", "--out", file, d.files)
+
+	elsewhere := newDesk(t) // another machine: no files, no state, no plugins
+	elsewhere.env = map[string]string{}
+	shown, origin := elsewhere.must(exitDone, "show", file)
+	if shown != planned {
+		t.Errorf("planned\n%s\nshown\n%s", planned, shown)
+	}
+	if !strings.Contains(origin, "for installation desk, saved by ") {
+		t.Errorf("on standard error is %q", origin)
+	}
+	d.wantApplied(false)
+	d.must(exitDone, "apply", "--auto-approve", file)
+	d.wantApplied(true)
+	_, refused := d.must(exitError, "apply", "--auto-approve", file)
+	if !strings.Contains(refused, "the plan was used already: ") || strings.Count(refused, "\n") != 1 {
+		t.Errorf("the second use: %s", refused)
+	}
+}
+
+func TestShowAsJSONIsThePlanAsJSON(t *testing.T) {
+	d := newDesk(t)
+	file := filepath.Join(t.TempDir(), "ci.plan")
+	planned, _ := d.must(exitDone, "plan", "--json", "--out", file, d.files)
+	shown, _ := d.must(exitDone, "show", "--json", file)
+	if shown != planned || !json.Valid([]byte(shown)) {
+		t.Errorf("planned\n%s\nshown\n%s", planned, shown)
+	}
+}
+
+func TestWhatCannotGoWithASavedPlanIsSaid(t *testing.T) {
+	d := newDesk(t)
+	file := filepath.Join(t.TempDir(), "ci.plan")
+	d.must(exitDone, "plan", "--out", file, d.files)
+	hcl := filepath.Join(d.files, "fleet.hcl")
+	before, _ := os.ReadFile(hcl)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"apply", "--auto-approve", "--prune", file}, "plan again with --prune"},
+		{[]string{"apply", "--auto-approve", "--var", "size=3", file}, "--var size is none of its sensitive ones"},
+		{[]string{"apply", "--auto-approve", hcl}, "it is no plan file"},
+		{[]string{"show", hcl}, "it is no plan file"},
+		{[]string{"show", filepath.Join(d.files, "missing")}, "no such file"},
+		{[]string{"plan", "--out", hcl, d.files}, "is no plan file; nothing was written"},
+		{[]string{"plan", "--out", filepath.Join(d.files, "missing", "plan"), d.files}, "no such file"},
+	} {
+		out, errors := d.must(exitError, test.args...)
+		if !strings.Contains(errors, test.want) || strings.Count(errors, "\n") != 1 || out != "" {
+			t.Errorf("%v says\n%s%s", test.args, out, errors)
+		}
+	}
+	if after, err := os.ReadFile(hcl); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the fleet file is now %q, %v", after, err)
+	}
+	d.wantApplied(false)
+}
+
+// A plan is bound to its installation by name and by key, wherever --state leads.
+func TestAPlanIsNotAppliedToAnotherInstallation(t *testing.T) {
+	d, twin := newDesk(t), newDesk(t)
+	d.must(exitDone, "apply", "--auto-approve", d.files)
+	twin.must(exitDone, "apply", "--auto-approve", twin.files)
+	file := filepath.Join(t.TempDir(), "ci.plan")
+	d.must(exitDone, "plan", "--out", file, d.files)
+	if _, errors := twin.must(exitError, "apply", "--auto-approve", file); !strings.Contains(errors, `another installation that is called "desk", too`) {
+		t.Errorf("an installation of the same name: %s", errors)
+	}
+	other := newDesk(t)
+	if err := os.WriteFile(filepath.Join(other.files, "fleet.hcl"), []byte("forgeyard {\n  installation = \"other\"\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other.must(exitDone, "apply", "--auto-approve", other.files)
+	if _, errors := other.must(exitError, "apply", "--auto-approve", file); !strings.Contains(errors, `belongs to installation "other"`) {
+		t.Errorf("an installation of another name: %s", errors)
+	}
+}
+
+// jsonLines are those of an apply --json.
+func jsonLines(t *testing.T, out string) (types []string, last map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		last = map[string]any{}
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			t.Fatalf("%q is no JSON: %v", line, err)
+		}
+		kind, _ := last["type"].(string)
+		if at, _ := last["at"].(string); kind == "" || at == "" {
+			t.Errorf("a line without type or time: %s", line)
+		}
+		types = append(types, kind)
+	}
+	return types, last
+}
+
+func TestAnApplyForProgramsIsLinesOfJSONAlone(t *testing.T) {
+	d := newDesk(t)
+	out, errors := d.must(exitDone, "apply", "--json", "--auto-approve", d.files)
+	types, last := jsonLines(t, out)
+	if got := strings.Join(types, " "); got != "version plan applied summary" || errors != "" {
+		t.Errorf("the lines are %s; on standard error is %q", got, errors)
+	}
+	if last["outcome"] != "settled" || last["exit_code"] != 0.0 || last["changed"] != true || last["serial"] != 1.0 {
+		t.Errorf("the summary is %v", last)
+	}
+}
+
+func TestAnApplyForProgramsAsksNobodyAndEndsWithItsError(t *testing.T) {
+	d := newDesk(t)
+	out, errors := d.must(exitError, "apply", "--json", d.files)
+	types, last := jsonLines(t, out)
+	if got := strings.Join(types, " "); got != "version plan summary" {
+		t.Errorf("the lines are %s", got)
+	}
+	reason, _ := last["error"].(string)
+	if last["outcome"] != "error" || last["exit_code"] != 1.0 || !strings.Contains(reason, "--auto-approve") || errors != "Error: "+reason+"\n" {
+		t.Errorf("the summary is %v, standard error %q", last, errors)
+	}
+	d.wantApplied(false)
+
+	if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte("fleet \"x\" {\n}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, errors = d.must(exitError, "apply", "--json", "--auto-approve", d.files)
+	if types, last := jsonLines(t, out); types[1] != "diagnostic" || last["outcome"] != "error" || !strings.Contains(errors, "more.hcl") {
+		t.Errorf("mistakes in the files: %v\n%s\n%s", types, out, errors)
+	}
+}
+
+func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
+	var out bytes.Buffer
+	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
+	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
+	held := map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "3 in a row failed", NeedsPerson: true}}
+	for _, p := range []control.Progress{
+		{At: at, Transitions: []reconcile.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: "1 wanted"}}},
+		{At: at, Transitions: []reconcile.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: "stored"}}, Holds: held},
+		{At: at, Holds: held}, // told once
+	} {
+		l.observe(p)
+	}
+	err := l.ended(control.Outcome{Ending: control.Stuck, Last: control.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}}}, false)
+	if got := l.sumUp(context.Background(), err); got != exitStatus(exitUnresolved) {
+		t.Errorf("it ends with %v", got)
+	}
+	want := `{"type":"version","at":"2026-05-04T10:20:30Z","format":1,"version":"0.1.0"}
+{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","to":"requested","reason":"1 wanted"}
+{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","from":"requested","to":"provisioning","reason":"stored"}
+{"type":"held","at":"2026-05-04T10:20:30Z","fleet_id":"f1","reason":"3 in a row failed","needs_person":true}
+{"type":"summary","at":"2026-05-04T10:20:30Z","outcome":"stuck","exit_code":3,"serial":0,"changed":false,"states":{"failed":1},"unresolved":0}
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
+	d := newDesk(t)
+	for _, test := range []struct {
+		more  string
+		code  int
+		valid bool
+	}{{"", exitDone, true}, {"fleet \"x\" {\n}\n", exitError, false}, {"fleet {", exitError, false}} {
+		if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte(test.more), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, errors := d.must(test.code, "validate", "--json", d.files)
+		var got struct {
+			Valid       bool
+			Diagnostics config.Diagnostics
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil || got.Valid != test.valid || got.Diagnostics.HasErrors() == test.valid || errors != "" {
+			t.Errorf("%q: %v\n%s%s", test.more, err, out, errors)
+		}
+	}
+}
+
+// Commands that change something, show text or go on for as long as they run.
+var withoutJSON = map[string]bool{
+	"init": true, "fmt": true, "serve": true, "plugin install": true, "token create": true, "token revoke": true,
+}
+
+func TestEveryCommandThatReadsHasJSON(t *testing.T) {
+	walk((&app{}).root(), func(c *cobra.Command) {
+		if !c.Runnable() || c.HasSubCommands() {
+			return
+		}
+		name := strings.TrimPrefix(c.CommandPath(), "forgeyard-fleet ")
+		if has := c.Flags().Lookup("json") != nil; has == withoutJSON[name] {
+			t.Errorf("%s: --json is there: %v", name, has)
+		}
+	})
+}
+
+// A read that fails leaves standard output to those who parse it.
+func TestAReadThatFailsSaysSoOnStandardErrorAlone(t *testing.T) {
+	d := newDesk(t)
+	for _, args := range [][]string{
+		{"status", "--json", "--dir", d.files}, {"list", "--json", "--dir", d.files}, {"instance", "list", "--json", "--dir", d.files},
+		{"instance", "show", "--json", "--dir", d.files, "x"}, {"plan", "--json", filepath.Join(d.files, "missing")},
+		{"show", "--json", d.files},
+	} {
+		if out, errors := d.must(exitError, args...); out != "" || !strings.HasPrefix(errors, "Error: ") {
+			t.Errorf("%v says %q and %q", args, out, errors)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package control
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+)
+
+// submitted are the files of an installation without fleets, which need no plugin.
+func submitted() Submission {
+	return Submission{
+		Sources: []config.Source{{Name: "fleet.hcl", Bytes: []byte(`forgeyard {
+  installation = "demo"
+  manager {
+    advertise = "https://${var.host}"
+  }
+}
+
+variable "host" {
+  type = string
+}
+
+variable "key" {
+  type      = string
+  sensitive = true
+}
+`)}},
+		Lock:      string(pluginstore.Lock{}.Bytes()),
+		Variables: config.Variables{Assignments: []string{"host=fleet.example", "key=PLANTED"}},
+	}
+}
+
+func savedFrom(t testing.TB, m *Manager, s Submission) SavedPlan {
+	t.Helper()
+	ctx := WithCaller(t.Context(), LocalUser("ada"))
+	p, err := m.Plan(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := p.Save(ctx, s, m.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+func TestAPlanFileComesBackWholeAndHoldsNothingSensitive(t *testing.T) {
+	m := open(t, options(t))
+	defer m.Close()
+	saved := savedFrom(t, m, submitted())
+	path := filepath.Join(t.TempDir(), "plan")
+	for range 2 { // the second time over the first
+		if err := WritePlan(path, saved); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(content, []byte("PLANTED")) {
+		t.Error("the file holds the value of a sensitive variable")
+	}
+	got, err := ReadPlan(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(saved, got, cmpopts.IgnoreUnexported(Plan{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-saved +read):\n%s", diff)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("beside the plan there is more: %v, %v", entries, err)
+	}
+}
+
+func TestNothingButAPlanFileIsOverwritten(t *testing.T) {
+	m := open(t, options(t))
+	defer m.Close()
+	saved := savedFrom(t, m, submitted())
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "fleet.hcl"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, []byte("forgeyard {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link, dir} {
+		if err := WritePlan(path, saved); err == nil || !strings.Contains(err.Error(), "is no plan file; nothing was written") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "forgeyard {}\n" {
+		t.Errorf("the file is now %q, %v", content, err)
+	}
+}
+
+func TestADamagedPlanFileIsOneClearError(t *testing.T) {
+	m := open(t, options(t))
+	defer m.Close()
+	saved := savedFrom(t, m, submitted())
+	content, err := saved.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, body, _ := bytes.Cut(content, []byte("\n"))
+	forged := saved
+	forged.Plan.Changes = nil // shows nothing, and would change something
+	lie, err := forged.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(content)
+	flipped[len(flipped)/2] ^= 1
+	for name, test := range map[string]struct {
+		content []byte
+		want    string
+	}{
+		"nothing":                         {nil, "no plan file"},
+		"a fleet file":                    {[]byte("forgeyard {\n}\n"), "no plan file"},
+		"binary":                          {[]byte("PK\x03\x04"), "no plan file"},
+		"half of it":                      {content[:len(content)/2], "damaged or cut off"},
+		"all but the last byte":           {content[:len(content)-1], "damaged or cut off"},
+		"a byte more":                     {append(bytes.Clone(content), '\n'), "damaged or cut off"},
+		"another bit":                     {flipped, "damaged or cut off"},
+		"the first line":                  {head, "damaged or cut off"},
+		"another format":                  {append([]byte(planFileMark+"9 sha256:00\n"), body...), "plan format 9, and this version reads 1"},
+		"no format":                       {append([]byte(planFileMark+"x y\n"), body...), "damaged or cut off"},
+		"sealed, and nothing":             {sealPlan([]byte("null")), "damaged or cut off"},
+		"sealed, and no JSON":             {sealPlan([]byte("{")), "damaged or cut off"},
+		"shows something else than it is": {lie, "damaged or cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plan")
+			if err := os.WriteFile(path, test.content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ReadPlan(path)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// FuzzParsePlan looks for a file that makes the parser panic, or that it takes
+// and can't write again. Each text is tried as it is and with a seal that fits.
+func FuzzParsePlan(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add([]byte("null"))
+	f.Add([]byte(planFileMark + "1 sha256:00\n{}"))
+	f.Add([]byte(`{"plan":{"installation":"demo","approval":{"format":1,"saved":{"id":"x"}}},"submission":{"sources":[{"name":"a"}]}}`))
+	f.Add([]byte(`{"program":"0.1.0","plan":{"installation":"demo","changes":[],"approval":{"format":1,"saved":{"id":"x","changes":"` + changesDigest(nil) +
+		`"}},"forecast":{"fleets":[{"address":"fleet.a"}]}},"submission":{"sources":[{"name":"a","bytes":"YQ=="}],"variables":{"assignments":["a=b"]}},"sensitive":{"needed":["k"]}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, content := range [][]byte{text, sealPlan(text)} {
+			p, err := ParsePlan(content)
+			if err != nil {
+				if strings.Contains(err.Error(), "\n") || len(err.Error()) > 300 {
+					t.Fatalf("the error is no sentence: %v", err)
+				}
+				continue
+			}
+			again, err := p.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := ParsePlan(again)
+			if err != nil {
+				t.Fatalf("what was read can't be read again: %v", err)
+			}
+			if diff := cmp.Diff(p, second, cmpopts.IgnoreUnexported(Plan{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatal(diff)
+			}
+			_, _ = p.SubmissionWith(config.Variables{Assignments: []string{"k=v"}})
+		}
+	})
+}
