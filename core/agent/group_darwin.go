@@ -24,7 +24,7 @@ func inNewGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid:
 // killWithGroup ends the command and whatever is still in its process group.
 func killWithGroup(cmd *exec.Cmd) error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 
-func newGroup(cmd *exec.Cmd, _ string) (*group, error) {
+func newGroup(_ Config, cmd *exec.Cmd, _ string, _ *jobUser) (*group, error) {
 	return &group{leader: cmd.Process.Pid}, nil
 }
 
@@ -53,7 +53,7 @@ func (g *group) close() {}
 
 // endLeftover ends the process group of a job whose agent was killed. None
 // left: true.
-func endLeftover(r jobRecord) (bool, error) {
+func endLeftover(_ Config, r jobRecord) (bool, error) {
 	started, _ := identify(r.PID)
 	if r.PID == 0 || started != "" && started != r.Started {
 		return true, nil

@@ -26,7 +26,7 @@ func inNewGroup(cmd *exec.Cmd) {
 // killWithGroup ends the command. What it started is out of reach here.
 func killWithGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-func newGroup(cmd *exec.Cmd, _ string) (*group, error) {
+func newGroup(_ Config, cmd *exec.Cmd, _ string, _ *jobUser) (*group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a job object: %w", err)
@@ -87,6 +87,6 @@ func (g *group) signal(hard bool) error {
 func (g *group) close() { _ = windows.CloseHandle(g.job) }
 
 // endLeftover has nothing to do: the job object ended with the agent.
-func endLeftover(jobRecord) (bool, error) { return true, nil }
+func endLeftover(Config, jobRecord) (bool, error) { return true, nil }
 
 func identify(int) (started, boot string) { return "", "" }

@@ -40,7 +40,7 @@ func newJobHost(t *testing.T) *jobHost {
 
 func (h *jobHost) start(script string, env map[string]string) *job {
 	h.t.Helper()
-	j, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"sh", "-c", script}, Env: env})
+	j, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"sh", "-c", script}, Env: env}, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 
 func TestACommandThatDoesNotExistIsNoJob(t *testing.T) {
 	h := newJobHost(t)
-	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}})
+	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}}, nil)
 	if err == nil || h.history.record.Begun != 0 || h.history.record.Running != nil || !strings.Contains(h.history.record.LastExit, "no-such-command") {
 		t.Errorf("%v, noted as %+v", err, h.history.record)
 	}
@@ -286,7 +286,7 @@ func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
 	gone := func(r jobRecord) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if done, err := endLeftover(r); done && err == nil {
+			if done, err := endLeftover(h.config, r); done && err == nil {
 				return
 			} else if time.Now().After(deadline) {
 				t.Fatalf("the leftover isn't gone: %v", err)
@@ -296,12 +296,12 @@ func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
 	// A record whose pid is somebody else's by now, or from before a restart of
 	// the host, ends nothing.
 	reused := jobRecord{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot}
-	if done, err := endLeftover(reused); !done || err != nil {
+	if done, err := endLeftover(h.config, reused); !done || err != nil {
 		t.Errorf("a reused pid was taken for a leftover: %v", err)
 	}
 	otherBoot := record
 	otherBoot.Boot = "another"
-	if done, err := endLeftover(otherBoot); !done || err != nil {
+	if done, err := endLeftover(h.config, otherBoot); !done || err != nil {
 		t.Errorf("a record from before a restart was taken for a leftover: %v", err)
 	}
 	if alive, _ := j.group.members(); len(alive) < 3 {
