@@ -14,5 +14,6 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == helperArgument {
 		os.Exit(AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	beTestHelper()
 	goleak.VerifyTestMain(m)
 }

@@ -34,7 +34,7 @@ const rulesPriority = 1
 // left gains by its end; the next start of the host forgets them.
 //
 // Port 53 stays open: on Google Cloud and Azure these very addresses are the
-// host's name servers.
+// host's name servers. So does 65535, which a rule can't name.
 func blockMetadata(uid int) error {
 	socket, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -46,7 +46,7 @@ func blockMetadata(uid int) error {
 	}
 	var all error
 	for _, address := range metadataAddresses {
-		for _, ports := range [][2]uint16{{1, 52}, {54, 65535}} {
+		for _, ports := range [][2]uint16{{1, 52}, {54, 65534}} {
 			err := ask(socket, prohibition(netip.MustParseAddr(address), uint32(uid), ports))
 			if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
 				break // a kernel without IPv6 has nothing to forbid; the probe shows it
