@@ -53,7 +53,7 @@ func (g *group) close() {}
 
 // endLeftover ends the process group of a job whose agent was killed. None
 // left: true.
-func endLeftover(_ Config, r jobRecord) (bool, error) {
+func endLeftover(r jobRecord) (bool, error) {
 	started, _ := identify(r.PID)
 	if r.PID == 0 || started != "" && started != r.Started {
 		return true, nil

@@ -109,7 +109,7 @@ func (g *group) close() {}
 // endLeftover ends what a job left behind when its agent was killed: processes
 // that carry the job's mark, those of its process group, those of an isolated
 // job's user, and all below them. None left: true.
-func endLeftover(c Config, r jobRecord) (bool, error) {
+func endLeftover(r jobRecord) (bool, error) {
 	if r.Boot != "" && r.Boot != bootID() {
 		return true, nil // the host was started anew since
 	}
@@ -119,7 +119,7 @@ func endLeftover(c Config, r jobRecord) (bool, error) {
 	}
 	ownsUID := false
 	if r.UID != 0 {
-		held, err := holdUID(c, r.UID)
+		held, err := holdUID(r.UID)
 		if err == nil {
 			ownsUID = true
 			defer held.release()

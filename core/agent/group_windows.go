@@ -87,6 +87,6 @@ func (g *group) signal(hard bool) error {
 func (g *group) close() { _ = windows.CloseHandle(g.job) }
 
 // endLeftover has nothing to do: the job object ended with the agent.
-func endLeftover(Config, jobRecord) (bool, error) { return true, nil }
+func endLeftover(jobRecord) (bool, error) { return true, nil }
 
 func identify(int) (started, boot string) { return "", "" }

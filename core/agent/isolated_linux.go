@@ -42,14 +42,14 @@ func isolatedUser(c Config, name string) (*jobUser, error) {
 			return nil, fmt.Errorf("runner.user %s has the rights of root; name another user", name)
 		}
 		u.groups = nil // docker's, for one, is as good as root
-		return u, u.hold(c)
+		return u, u.hold()
 	}
 	for uid := firstJobUID; uid <= lastJobUID; uid++ {
 		if taken(uid) {
 			continue
 		}
 		u := &jobUser{uid: uid, gid: uid}
-		if err := u.hold(c); err == nil {
+		if err := u.hold(); err == nil {
 			return u, nil
 		} else if !errors.As(err, new(*userInUseError)) {
 			return nil, err
@@ -72,8 +72,8 @@ func (e *userInUseError) Error() string { return e.text }
 
 // hold makes the user this agent's alone: after a job every process of it is
 // ended, so none may be there before the first.
-func (u *jobUser) hold(c Config) error {
-	held, err := holdUID(c, u.uid)
+func (u *jobUser) hold() error {
+	held, err := holdUID(u.uid)
 	if errors.As(err, new(*AlreadyRunningError)) {
 		return &userInUseError{fmt.Sprintf("another agent on this host runs jobs as %v", u)}
 	}

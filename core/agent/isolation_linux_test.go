@@ -29,7 +29,7 @@ const inNetwork = "FORGEYARD_TEST_NETWORK"
 
 // ownNetwork runs the test again in a process with a new network namespace, since
 // it makes routing rules and calls metadata addresses. In there it gives true.
-func ownNetwork(t *testing.T, attributes ...func(*exec.Cmd)) bool {
+func ownNetwork(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(inNetwork) != "" {
 		run(t, "ip", "link", "set", "lo", "up")
@@ -44,9 +44,6 @@ func ownNetwork(t *testing.T, attributes ...func(*exec.Cmd)) bool {
 	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "100s")
 	cmd.Env = append(os.Environ(), inNetwork+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	for _, change := range attributes {
-		change(cmd)
-	}
 	out, err := cmd.CombinedOutput()
 	t.Logf("in a network of its own:\n%s", out)
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
@@ -264,7 +261,10 @@ echo name server; (exec 3<>/dev/tcp/169.254.169.254/53; printf 'GET / HTTP/1.0\r
 			t.Errorf("the job got %q", secret)
 		}
 	}
-	uid := strconv.Itoa(firstJobUID)
+	uid, _, _ := strings.Cut(log[strings.LastIndex(log, "\nuid ")+len("\nuid "):], " ")
+	if n, err := strconv.Atoi(uid); err != nil || n < firstJobUID || n > lastJobUID {
+		t.Errorf("the job runs as %q", uid)
+	}
 	for _, want := range []string{
 		"uid " + uid + " groups " + uid + "\n", "NoNewPrivs:\t1", "CapEff:\t0000000000000000", "CapInh:\t0000000000000000",
 		"700 " + uid + "\n700 " + uid + "\n", "\nby-name\n", "open 0 1 2 ", "name server\n" + metadataSecret,
@@ -272,6 +272,9 @@ echo name server; (exec 3<>/dev/tcp/169.254.169.254/53; printf 'GET / HTTP/1.0\r
 		if !strings.Contains(log, want) {
 			t.Errorf("the job doesn't say %q", want)
 		}
+	}
+	if _, session, _ := strings.Cut(log, "session "); len(strings.Fields(session)) < 2 || strings.Fields(session)[0] != strings.Fields(session)[1] {
+		t.Error("the job has no session of its own")
 	}
 	if strings.Count(log, "ermission denied") < 9 {
 		t.Errorf("only %d tries were refused", strings.Count(log, "ermission denied"))
@@ -319,7 +322,7 @@ func TestWithoutTheRoutingRulesTheHostIsNotIsolated(t *testing.T) {
 }
 
 func TestAnAgentThatMayNotMakeRoutingRulesSaysThatJobsAreNotIsolated(t *testing.T) {
-	if !ownNetwork(t, func(cmd *exec.Cmd) {}) {
+	if !ownNetwork(t) {
 		return
 	}
 	startMetadataHost(t)

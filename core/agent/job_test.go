@@ -286,7 +286,7 @@ func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
 	gone := func(r jobRecord) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if done, err := endLeftover(h.config, r); done && err == nil {
+			if done, err := endLeftover(r); done && err == nil {
 				return
 			} else if time.Now().After(deadline) {
 				t.Fatalf("the leftover isn't gone: %v", err)
@@ -296,12 +296,12 @@ func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
 	// A record whose pid is somebody else's by now, or from before a restart of
 	// the host, ends nothing.
 	reused := jobRecord{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot}
-	if done, err := endLeftover(h.config, reused); !done || err != nil {
+	if done, err := endLeftover(reused); !done || err != nil {
 		t.Errorf("a reused pid was taken for a leftover: %v", err)
 	}
 	otherBoot := record
 	otherBoot.Boot = "another"
-	if done, err := endLeftover(h.config, otherBoot); !done || err != nil {
+	if done, err := endLeftover(otherBoot); !done || err != nil {
 		t.Errorf("a record from before a restart was taken for a leftover: %v", err)
 	}
 	if alive, _ := j.group.members(); len(alive) < 3 {

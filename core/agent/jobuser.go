@@ -118,12 +118,13 @@ func openJobsDir(path string) error {
 }
 
 // holdUID makes this agent the only one on the host that runs jobs as the uid.
-// *AlreadyRunningError: another one does.
-func holdUID(c Config, uid int) (*lock, error) {
-	if err := openJobsDir(c.JobsDir); err != nil {
+// *AlreadyRunningError: another one does. Users are the host's, so the locks are in
+// one place, wherever the agent's jobs have their folders.
+func holdUID(uid int) (*lock, error) {
+	if err := openJobsDir(DefaultJobsDir); err != nil {
 		return nil, err
 	}
-	return takeLock(filepath.Join(c.JobsDir, strconv.Itoa(uid)+".lock"))
+	return takeLock(filepath.Join(DefaultJobsDir, strconv.Itoa(uid)+".lock"))
 }
 
 // sharedFolders are where everybody may leave files.

@@ -51,7 +51,7 @@ func (r *runner) clearProcesses() (complaint string) {
 		return ""
 	}
 	for begun := time.Now(); ; time.Sleep(leftoverAgain) {
-		gone, err := endLeftover(r.Config, *left)
+		gone, err := endLeftover(*left)
 		if gone && err == nil {
 			break
 		}
