@@ -211,7 +211,7 @@ func (r *runner) nextMoment() time.Time {
 	if r.somethingLeft() {
 		sooner(r.cleanDue)
 	}
-	if s := r.settled; s != nil && s.err != nil && !r.settling && !r.hookDue() {
+	if s := r.settled; s != nil && s.err != nil && !r.settling && r.job == nil && !r.somethingLeft() && !r.hookDue() {
 		sooner(r.settleDue)
 	}
 	if age := r.maxAge(); age > 0 && r.mayLeave() {
