@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -84,21 +85,13 @@ func beMetadataHost() int {
 		}
 	}
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, metadataSecret) })
-	failed := make(chan error, 2)
 	for _, port := range []string{"80", "53"} {
-		go func() { failed <- http.ListenAndServe("169.254.169.254:"+port, answer) }()
-	}
-	for _, port := range []string{"80", "53"} {
-		for tries := 0; ; tries++ {
-			if response, err := http.Get("http://169.254.169.254:" + port); err == nil {
-				_ = response.Body.Close()
-				break
-			} else if tries > 200 {
-				fmt.Println(err)
-				return 1
-			}
-			time.Sleep(5 * time.Millisecond)
+		listener, err := net.Listen("tcp", "169.254.169.254:"+port)
+		if err != nil {
+			fmt.Println(err)
+			return 1
 		}
+		go func() { _ = http.Serve(listener, answer) }() // until this process ends
 	}
 	fmt.Println("ready")
 	_, _ = io.Copy(io.Discard, os.Stdin)
