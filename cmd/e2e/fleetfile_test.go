@@ -16,7 +16,8 @@ type definition struct {
 	command      string // of a job, as a shell's
 	forgeyard    string // more of the forgeyard block
 	installation string
-	removed      bool // the fleet is taken away
+	isolation    string // what job_isolation says; empty: none
+	removed      bool   // the fleet is taken away
 }
 
 func (d definition) String() string {
@@ -29,6 +30,9 @@ func (d definition) String() string {
 	}
 	if d.command == "" {
 		d.command = "exec sleep 0.2"
+	}
+	if d.isolation == "" {
+		d.isolation = "none"
 	}
 	head := fmt.Sprintf(`forgeyard {
   installation = %q
@@ -50,7 +54,7 @@ provider "local" "here" {
 	if d.removed {
 		return head + "\nremoved {\n  from = fleet.demo\n}\n"
 	}
-	return head + strings.NewReplacer("@ARCH@", arch, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
+	return head + strings.NewReplacer("@ARCH@", arch, "@ISOLATION@", d.isolation, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
 		"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).Replace(demo)
 }
 
@@ -89,7 +93,7 @@ fleet "demo" {
   }
 
   admission {
-    job_isolation = "none"
+    job_isolation = "@ISOLATION@"
   }
 }
 `

@@ -32,7 +32,14 @@ const (
 	exitRefused = 3
 )
 
+// helperArgument makes this program the helper by which the agent starts isolated
+// jobs. It isn't for people, and --help doesn't have it.
+const helperArgument = "as-job"
+
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == helperArgument {
+		os.Exit(agent.AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -70,10 +77,17 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	if *state == "" {
 		*state = filepath.Dir(*documentPath)
 	}
+	if *documentPath, err = filepath.Abs(*documentPath); err != nil {
+		log.Error("the agent can't start", "error", err)
+		return exitFailed
+	}
 	err = agent.Run(ctx, agent.Config{
 		ManagerURL: document.ManagerURL, TLS: func(checkTime bool) *tls.Config { return bootstrap.TLSConfig(document, checkTime) },
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
-		HostMark: os.Getenv(agent.HostMarkVariable),
+		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath,
+		// The file that runs, even where it was replaced since, and out of the way of
+		// whoever may not enter its folder.
+		Helper: []string{"/proc/self/exe", helperArgument},
 	})
 	return exitCode(log, err)
 }

@@ -12,6 +12,10 @@ import (
 	"time"
 )
 
+// DefaultJobsDir is where jobs of another user than the agent's have their
+// folders, on unix alone.
+const DefaultJobsDir = "/var/lib/forgeyard-jobs"
+
 // Config is everything that an agent needs to know. The first five values come
 // from its bootstrap document and its command line; the others have defaults.
 type Config struct {
@@ -38,6 +42,16 @@ type Config struct {
 	HostMark string
 	// Path is where a job's commands are found; empty: the agent's own PATH.
 	Path string
+	// BootstrapFile is where the token was read from, which no job may read; empty:
+	// from no file.
+	BootstrapFile string
+	// JobsDir has the folders of jobs that run as another user; empty: DefaultJobsDir.
+	JobsDir string
+	// Helper is the command line that reaches AsJob, by which isolated jobs start;
+	// empty: no job can be isolated.
+	Helper []string
+	// CleanupTime bounds a run of the clean-up hook; 0: 5 minutes.
+	CleanupTime time.Duration
 	// Retry is how calls that failed are tried again; zero: 1s to 30s.
 	Retry Backoff
 	// Restart is how a command that fails at once is run again; zero: 1s to 1m.
@@ -70,6 +84,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Path == "" {
 		c.Path = os.Getenv("PATH")
+	}
+	if c.JobsDir == "" {
+		c.JobsDir = DefaultJobsDir
+	}
+	if c.CleanupTime == 0 {
+		c.CleanupTime = 5 * time.Minute
 	}
 	if c.Retry == (Backoff{}) {
 		c.Retry = Backoff{First: time.Second, Most: 30 * time.Second}

@@ -24,7 +24,7 @@ func inNewGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid:
 // killWithGroup ends the command and whatever is still in its process group.
 func killWithGroup(cmd *exec.Cmd) error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 
-func newGroup(cmd *exec.Cmd, _ string) (*group, error) {
+func newGroup(_ Config, cmd *exec.Cmd, _ string, _ *jobUser) (*group, error) {
 	return &group{leader: cmd.Process.Pid}, nil
 }
 

@@ -13,10 +13,13 @@ import (
 
 // group is the processes of a job: its first process, everything below it, and
 // every orphan that this program inherited as their sub-reaper. A process can
-// leave its process group and its session, but not its ancestry.
+// leave its process group and its session, but not its ancestry. Of an isolated
+// job it is also every process of its user, whoever started it.
 type group struct {
 	leader int
 	mark   string
+	uid    int          // the isolated job's; 0: none
+	endAll func() error // ends every process of uid
 }
 
 // adoptOrphans makes this program the parent of processes whose own parent ends.
@@ -30,8 +33,8 @@ func inNewGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid:
 // killWithGroup ends the command and whatever is still in its process group.
 func killWithGroup(cmd *exec.Cmd) error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 
-func newGroup(cmd *exec.Cmd, mark string) (*group, error) {
-	return &group{leader: cmd.Process.Pid, mark: mark}, nil
+func newGroup(c Config, cmd *exec.Cmd, mark string, u *jobUser) (*group, error) {
+	return &group{leader: cmd.Process.Pid, mark: mark, uid: u.isolatedUID(), endAll: func() error { return u.endAll(c) }}, nil
 }
 
 // members lists the job's processes. It reaps those that ended and are ours.
@@ -56,6 +59,8 @@ func (g *group) list() ([]process, error) {
 	for _, p := range all {
 		switch {
 		case p.pid == g.leader && p.parent == self:
+			roots = append(roots, p)
+		case g.uid != 0 && !p.zombie && !children.known[p.pid] && p.hasUID(g.uid):
 			roots = append(roots, p)
 		case p.parent != self || children.known[p.pid]:
 		case p.zombie:
@@ -83,6 +88,9 @@ func (g *group) ofAnotherJob(p process) bool {
 // signal asks (or, hard, forces) every process of the job to end.
 func (g *group) signal(hard bool) error {
 	alive, err := g.list()
+	if hard && g.uid != 0 && len(alive) > 0 {
+		err = errors.Join(err, g.endAll())
+	}
 	for _, p := range alive {
 		err = errors.Join(err, p.signal(signalFor(hard)))
 	}
@@ -99,8 +107,8 @@ func signalFor(hard bool) unix.Signal {
 func (g *group) close() {}
 
 // endLeftover ends what a job left behind when its agent was killed: processes
-// that carry the job's mark, those of its process group, and all below them.
-// None left: true.
+// that carry the job's mark, those of its process group, those of an isolated
+// job's user, and all below them. None left: true.
 func endLeftover(r jobRecord) (bool, error) {
 	if r.Boot != "" && r.Boot != bootID() {
 		return true, nil // the host was started anew since
@@ -108,6 +116,16 @@ func endLeftover(r jobRecord) (bool, error) {
 	all, err := processes()
 	if err != nil {
 		return false, err
+	}
+	ownsUID := false
+	if r.UID != 0 {
+		held, err := holdUID(r.UID)
+		if err == nil {
+			ownsUID = true
+			defer held.release()
+		} else if !errors.As(err, new(*AlreadyRunningError)) { // else the user is another agent's by now
+			return false, err
+		}
 	}
 	leaderIsOurs := true // also when it has ended: its group keeps its id taken
 	for _, p := range all {
@@ -118,7 +136,7 @@ func endLeftover(r jobRecord) (bool, error) {
 	var roots []process
 	for _, p := range all {
 		mark, _ := p.mark()
-		if p.pid != os.Getpid() && (mark == r.Mark || r.PID != 0 && p.group == r.PID && leaderIsOurs) {
+		if p.pid != os.Getpid() && (mark == r.Mark || r.PID != 0 && p.group == r.PID && leaderIsOurs || ownsUID && p.hasUID(r.UID)) {
 			roots = append(roots, p)
 		}
 	}

@@ -26,7 +26,7 @@ func inNewGroup(cmd *exec.Cmd) {
 // killWithGroup ends the command. What it started is out of reach here.
 func killWithGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-func newGroup(cmd *exec.Cmd, _ string) (*group, error) {
+func newGroup(_ Config, cmd *exec.Cmd, _ string, _ *jobUser) (*group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a job object: %w", err)

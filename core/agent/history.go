@@ -24,6 +24,11 @@ type historyRecord struct {
 	Begun    int        `json:"begun"`
 	LastExit string     `json:"last_exit,omitempty"`
 	Running  *jobRecord `json:"running,omitempty"`
+	// Cleanup is the hook that must succeed before another job begins; none: it has.
+	// It comes with the job, so that the host is cleaned as was said when it began.
+	Cleanup []string `json:"cleanup,omitempty"`
+	// CleanupFailed is why it failed: this host runs no job any more.
+	CleanupFailed string `json:"cleanup_failed,omitempty"`
 }
 
 // jobRecord finds the processes of a job again after the agent was killed.
@@ -36,6 +41,8 @@ type jobRecord struct {
 	Started string `json:"started,omitempty"`
 	Boot    string `json:"boot,omitempty"`
 	Folder  string `json:"folder"`
+	// UID is of the isolated job's user; 0: the job isn't isolated.
+	UID int `json:"uid,omitempty"`
 }
 
 func openHistory(folder string) (*history, error) {
@@ -54,10 +61,11 @@ func openHistory(folder string) (*history, error) {
 }
 
 // begin records a job before its process exists, and again when it is known.
-func (h *history) begin(r jobRecord) error {
+func (h *history) begin(r jobRecord, cleanup []string) error {
 	if h.record.Running == nil {
 		h.record.Begun++
 	}
+	h.record.Cleanup = cleanup
 	h.record.Running = &r
 	return writeStateJSON(h.path, h.record)
 }
@@ -67,7 +75,17 @@ func (h *history) begin(r jobRecord) error {
 func (h *history) finish(exit string, started bool) error {
 	if !started {
 		h.record.Begun--
+		h.record.Cleanup = nil
 	}
 	h.record.Running, h.record.LastExit = nil, exit
+	return writeStateJSON(h.path, h.record)
+}
+
+// cleaned records how the clean-up hook ended; an empty failure: well.
+func (h *history) cleaned(failure string) error {
+	h.record.CleanupFailed = failure
+	if failure == "" {
+		h.record.Cleanup = nil
+	}
 	return writeStateJSON(h.path, h.record)
 }

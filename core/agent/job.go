@@ -38,6 +38,7 @@ type job struct {
 	group  *group
 	log    *jobLog
 	folder string
+	uid    int // of an isolated job's user, whose files in shared folders go too; 0: none
 	begun  time.Time
 	// stuck says which processes resist; nil: none.
 	stuck atomic.Pointer[string]
@@ -52,61 +53,76 @@ type jobResult struct {
 	problem string // what couldn't be cleaned up; empty: nothing
 }
 
-func jobFolder(c Config) string { return filepath.Join(c.StateDir, "work") }
-
 // startJob runs the command in a new process group, in an empty folder, with a
-// clean environment. The history knows of it before it exists.
-func startJob(c Config, h *history, d agentapi.Directive) (*job, error) {
+// clean environment, as the user; nil: the agent's own. The history knows of it
+// before it exists.
+func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, error) {
 	mark, err := newMark()
 	if err != nil {
 		return nil, err
 	}
-	j := &job{folder: jobFolder(c)}
-	if err := removeFolder(j.folder); err != nil {
-		return nil, fmt.Errorf("remove the files of the job before: %w", err)
-	}
-	temporary := filepath.Join(j.folder, "tmp")
-	if err := os.MkdirAll(temporary, 0o700); err != nil {
-		return nil, fmt.Errorf("make the job's folder: %w", err)
+	j := &job{uid: u.isolatedUID()}
+	if j.folder, err = makeJobFolder(c, u); err != nil {
+		return nil, err
 	}
 	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
 		return nil, err
 	}
-	j.cmd = exec.Command(d.Command[0], d.Command[1:]...)
+	j.cmd = jobCommand(c, d.Command, u)
 	j.cmd.Dir = j.folder
-	j.cmd.Env = append(environment(c.Path, j.folder, temporary, d.Env), markVariable+"="+mark)
+	j.cmd.Env = append(environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), markVariable+"="+mark)
 	if c.HostMark != "" {
 		j.cmd.Env = append(j.cmd.Env, HostMarkVariable+"="+c.HostMark)
 	}
 	j.cmd.Stdout, j.cmd.Stderr = j.log.in, j.log.in
-	inNewGroup(j.cmd)
+	if u != nil {
+		// Scripts open /dev/stdout by name, which asks for rights to the pipe anew.
+		if err := j.log.in.Chown(u.uid, u.gid); err != nil {
+			j.log.close()
+			return nil, fmt.Errorf("give the job its output: %w", err)
+		}
+	}
 
-	record := jobRecord{Mark: mark, Folder: j.folder, Boot: bootOfNow()}
-	if err := h.begin(record); err != nil {
+	record := jobRecord{Mark: mark, Folder: j.folder, Boot: bootOfNow(), UID: j.uid}
+	if err := h.begin(record, d.Cleanup); err != nil {
 		j.log.close()
 		return nil, err
 	}
 	j.begun = time.Now()
-	if err := j.start(mark); err != nil {
+	if err := j.start(c, mark, u); err != nil {
 		j.log.close()
 		return nil, errors.Join(err, h.finish("did not start: "+err.Error(), false))
 	}
 	record.PID = j.cmd.Process.Pid
 	record.Started, _ = identify(record.PID)
-	if err := h.begin(record); err != nil {
+	if err := h.begin(record, d.Cleanup); err != nil {
 		// The mark finds the job too; losing the pid alone is no reason to stop it.
 		c.Logger.Warn("the job's process could not be noted", "error", err)
 	}
 	return j, nil
 }
 
-func (j *job) start(mark string) error {
+// jobCommand is the command as a process of the user.
+func jobCommand(c Config, argv []string, u *jobUser) *exec.Cmd {
+	if u.isolatedUID() != 0 {
+		return u.command(c, argv)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	if u == nil {
+		inNewGroup(cmd)
+	} else {
+		u.become(cmd)
+	}
+	return cmd
+}
+
+func (j *job) start(c Config, mark string, u *jobUser) error {
 	if err := children.start(j.cmd); err != nil {
 		return fmt.Errorf("start %s: %w", j.cmd.Path, err)
 	}
 	_ = j.log.in.Close() // the job has its own
 	var err error
-	if j.group, err = newGroup(j.cmd, mark); err != nil {
+	if j.group, err = newGroup(c, j.cmd, mark, u); err != nil {
 		_ = j.cmd.Process.Kill()
 		_ = children.wait(j.cmd)
 		return err
@@ -169,6 +185,9 @@ func (j *job) removeFolder() error {
 	err := removeFolder(j.folder)
 	for begun := time.Now(); err != nil && time.Since(begun) < time.Second; err = removeFolder(j.folder) {
 		time.Sleep(lookAgain) // Windows lets go of files a moment after their process
+	}
+	if j.uid != 0 {
+		err = errors.Join(err, sweepShared(sharedFolders, j.uid))
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func newJobHost(t *testing.T) *jobHost {
 
 func (h *jobHost) start(script string, env map[string]string) *job {
 	h.t.Helper()
-	j, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"sh", "-c", script}, Env: env})
+	j, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"sh", "-c", script}, Env: env}, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 
 func TestACommandThatDoesNotExistIsNoJob(t *testing.T) {
 	h := newJobHost(t)
-	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}})
+	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}}, nil)
 	if err == nil || h.history.record.Begun != 0 || h.history.record.Running != nil || !strings.Contains(h.history.record.LastExit, "no-such-command") {
 		t.Errorf("%v, noted as %+v", err, h.history.record)
 	}

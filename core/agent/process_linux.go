@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -82,6 +83,21 @@ func withDescendants(all, roots []process) []process {
 		queue = append(queue, below[p.pid]...)
 	}
 	return found
+}
+
+// hasUID says that the process runs as the user in any way: really, effectively,
+// or with the way back to it.
+func (p process) hasUID(uid int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/status")
+	if err != nil {
+		return false // it ended meanwhile
+	}
+	for line := range bytes.Lines(status) {
+		if ids, ok := bytes.CutPrefix(line, []byte("Uid:")); ok {
+			return slices.Contains(strings.Fields(string(ids)), strconv.Itoa(uid))
+		}
+	}
+	return false
 }
 
 // mark is the job's mark in the environment that the process was started with.

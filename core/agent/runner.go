@@ -50,17 +50,18 @@ type runner struct {
 	interval  time.Duration      // between beats
 
 	// One call is made at a time.
-	calling     bool
-	answers     chan func()
-	beatDue     time.Time
-	lastBeat    time.Time
-	lastPhase   string // in the last beat that was sent
-	lastEmpty   bool
-	lastHeard   string
-	lastOrder   string
-	beatFailed  int // in a row
-	renewDue    time.Time
-	renewFailed int
+	calling                    bool
+	answers                    chan func()
+	beatDue                    time.Time
+	lastBeat                   time.Time
+	lastPhase                  string // in the last beat that was sent
+	lastEmpty                  bool
+	lastHeard                  string
+	lastOrder                  string
+	lastIsolation, lastProblem string
+	beatFailed                 int // in a row
+	renewDue                   time.Time
+	renewFailed                int
 
 	probeNames []string
 	probing    bool
@@ -73,8 +74,19 @@ type runner struct {
 	jobNotBefore time.Time
 	jobFailed    int // at once, in a row
 
+	// heard: a directive has come. settled is who jobs run as.
+	heard       bool
+	settling    bool
+	settlements chan settlement
+	settled     *settlement
+	settleDue   time.Time
+
+	hookRunning bool
+	hookOver    chan error
+
 	problem    string    // what a job left and can't be removed
 	leftFolder string    // of a job that is over; empty: none
+	leftUID    int       // of the isolated job that left it; 0: none
 	cleanDue   time.Time // when what is left is looked at again
 
 	// refused is set while the manager doesn't want this agent: no job is begun,
@@ -89,6 +101,7 @@ func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Dur
 		Config: c, client: k, identity: i, history: h, started: now.Add(-i.age(c.Now())), remove: removeFolder,
 		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
 		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
+		settlements: make(chan settlement, 1), hookOver: make(chan error, 1),
 		beatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
 	}
 	r.beside, r.cancel = context.WithCancel(context.Background())
@@ -108,6 +121,16 @@ func (r *runner) close() {
 	if r.job != nil {
 		<-r.jobOver
 	}
+	if r.settling {
+		s := <-r.settlements
+		r.settled = &s
+	}
+	if r.settled != nil {
+		r.settled.user.release()
+	}
+	if r.hookRunning {
+		<-r.hookOver
+	}
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -115,6 +138,8 @@ func (r *runner) run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		r.cleanUp()
+		r.startHook()
+		r.settleJobUser()
 		if r.refused != nil && r.groupEmpty() {
 			return r.refused
 		}
@@ -136,6 +161,10 @@ func (r *runner) run(ctx context.Context) error {
 			r.keepProbes(shown)
 		case result := <-r.jobOver:
 			r.keepResult(result)
+		case s := <-r.settlements:
+			r.keepSettlement(s)
+		case err := <-r.hookOver:
+			r.keepHook(err)
 		case <-ctx.Done():
 			return r.end(nil)
 		}
@@ -182,6 +211,9 @@ func (r *runner) nextMoment() time.Time {
 	if r.somethingLeft() {
 		sooner(r.cleanDue)
 	}
+	if s := r.settled; s != nil && s.err != nil && !r.settling && r.job == nil && !r.somethingLeft() && !r.hookDue() {
+		sooner(r.settleDue)
+	}
 	if age := r.maxAge(); age > 0 && r.mayLeave() {
 		sooner(r.started.Add(age))
 	}
@@ -218,5 +250,8 @@ func (r *runner) limitReached() string {
 }
 
 // mayLeave says that the agent has nothing to do. One that was told to stop goes
-// on beating until its host is removed.
-func (r *runner) mayLeave() bool { return r.groupEmpty() && r.directive.Want != agentapi.WantStop }
+// on beating until its host is removed, and one whose clean-up hook failed until
+// somebody has looked.
+func (r *runner) mayLeave() bool {
+	return r.groupEmpty() && !r.hookDue() && r.directive.Want != agentapi.WantStop
+}

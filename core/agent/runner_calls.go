@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -31,6 +32,7 @@ func (r *runner) beginBeat() {
 	beat := r.beat()
 	r.lastBeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
 	r.lastHeard, r.lastOrder = beat.Heard, beat.Order
+	r.lastIsolation, r.lastProblem = beat.Isolation, beat.Unhealthy
 	r.begin(func(ctx context.Context) func() {
 		var answer agentapi.HeartbeatResponse
 		err := r.client.call(ctx, agentapi.HeartbeatPath, beat, &answer)
@@ -41,20 +43,20 @@ func (r *runner) beginBeat() {
 // beat is the state of this moment, under the directive that it names: the loop
 // has done what that one asks before it makes a beat.
 func (r *runner) beat() agentapi.Heartbeat {
-	problem := r.problem
+	problem := cmp.Or(r.problem, r.history.record.CleanupFailed, r.isolationComplaint())
 	if r.job != nil {
 		_, _ = r.job.group.members() // reaps orphans while the job runs on
 		if stuck := r.job.stuck.Load(); stuck != nil {
 			problem = *stuck
 		}
 	}
+	isolation, evidence := r.isolation()
 	return agentapi.Heartbeat{
 		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(),
 		Order: r.directive.Order, Heard: r.directive.Want,
 		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.shown,
-		// Jobs run as the agent's own user: that is no isolation, and is said so.
-		Isolation: "none",
-		Load1:     load1(), DiskFree: diskFree(r.StateDir), Unhealthy: problem,
+		Isolation: isolation, IsolationEvidence: evidence,
+		Load1: load1(), DiskFree: diskFree(r.StateDir), Unhealthy: problem,
 	}
 }
 
@@ -91,7 +93,7 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 	if answer.Directive.Want != r.directive.Want {
 		r.Logger.Info("the manager wants something else", "want", answer.Directive.Want, "before", r.directive.Want)
 	}
-	r.directive = answer.Directive
+	r.directive, r.heard = answer.Directive, true
 	r.interval = min(max(time.Duration(answer.NextMillis)*time.Millisecond, 50*time.Millisecond), 5*time.Minute)
 	r.beatDue = r.lastBeat.Add(r.interval)
 	if len(answer.ProbeCapabilities) > 0 {
@@ -104,11 +106,13 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 // true: at once when the manager waits for it, else not too often.
 func (r *runner) beatSoonIfChanged() {
 	heard := r.directive.Want != r.lastHeard || r.directive.Order != r.lastOrder
-	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && !heard {
+	isolation, _ := r.isolation()
+	complains := r.history.record.CleanupFailed != "" && r.lastProblem == ""
+	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && isolation == r.lastIsolation && !complains && !heard {
 		return
 	}
 	soon := time.Now()
-	if r.directive.Want != agentapi.WantStop && !heard {
+	if r.directive.Want != agentapi.WantStop && isolation == r.lastIsolation && !heard {
 		soon = r.lastBeat.Add(betweenBeats)
 	}
 	if soon.Before(r.beatDue) && r.beatFailed == 0 {

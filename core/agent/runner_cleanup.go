@@ -64,7 +64,7 @@ func (r *runner) clearProcesses() (complaint string) {
 			return complaint
 		}
 	}
-	r.leftFolder = left.Folder
+	r.leftFolder, r.leftUID = left.Folder, left.UID
 	r.Logger.Warn("ended what was left of a job that ran when the agent was killed")
 	r.noteFinished("cut off: the agent was killed while the job ran", true)
 	return ""
@@ -74,17 +74,24 @@ func (r *runner) clearFolder() (complaint string) {
 	if r.leftFolder == "" {
 		return ""
 	}
-	if err := r.remove(r.leftFolder); err != nil {
+	err := r.remove(r.leftFolder)
+	if r.leftUID != 0 {
+		err = errors.Join(err, sweepShared(sharedFolders, r.leftUID))
+	}
+	if err != nil {
 		return fmt.Sprintf("the files of a job could not be removed: %v", err)
 	}
-	r.leftFolder = ""
+	r.leftFolder, r.leftUID = "", 0
 	return ""
 }
 
 // findLeftFolder finds the files of a job that the agent of before could not
 // remove.
 func (r *runner) findLeftFolder() {
-	if folder := jobFolder(r.Config); r.history.record.Running == nil {
+	if r.history.record.Running != nil {
+		return
+	}
+	for _, folder := range []string{jobFolder(r.Config, nil), foreignFolder(r.Config)} {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
 			r.leftFolder = folder
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,14 +11,14 @@ import (
 // mayStart says that a job is wanted and nothing but its time stands against it.
 func (r *runner) mayStart() bool {
 	return r.directive.Want == agentapi.WantRun && len(r.directive.Command) > 0 && r.refused == nil &&
-		r.groupEmpty() && r.problem == "" && r.limitReached() == ""
+		r.groupEmpty() && !r.hookDue() && r.jobUserSettled() && r.problem == "" && r.limitReached() == ""
 }
 
 func (r *runner) startJobIfWanted() {
 	if !r.mayStart() || time.Now().Before(r.jobNotBefore) {
 		return
 	}
-	j, err := startJob(r.Config, r.history, r.directive)
+	j, err := r.startJob()
 	if err != nil {
 		r.Logger.Error("the job could not be started", "error", err)
 		r.history.record.LastExit = "did not start: " + err.Error()
@@ -30,12 +31,29 @@ func (r *runner) startJobIfWanted() {
 	r.beatSoonIfChanged()
 }
 
+// startJob starts a job as the settled user. Whether it is isolated is shown anew
+// each time: somebody may have taken away the routing rules.
+func (r *runner) startJob() (*job, error) {
+	var u *jobUser
+	if r.settled != nil {
+		u = r.settled.user
+	}
+	if u.isolatedUID() != 0 {
+		if _, err := u.prove(r.beside, r.Config); err != nil {
+			u.release()
+			r.settled.user, r.settled.err, r.settleDue = nil, err, time.Now().Add(probeAgain)
+			return nil, fmt.Errorf("not isolated any more: %w", err)
+		}
+	}
+	return startJob(r.Config, r.history, r.directive, u)
+}
+
 // keepResult takes note that a job is over.
 func (r *runner) keepResult(result jobResult) {
 	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
 	if result.clean {
 		if result.problem != "" {
-			r.leftFolder = r.job.folder
+			r.leftFolder, r.leftUID = r.job.folder, r.job.uid
 		}
 		r.noteFinished(result.exit, true)
 	}

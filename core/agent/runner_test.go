@@ -205,7 +205,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 			defer r.cancel()
 			r.directive = agentapi.Directive{Want: agentapi.WantRun, Command: []string{"true"}}
 			if strings.Contains(when, "whose job") {
-				r.job = &job{folder: jobFolder(h.config)}
+				r.job = &job{folder: jobFolder(h.config, nil)}
 				if err := os.MkdirAll(r.job.folder, 0o700); err != nil {
 					t.Fatal(err)
 				}

@@ -52,16 +52,30 @@ type Heartbeat struct {
 	GroupEmpty   bool      `json:"group_empty"`
 	// Heard is the Want of the last directive that the agent acts on, Order its
 	// Order: what the beat reports was looked at after they had come into effect.
-	Order     string           `json:"order"`
-	Heard     string           `json:"heard"`
-	JobsRun   int              `json:"jobs_run"`
-	LastExit  string           `json:"last_exit,omitempty"`
-	Probes    map[string]Probe `json:"probes,omitempty"`
-	Isolation string           `json:"isolation"` // user, none
-	Load1     float64          `json:"load1"`
-	DiskFree  int64            `json:"disk_free_bytes"`
-	Unhealthy string           `json:"unhealthy,omitempty"`
+	Order    string           `json:"order"`
+	Heard    string           `json:"heard"`
+	JobsRun  int              `json:"jobs_run"`
+	LastExit string           `json:"last_exit,omitempty"`
+	Probes   map[string]Probe `json:"probes,omitempty"`
+	// Isolation is one of the Isolation constants, and IsolationEvidence what was
+	// found, in words.
+	Isolation         string  `json:"isolation"`
+	IsolationEvidence string  `json:"isolation_evidence,omitempty"`
+	Load1             float64 `json:"load1"`
+	DiskFree          int64   `json:"disk_free_bytes"`
+	Unhealthy         string  `json:"unhealthy,omitempty"`
 }
+
+// Values of Heartbeat.Isolation.
+const (
+	// IsolationPending: the agent hasn't heard what is asked for, or still looks.
+	IsolationPending = "pending"
+	// IsolationUser: a process with a job's credentials was shown to reach neither
+	// the agent's files nor the metadata addresses.
+	IsolationUser = "user"
+	// IsolationNone: jobs aren't isolated; the evidence says why.
+	IsolationNone = "none"
+)
 
 // Probe is one capability as the host showed it.
 type Probe struct {
@@ -86,10 +100,18 @@ type Directive struct {
 	Want string `json:"want"`
 	// Order names this very instruction; the agent echoes it, so that a report
 	// from before a stop can't be taken for one from after it.
-	Order   string            `json:"order"`
+	Order string `json:"order"`
+	// RequireIsolation makes the agent run jobs isolated or not at all. It and User
+	// come with every directive, since the agent must show before it is admitted
+	// that it can.
+	RequireIsolation bool `json:"require_isolation,omitempty"`
+	// User is the OS user that jobs run as; empty: the agent chooses.
+	User    string            `json:"user,omitempty"`
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	MaxJobs int               `json:"max_jobs,omitempty"`
+	// Cleanup is run after each job, as the agent's own user; empty: nothing.
+	Cleanup []string `json:"cleanup,omitempty"`
+	MaxJobs int      `json:"max_jobs,omitempty"`
 	// MaxAgeSeconds counts from the agent's enrollment, whatever was started anew
 	// since; 0: no limit.
 	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`

@@ -255,14 +255,14 @@ func missingSecrets(ctx context.Context, loaded *config.Loaded, o Options) confi
 }
 
 // neverAdmitted warns of fleets that no host of this version can join: its agent
-// runs jobs as its own user and says so.
+// isolates jobs on Linux alone, and says so elsewhere.
 func neverAdmitted(d fleet.Definition) config.Diagnostics {
 	var found config.Diagnostics
 	for _, f := range d.Fleets {
-		if f.Admission.JobIsolation != fleet.JobIsolationNone {
+		if f.Admission.JobIsolation != fleet.JobIsolationNone && f.Class.Platform.OS != "linux" {
 			found = append(found, config.Diagnostic{
 				Severity: config.Warning, Block: string(f.Address), Summary: "No host will be admitted to " + string(f.Address),
-				Detail: "The fleet asks for job isolation, as by default, and this version's agent runs jobs as its own user. Where jobs are yours, write: admission { job_isolation = \"none\" }",
+				Detail: "The fleet asks for job isolation, as by default, and this version's agent can't isolate jobs on " + f.Class.Platform.OS + ". Where jobs are yours, write: admission { job_isolation = \"none\" }",
 			})
 		}
 	}

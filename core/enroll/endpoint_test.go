@@ -106,7 +106,7 @@ func TestAnEd25519KeyMayEnroll(t *testing.T) {
 func TestACommandIsToldToAdmittedRunnersOnly(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}, Env: map[string]string{"SECRET": "x"}, MaxAge: 1500 * time.Millisecond})
+	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}, Env: map[string]string{"SECRET": "x"}, User: "ci", Cleanup: []string{"sweep"}, MaxAge: 1500 * time.Millisecond})
 	c := w.newCaller(newKey(t))
 	c.enroll(h)
 	for _, q := range []struct {
@@ -123,12 +123,26 @@ func TestACommandIsToldToAdmittedRunnersOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := answer.Directive
-		if d.Want != q.want || (len(d.Command) > 0) != (q.want == "run") || (len(d.Env) > 0) != (q.want == "run") {
+		if d.Want != q.want || (len(d.Command) > 0) != (q.want == "run") || (len(d.Env) > 0) != (q.want == "run") || (len(d.Cleanup) > 0) != (q.want == "run") {
 			t.Errorf("in %s the agent is told %+v", q.state, d)
+		}
+		if d.User != "ci" || d.RequireIsolation {
+			t.Errorf("in %s the agent is told user %q, isolation required: %v", q.state, d.User, d.RequireIsolation)
 		}
 		if d.MaxAgeSeconds != 2 || answer.NextMillis != 250 {
 			t.Errorf("max age %d s, next beat in %d ms", d.MaxAgeSeconds, answer.NextMillis)
 		}
+	}
+	// Before admission it must know what it has to show.
+	w.setState(h.instance, fleet.Enrolling, "")
+	w.change(func(s *memoryStore) {
+		for id, f := range s.fleets {
+			f.Admission.JobIsolation = fleet.JobIsolationRequired
+			s.fleets[id] = f
+		}
+	})
+	if _, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); !bytes.Contains(body, []byte(`"require_isolation":true,"user":"ci"`)) {
+		t.Errorf("a waiting agent is told %s", body)
 	}
 	// Who said that it left gets no more work, even while the loop hasn't seen it.
 	w.setState(h.instance, fleet.Healthy, "")

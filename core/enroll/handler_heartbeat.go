@@ -64,15 +64,17 @@ func directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 	d := agentapi.Directive{
 		Want:          string(lifecycle.InstructionFor(subject.Instance)),
 		Order:         lifecycle.OrderOf(subject.Instance),
+		User:          policy.User,
 		MaxJobs:       policy.MaxJobs,
 		MaxAgeSeconds: int64((policy.MaxAge + time.Second - 1) / time.Second),
 	}
+	d.RequireIsolation = subject.Fleet.Admission.JobIsolation != fleet.JobIsolationNone
 	if left := subject.Runner.Left; !left.IsZero() {
 		// Not the instance's own order: that one may be to run.
 		d.Want, d.Order = agentapi.WantStop, fmt.Sprintf("left-%d", left.UnixMicro())
 	}
 	if d.Want == agentapi.WantRun {
-		d.Command, d.Env = policy.Command, policy.Env
+		d.Command, d.Env, d.Cleanup = policy.Command, policy.Env, policy.Cleanup
 	}
 	return d
 }
@@ -103,8 +105,10 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 	default:
 		return fleet.AgentReport{}, badRequest("phase must be idle, running or stopped")
 	}
-	if beat.Isolation != "user" && beat.Isolation != "none" {
-		return fleet.AgentReport{}, badRequest("isolation must be user or none")
+	switch beat.Isolation {
+	case agentapi.IsolationPending, agentapi.IsolationUser, agentapi.IsolationNone:
+	default:
+		return fleet.AgentReport{}, badRequest("isolation must be pending, user or none")
 	}
 	switch beat.Heard {
 	case "", agentapi.WantWait, agentapi.WantRun, agentapi.WantStop:
@@ -119,7 +123,7 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 	}
 	report := fleet.AgentReport{
 		Phase: phase, GroupEmpty: beat.GroupEmpty, Heard: beat.Heard, Order: beat.Order, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
-		Isolation: beat.Isolation, Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
+		Isolation: beat.Isolation, IsolationEvidence: clean(beat.IsolationEvidence, maxSentence), Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
 	}
 	for _, name := range capabilities {
 		if probe, shown := beat.Probes[name]; shown {

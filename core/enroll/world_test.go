@@ -151,6 +151,7 @@ func (w *world) provision(policy fleet.RunnerPolicy, capabilities ...string) hos
 	w.change(func(s *memoryStore) {
 		f := fleet.ManagedFleet{ID: fleet.RunnerFleetID("fleet-of-" + h.instance)}
 		f.Runner, f.Timeouts, f.Class.Capabilities = policy, timeouts, capabilities
+		f.Admission.JobIsolation = fleet.JobIsolationNone
 		s.fleets[f.ID] = f
 		s.instances[h.instance] = fleet.CapacityInstance{ID: h.instance, Fleet: f.ID, Key: h.operation, State: fleet.Bootstrapping, Since: w.now()}
 		s.operations[h.operation] = fleet.Operation{ID: h.operation, Kind: fleet.ProvisionOperation, Instance: h.instance, Fleet: f.ID,

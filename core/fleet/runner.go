@@ -58,10 +58,14 @@ type AgentReport struct {
 	LastExit string `json:"last_exit,omitempty"`
 	// Probes is the result of each capability that the host was asked to show.
 	Probes map[string]Probe `json:"probes,omitempty"`
-	// Isolation is "user" where jobs run as another OS user, else "none".
-	Isolation string  `json:"isolation"`
-	Load1     float64 `json:"load1"`
-	DiskFree  int64   `json:"disk_free"`
+	// Isolation is "user" where a process with a job's credentials was shown to
+	// reach neither the agent's files nor the metadata addresses, "none" where it
+	// isn't so, and "pending" while the agent looks. IsolationEvidence is what it
+	// found, in words.
+	Isolation         string  `json:"isolation"`
+	IsolationEvidence string  `json:"isolation_evidence,omitempty"`
+	Load1             float64 `json:"load1"`
+	DiskFree          int64   `json:"disk_free"`
 	// Unhealthy is the agent's own complaint; empty: none.
 	Unhealthy string `json:"unhealthy,omitempty"`
 }

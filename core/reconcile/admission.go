@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
@@ -174,19 +176,23 @@ func health(r *row) fleet.AdmissionCheck {
 	return check("health", fleet.Passed, "The agent beats and has no complaint.")
 }
 
+// jobIsolation asks for what the agent has shown with a job's own credentials. A
+// host that was looked at and found open doesn't become safe by waiting.
 func jobIsolation(r *row) fleet.AdmissionCheck {
 	const name = "job isolation"
-	if r.runner.Beats == 0 {
-		return check(name, fleet.Waiting, "No heartbeat yet.")
-	}
-	isolated := r.runner.Report.Isolation == "user"
+	report := r.runner.Report
+	evidence := report.IsolationEvidence
 	switch {
-	case isolated:
-		return check(name, fleet.Passed, "Jobs run as another user.")
+	case r.runner.Beats == 0:
+		return check(name, fleet.Waiting, "No heartbeat yet.")
+	case report.Isolation == agentapi.IsolationUser:
+		return check(name, fleet.Passed, "%s", cmp.Or(evidence, "Jobs run as another user."))
 	case r.fleet.Admission.JobIsolation == fleet.JobIsolationNone:
-		return check(name, fleet.Passed, "Jobs run as the agent's user; the fleet allows it.")
+		return check(name, fleet.Passed, "The fleet asks for none.")
+	case report.Isolation == agentapi.IsolationPending:
+		return check(name, fleet.Waiting, "The agent hasn't shown yet whether jobs are isolated.")
 	}
-	return check(name, fleet.Refused, "Jobs would run as the agent's user, and the fleet doesn't say admission { job_isolation = \"none\" }.")
+	return check(name, fleet.Refused, "%s; where jobs are yours, admission { job_isolation = \"none\" } admits the host all the same.", cmp.Or(evidence, "not isolated"))
 }
 
 // failedChecks names the checks of a verdict that ended in a result.

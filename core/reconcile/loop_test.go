@@ -68,6 +68,8 @@ func TestAnAgentFasterThanTheAnswerIsAdmittedOnlyAfterAnInspection(t *testing.T)
 	}
 }
 
+func isolating(f *fleet.ManagedFleet) { f.Admission.JobIsolation = fleet.JobIsolationRequired }
+
 func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -99,7 +101,15 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9", "::ffff:127.0.0.1"} }, want: fleet.AdmissionVerified},
 		{name: "another image than was asked for", fleet: func(f *fleet.ManagedFleet) { f.Image.Ref = "golden" },
 			resource: func(r *fleet.Resource) { r.Image = "other" }, want: fleet.AdmissionQuarantined, why: "other"},
-		{name: "no isolation where it is required", fleet: func(f *fleet.ManagedFleet) { f.Admission.JobIsolation = fleet.JobIsolationRequired }, want: fleet.AdmissionRejected, why: "job_isolation"},
+		{name: "no isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
+			r.Report.IsolationEvidence = "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"
+		}, want: fleet.AdmissionRejected, why: "can read /etc/forgeyard/bootstrap.json; where jobs are yours, admission { job_isolation"},
+		{name: "isolation that is still looked at", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "pending" }, want: fleet.AdmissionPending},
+		{name: "isolation that nobody asks for is still looked at", change: func(r *fleet.Runner) { r.Report.Isolation = "pending" }, want: fleet.AdmissionVerified},
+		{name: "isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
+			r.Report.Isolation, r.Report.IsolationEvidence = "user", "isolated: jobs run as the user 60600"
+		}, want: fleet.AdmissionVerified},
+		{name: "no word on isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "" }, want: fleet.AdmissionRejected, why: "not isolated"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

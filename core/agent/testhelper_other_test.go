@@ -1,0 +1,6 @@
+//go:build !linux
+
+package agent
+
+// beTestHelper is Linux's.
+func beTestHelper() {}
