@@ -140,6 +140,9 @@ func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause
 	}
 	i.State, i.Since, i.Cause, i.Reason = to, now, string(cause), reason
 	i.Drain = fleet.NotDraining
+	if to == fleet.Terminating {
+		i.Ended = string(cause)
+	}
 	if to == fleet.Draining {
 		i.Drain = fleet.Cordoned
 	}

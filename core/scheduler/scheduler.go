@@ -19,7 +19,7 @@ type Scheduler interface {
 	Admit(ctx context.Context, r Runner) (Admitted, error)
 	// Stop asks for no new leases on the runner; the jobs that it has go on. The
 	// acknowledgement says from which revision on that is so.
-	Stop(ctx context.Context, ref fleet.SchedulerRunnerRef, order StopOrder) (Acknowledgement, error)
+	Stop(ctx context.Context, r Known, order StopOrder) (Acknowledgement, error)
 }
 
 // RunnerLister is a scheduler that tells the state of every runner: which is what
@@ -32,14 +32,21 @@ type RunnerLister interface {
 // Uncordoner is a scheduler that can give a stopped runner new leases again.
 // Without it a runner that was told to stop never comes back.
 type Uncordoner interface {
-	Uncordon(ctx context.Context, ref fleet.SchedulerRunnerRef) (Acknowledgement, error)
+	Uncordon(ctx context.Context, r Known) (Acknowledgement, error)
 }
 
 // Remover is a scheduler that wants to be told that a runner is gone for good.
 type Remover interface {
 	// Remove forgets a runner. Jobs that it still has were lost to the
 	// infrastructure, and are run again [40].
-	Remove(ctx context.Context, ref fleet.SchedulerRunnerRef, reason RemovalReason) error
+	Remove(ctx context.Context, r Known, reason RemovalReason) error
+}
+
+// Known names a runner that a scheduler was told of. Ref is empty where the
+// answer was lost: the name alone then has to find it.
+type Known struct {
+	Name fleet.CapacityInstanceID
+	Ref  fleet.SchedulerRunnerRef
 }
 
 // Runner is what a scheduler is told of an admitted runner. Everything in it was

@@ -34,7 +34,7 @@ func (s *Store) Instances(ctx context.Context, filter InstanceFilter) ([]fleet.C
 		query += fmt.Sprintf(` AND fleet = $%d`, len(arguments))
 	}
 	if !filter.IncludeTerminated {
-		query += ` AND state <> 'terminated'`
+		query += ` AND state NOT IN ('terminated', 'departing')`
 	}
 	query += ` ORDER BY id DESC`
 	if filter.Limit > 0 {

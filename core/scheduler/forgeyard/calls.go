@@ -66,27 +66,33 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 }
 
 // Stop cordons a runner.
-func (c *Client) Stop(ctx context.Context, ref fleet.SchedulerRunnerRef, order scheduler.StopOrder) (scheduler.Acknowledgement, error) {
+func (c *Client) Stop(ctx context.Context, r scheduler.Known, order scheduler.StopOrder) (scheduler.Acknowledgement, error) {
 	var answer Acknowledgement
-	err := c.call(ctx, fmt.Sprintf("cordon the runner %s", ref), http.MethodPost, fmt.Sprintf(CordonPath, url.PathEscape(string(ref))), Cordon(order), &answer)
+	err := c.call(ctx, fmt.Sprintf("cordon the runner %s", r.Name), http.MethodPost, pathOf(CordonPath, r), Cordon(order), &answer)
 	return scheduler.Acknowledgement(answer), err
 }
 
 // Uncordon gives a runner new leases again.
-func (c *Client) Uncordon(ctx context.Context, ref fleet.SchedulerRunnerRef) (scheduler.Acknowledgement, error) {
+func (c *Client) Uncordon(ctx context.Context, r scheduler.Known) (scheduler.Acknowledgement, error) {
 	var answer Acknowledgement
-	err := c.call(ctx, fmt.Sprintf("uncordon the runner %s", ref), http.MethodPost, fmt.Sprintf(UncordonPath, url.PathEscape(string(ref))), nil, &answer)
+	err := c.call(ctx, fmt.Sprintf("uncordon the runner %s", r.Name), http.MethodPost, pathOf(UncordonPath, r), nil, &answer)
 	return scheduler.Acknowledgement(answer), err
 }
 
 // Remove forgets a runner; one that is forgotten already is removed.
-func (c *Client) Remove(ctx context.Context, ref fleet.SchedulerRunnerRef, reason scheduler.RemovalReason) error {
-	path := fmt.Sprintf(RunnerPath, url.PathEscape(string(ref))) + "?reason=" + url.QueryEscape(string(reason))
-	err := c.call(ctx, fmt.Sprintf("remove the runner %s", ref), http.MethodDelete, path, nil, nil)
+func (c *Client) Remove(ctx context.Context, r scheduler.Known, reason scheduler.RemovalReason) error {
+	path := pathOf(RunnerPath, r) + "?reason=" + url.QueryEscape(string(reason))
+	err := c.call(ctx, fmt.Sprintf("remove the runner %s", r.Name), http.MethodDelete, path, nil, nil)
 	if errors.Is(err, scheduler.ErrUnknownRunner) {
 		return nil
 	}
 	return err
+}
+
+// pathOf is a path of the contract for a runner, whose name here is the
+// instance's own: a lost answer costs nothing.
+func pathOf(path string, r scheduler.Known) string {
+	return fmt.Sprintf(path, url.PathEscape(string(r.Name)))
 }
 
 // futureBy is how far a snapshot may lie in the future: its clock is the

@@ -18,6 +18,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
 
+var r1 = scheduler.Known{Name: "r1"}
+
 var noon = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // talk is a scheduler that answers every call as told, and what it was asked.
@@ -162,14 +164,14 @@ func TestCordonUncordonAndRemovalSayWhyAndSinceWhen(t *testing.T) {
 		asked = append(asked, body.String())
 		fmt.Fprint(w, `{"revision": 9}`)
 	})
-	ack, err := client.Stop(t.Context(), "r 1", scheduler.StopOrder{Cause: "scale_down"})
+	ack, err := client.Stop(t.Context(), scheduler.Known{Name: "r 1"}, scheduler.StopOrder{Cause: "scale_down"})
 	if err != nil || ack.Revision != 9 {
 		t.Errorf("stop: %v %v", ack, err)
 	}
-	if ack, err := client.Uncordon(t.Context(), "r1"); err != nil || ack.Revision != 9 {
+	if ack, err := client.Uncordon(t.Context(), r1); err != nil || ack.Revision != 9 {
 		t.Errorf("uncordon: %v %v", ack, err)
 	}
-	if err := client.Remove(t.Context(), "r1", scheduler.RemovedInfrastructure); err != nil {
+	if err := client.Remove(t.Context(), r1, scheduler.RemovedInfrastructure); err != nil {
 		t.Error(err)
 	}
 	want := []string{"POST /v1/runners/r%201/cordon {Cause:scale_down Force:false}", "POST /v1/runners/r1/uncordon", "DELETE /v1/runners/r1?reason=infrastructure"}
@@ -193,7 +195,7 @@ func TestErrorsSayWhetherAskingAgainHelps(t *testing.T) {
 		"a terminal's trap":     {says(409, `{"title":"no","status":409,"detail":"a\u001b[31mb\nc"}`), true, false, "a [31mb c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := talk(t, test.answer).Stop(t.Context(), "r1", scheduler.StopOrder{})
+			_, err := talk(t, test.answer).Stop(t.Context(), r1, scheduler.StopOrder{})
 			refused := (*scheduler.RefusedError)(nil)
 			if errors.As(err, &refused) != test.refused || errors.Is(err, scheduler.ErrUnknownRunner) != test.unknown || err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v", err)
@@ -203,7 +205,7 @@ func TestErrorsSayWhetherAskingAgainHelps(t *testing.T) {
 }
 
 func TestRemovingWhatIsForgottenIsNoError(t *testing.T) {
-	if err := talk(t, says(404, `{}`)).Remove(t.Context(), "r1", scheduler.RemovedNormally); err != nil {
+	if err := talk(t, says(404, `{}`)).Remove(t.Context(), r1, scheduler.RemovedNormally); err != nil {
 		t.Error(err)
 	}
 }
