@@ -86,8 +86,12 @@ type Directive struct {
 	Want string `json:"want"`
 	// Order names this very instruction; the agent echoes it, so that a report
 	// from before a stop can't be taken for one from after it.
-	Order   string            `json:"order"`
-	Command []string          `json:"command,omitempty"`
+	Order   string   `json:"order"`
+	Command []string `json:"command,omitempty"`
+	// Worker says that the command is a scheduler's worker, which takes jobs for
+	// as long as it runs. On a stop it is asked to end, by SIGTERM, and ends after
+	// the job that it has.
+	Worker  bool              `json:"worker,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	MaxJobs int               `json:"max_jobs,omitempty"`
 	// MaxAgeSeconds counts from the agent's enrollment, whatever was started anew

@@ -68,6 +68,8 @@ type Runner struct {
 // Admitted is what an admitted runner's CI process needs.
 type Admitted struct {
 	Ref fleet.SchedulerRunnerRef
+	// Revision is the scheduler's as of the admission.
+	Revision int64
 	// Environment goes to the CI process alone, over mutual TLS. It is secret:
 	// never stored, logged or printed.
 	Environment map[string]string

@@ -62,7 +62,7 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 	if err := c.call(ctx, doing, http.MethodPut, fmt.Sprintf(RunnerPath, url.PathEscape(string(r.Name))), body, &answer); err != nil {
 		return scheduler.Admitted{}, err
 	}
-	return scheduler.Admitted{Ref: fleet.SchedulerRunnerRef(r.Name), Environment: answer.Environment, Command: answer.Command}, nil
+	return scheduler.Admitted{Ref: fleet.SchedulerRunnerRef(r.Name), Revision: answer.Revision, Environment: answer.Environment, Command: answer.Command}, nil
 }
 
 // Stop cordons a runner.

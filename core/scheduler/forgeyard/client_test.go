@@ -141,7 +141,7 @@ func TestAnAdmittedRunnerIsTheInstanceAndCarriesNoClaimOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(scheduler.Admitted{Ref: "01abc", Environment: map[string]string{"TOKEN": "secret"}, Command: []string{"worker"}}, got); diff != "" {
+	if diff := cmp.Diff(scheduler.Admitted{Ref: "01abc", Revision: 3, Environment: map[string]string{"TOKEN": "secret"}, Command: []string{"worker"}}, got); diff != "" {
 		t.Error(diff)
 	}
 	want := forgeyard.Admit{Fleet: "fleet.a", OS: "linux", Arch: "x86_64", Trust: "standard", Tenant: "acme", Preemptible: true, Slots: 2, MaxJobs: 1, Resources: forgeyard.Resources{CPUMilli: 4000}}
