@@ -106,9 +106,13 @@ type Directive struct {
 	// that it can.
 	RequireIsolation bool `json:"require_isolation,omitempty"`
 	// User is the OS user that jobs run as; empty: the agent chooses.
-	User    string            `json:"user,omitempty"`
-	Command []string          `json:"command,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
+	User    string   `json:"user,omitempty"`
+	Command []string `json:"command,omitempty"`
+	// Worker says that the command is a scheduler's worker, which takes jobs for
+	// as long as it runs. On a stop it is asked to end, by SIGTERM, and ends after
+	// the job that it has.
+	Worker bool              `json:"worker,omitempty"`
+	Env    map[string]string `json:"env,omitempty"`
 	// Cleanup is run after each job, as the agent's own user; empty: nothing.
 	Cleanup []string `json:"cleanup,omitempty"`
 	MaxJobs int      `json:"max_jobs,omitempty"`

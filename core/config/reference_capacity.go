@@ -1,6 +1,6 @@
 package config
 
-const classNotYet = "It is part of the class's identity, so a change replaces instances; no host is checked for it yet."
+const classNotYet = "It is part of the class's identity, so a change replaces instances; jobs that require it are sent here, and no host is checked for it yet."
 
 // capacityReference is where hosts come from and what they are.
 var capacityReference = []ReferenceBlock{

@@ -9,9 +9,9 @@ var fleetReference = []ReferenceBlock{
 			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: what the hosts are."},
 			{Name: "provider", Type: PluginReference, Required: true, Doc: "`provider.PLUGIN.NAME`: where they come from. A change replaces instances."},
 			{Name: "image", Type: ImageReference, Doc: "`image.NAME`: what they boot. The image must have a reference for the provider. A change replaces instances. Left out: none."},
-			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. Left out: none, and the fleet has a fixed size.", NotYet: "Nothing asks a scheduler yet: the fleet's size is what it is without one."},
+			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. Left out: none, and the fleet has a fixed size."},
 			{Name: "lifetime_class", Type: TextValue, Default: `"stable"`, Doc: "`\"preemptible\"`: the provider may take the hosts away. `\"stable\"`: it may not.", NotYet: "Providers are not asked for one or the other."},
-			{Name: "protected", Type: BoolValue, Default: "false", Doc: "For hosts that sign. A protected fleet can't be preemptible, go to zero, have schedules or follow a forecast.", NotYet: "Only these contradictions are refused."},
+			{Name: "protected", Type: BoolValue, Default: "false", Doc: "For hosts that sign. A protected fleet has the size of its `min`: it doesn't follow demand, and can't be preemptible, go to zero, have schedules or follow a forecast."},
 			{Name: "for_each", Type: EachValue, Doc: "One fleet for each element of a map or of a set of text, with the address `fleet.NAME[\"KEY\"]`. Inside the block, `each.key` is the key and `each.value` the value, which for a set is the key as well. Keys hold letters, digits, `.`, `-` and `_`. A definition has at most 20000 fleets. Left out: one fleet."},
 		},
 		Example: `fleet "demo" {

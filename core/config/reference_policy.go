@@ -4,27 +4,24 @@ package config
 // price.
 var fleetPolicyReference = []ReferenceBlock{
 	{
-		Path:   "fleet.scope",
-		Doc:    "Whose jobs the fleet runs. Left out, or empty: the whole installation's.",
-		NotYet: "It says whose jobs a scheduler may send, and no scheduler is asked yet.",
+		Path: "fleet.scope",
+		Doc:  "Whose jobs the fleet runs. Left out, or empty: the whole installation's.",
 		Attributes: []ReferenceAttribute{
 			{Name: "tenant", Type: TextValue, Doc: "The tenant that the fleet is for. Not together with `project`."},
 			{Name: "project", Type: TextValue, Doc: "The project that the fleet is for."},
 		},
 	},
 	{
-		Path:   "fleet.scaling.scale_up",
-		Doc:    "How fast the fleet grows.",
-		NotYet: "The fleet grows to what is wanted at once.",
+		Path: "fleet.scaling.scale_up",
+		Doc:  "How fast the fleet grows.",
 		Attributes: []ReferenceAttribute{
 			{Name: "max_step", Type: CountValue, Doc: "At most so many instances are started in each `window`, from 1 to 100000. Left out: no limit."},
 			{Name: "window", Type: DurationValue, Default: `"1m"`, Doc: "At least `\"1s\"`."},
 		},
 	},
 	{
-		Path:   "fleet.scaling.scale_down",
-		Doc:    "How slowly the fleet shrinks.",
-		NotYet: "What is above the wanted number leaves after its job.",
+		Path: "fleet.scaling.scale_down",
+		Doc:  "How slowly a fleet that follows demand shrinks. One without a scheduler has a fixed size: what is above it leaves after its job.",
 		Attributes: []ReferenceAttribute{
 			{Name: "idle_grace", Type: DurationValue, Default: `"10m"`, Doc: "How long a host is idle before it leaves, at least `\"1s\"`."},
 			{Name: "cooldown", Type: DurationValue, Default: `"5m"`, Doc: "How long after the fleet grew no host leaves."},
@@ -45,7 +42,7 @@ var fleetPolicyReference = []ReferenceBlock{
 	{
 		Path:   "fleet.placement",
 		Doc:    "Where the hosts may be.",
-		NotYet: "The provider alone decides where a host is made.",
+		NotYet: "The provider alone decides where a host is made; `regions` is compared with what jobs require.",
 		Attributes: []ReferenceAttribute{
 			{Name: "regions", Type: TextListValue, Default: "[]", Doc: "No host is made anywhere else. Empty: anywhere."},
 			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "The same for zones."},

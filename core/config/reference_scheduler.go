@@ -4,8 +4,7 @@ package config
 var schedulerReference = []ReferenceBlock{
 	{
 		Path: "scheduler", Labels: []string{"TYPE", "NAME"}, Repeated: true,
-		Doc:    "A CI system that says what its jobs need and is told which runners were admitted. `TYPE` is `forgeyard` or `reviewos`. Refer to it as `scheduler.TYPE.NAME`.",
-		NotYet: "Nothing asks a scheduler yet: a fleet's size is what it is without one.",
+		Doc: "A CI system that says what its jobs need and is told which runners were admitted. `TYPE` is `forgeyard` or `reviewos`. Refer to it as `scheduler.TYPE.NAME`.",
 		Attributes: []ReferenceAttribute{
 			{Name: "url", Type: TextValue, Required: true, Doc: "Where it answers. `https`, or `http` on this machine."},
 			{Name: "token", Type: SecretValue, Required: true, Doc: "For the calls about runners. For `reviewos` it is a pool maintainer's, never an administrator's."},

@@ -25,6 +25,9 @@ func (l *loader) readScheduler(block *body) {
 	result.Token, _ = block.secret("token")
 	result.MetricsToken, _ = block.secret("metrics_token")
 	queues := block.children("queue", "NAME")
+	if kind == fleet.SchedulerReviewOS {
+		block.note("scheduler.reviewos", "Schedulers of this type are not asked yet: their fleets keep what they have, and min.", block.header)
+	}
 	if kind == fleet.SchedulerForgeyard {
 		block.only("metrics_token", kind)
 		for _, queue := range queues {

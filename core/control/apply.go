@@ -126,6 +126,7 @@ func (m *Manager) update(d fleet.Definition) error {
 		return nil
 	}
 	r.definition.Store(&d)
+	r.schedulers.update(d)
 	err := r.providers.update(d)
 	r.exec.Wake()
 	return err

@@ -39,6 +39,7 @@ type running struct {
 	definition atomic.Pointer[fleet.Definition]
 	exec       *executor.Executor
 	providers  *providers
+	schedulers *schedulers
 	agents     *agentServer
 	// stopPlanning ends the planning, stopWaiting the wait for the last answers.
 	stopPlanning, stopWaiting context.CancelFunc
@@ -75,17 +76,22 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
 	})
 	r.providers = newProviders(m)
+	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
+	r.schedulers.update(applied.Definition)
 	r.exec = executor.New(executor.Settings{
-		Loop: loop, Provider: r.providers.current, Clock: m.options.Clock, Log: m.options.Log,
-		Token:   func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
-		Observe: func(res reconcile.Result) { m.hub.publish(progressOf(m.options.Clock(), res)) },
-		Hung:    r.providers.restart,
+		Loop: loop, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
+		Token: func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
+		Observe: func(res reconcile.Result) {
+			r.schedulers.forget(res.Instances)
+			m.hub.publish(progressOf(m.options.Clock(), res))
+		},
+		Hung: r.providers.restart,
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
 			return err
 		},
 	})
-	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake); err != nil {
+	if r.agents, err = m.serveAgents(listener, binaries, r); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	r.providers.start(r.drained, r.exec.Send)
@@ -145,6 +151,7 @@ func (m *Manager) Stop(hurry <-chan struct{}) error {
 	<-r.ended
 	m.hub.end()
 	r.providers.stop()
+	r.schedulers.close()
 	return errors.Join(r.err, r.agents.close())
 }
 
@@ -168,10 +175,10 @@ type agentServer struct {
 	err   error
 }
 
-func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wake func()) (*agentServer, error) {
+func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, r *running) (*agentServer, error) {
 	server, err := enroll.NewServer(enroll.Config{
 		Authority: m.authority, Tokens: m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
-		Random: rand.Reader, Jitter: mathrand.Float64, Wake: wake, Logger: m.options.Log, FlushInterval: flushFacts,
+		Random: rand.Reader, Jitter: mathrand.Float64, Wake: r.exec.Wake, Connection: r.schedulers.connection, Logger: m.options.Log, FlushInterval: flushFacts,
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package enroll
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -50,7 +51,7 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 		s.Logger.Info("a silent runner is back", "runner", subject.Runner.ID, "silence", silence.Round(time.Second).String())
 	}
 	return agentapi.HeartbeatResponse{
-		Directive:         directive(subject),
+		Directive:         s.directive(subject),
 		NextMillis:        s.nextBeat(deadline, s.recorder.known()).Milliseconds(),
 		ProbeCapabilities: subject.Fleet.Class.Capabilities,
 	}, nil
@@ -59,7 +60,7 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 // directive is what the agent should do, and the name of this instruction. The
 // command and its environment are told to admitted runners only. One that said
 // it left gets no more work, whatever the loop has seen of that so far.
-func directive(subject fleet.EnrollmentSubject) agentapi.Directive {
+func (s *Server) directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 	policy := subject.Fleet.Runner
 	d := agentapi.Directive{
 		Want:          string(lifecycle.InstructionFor(subject.Instance)),
@@ -73,10 +74,36 @@ func directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 		// Not the instance's own order: that one may be to run.
 		d.Want, d.Order = agentapi.WantStop, fmt.Sprintf("left-%d", left.UnixMicro())
 	}
-	if d.Want == agentapi.WantRun {
+	switch {
+	case d.Want != agentapi.WantRun:
+	case subject.Fleet.Scheduler != "":
+		s.connect(subject, &d)
+	default:
 		d.Command, d.Env, d.Cleanup = policy.Command, policy.Env, policy.Cleanup
 	}
 	return d
+}
+
+// connect makes a directive to run the scheduler's worker. Until the scheduler
+// has taken the runner there is nothing to run. The limits of its life are the
+// scheduler's and the planner's to keep: a worker runs for as long as it is
+// wanted, and once where it takes a limited number of jobs.
+func (s *Server) connect(subject fleet.EnrollmentSubject, d *agentapi.Directive) {
+	connection, taken := s.Connection(subject.Instance.ID)
+	if !taken {
+		d.Want, d.Order = agentapi.WantWait, "unconnected-"+d.Order
+		return
+	}
+	policy := subject.Fleet.Runner
+	d.Worker, d.Command, d.Env, d.Cleanup = true, policy.Command, maps.Clone(policy.Env), policy.Cleanup
+	if len(d.Command) == 0 {
+		d.Command = connection.Command
+	}
+	if d.Env == nil {
+		d.Env = map[string]string{}
+	}
+	maps.Copy(d.Env, connection.Environment)
+	d.MaxJobs, d.MaxAgeSeconds = min(policy.MaxJobs, 1), 0
 }
 
 // Heartbeat spacing. An agent hears what is wanted of it in the answer to a

@@ -46,6 +46,9 @@ type Config struct {
 	Random io.Reader
 	// Jitter gives numbers in [0,1) that spread the agents' calls; nil: none.
 	Jitter func() float64
+	// Connection is what the CI process of a runner needs to reach its scheduler;
+	// false: the scheduler hasn't taken the runner yet. nil: no runner has one.
+	Connection func(fleet.CapacityInstanceID) (Connection, bool)
 	// Wake is called after a fact was stored that the loop waits for; nil: none.
 	Wake   func()
 	Logger *slog.Logger
@@ -53,6 +56,13 @@ type Config struct {
 	CertificateLife time.Duration
 	// FlushInterval is how often facts of heartbeats are stored; 0: one second.
 	FlushInterval time.Duration
+}
+
+// Connection is what a scheduler gave for one admitted runner. The environment
+// is secret: it goes to that runner's agent, and nowhere else.
+type Connection struct {
+	Command     []string
+	Environment map[string]string
 }
 
 // Bounds of the endpoint. Nothing that a stranger sends may hold the manager up.
@@ -90,6 +100,9 @@ func NewServer(c Config) (*Server, error) {
 	}
 	if c.Wake == nil {
 		c.Wake = func() {}
+	}
+	if c.Connection == nil {
+		c.Connection = func(fleet.CapacityInstanceID) (Connection, bool) { return Connection{}, false }
 	}
 	if c.CertificateLife == 0 {
 		c.CertificateLife = time.Hour

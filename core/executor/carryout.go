@@ -23,6 +23,10 @@ func (e *Executor) carryOut(ctx context.Context, effect reconcile.Effect) {
 		answer = e.provision(ctx, effect)
 	case reconcile.Terminate:
 		answer = e.terminate(ctx, effect)
+	case reconcile.Observe:
+		answer = e.observe(ctx, effect)
+	case reconcile.Tell:
+		answer = e.tell(ctx, effect)
 	default:
 		// A new kind of effect that nobody carries out would hang its row.
 		panic(fmt.Sprintf("executor: no way to carry out %T", effect))

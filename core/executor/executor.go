@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -35,6 +36,12 @@ type Settings struct {
 	// Provider returns the process that serves a provider block, or the reason
 	// why there is none.
 	Provider func(fleet.ProviderAddress) (Provider, error)
+	// Scheduler returns the client of a scheduler block; ErrNoScheduler: the
+	// definition has no such block any more. nil: there is none at all.
+	Scheduler func(fleet.SchedulerAddress) (scheduler.Scheduler, error)
+	// Connected gets what a scheduler gave for an admitted runner, before the loop
+	// hears of it. It is secret.
+	Connected func(fleet.CapacityInstanceID, scheduler.Admitted)
 	// Token makes the enrollment token of a provision operation. It is secret
 	// and made anew whenever the request goes out.
 	Token func(fleet.Operation) string
@@ -56,12 +63,12 @@ type Settings struct {
 // Deadlines bound how long an answer is waited for. After them the outcome is
 // unknown, and the call may still be running.
 type Deadlines struct {
-	Inspect, Provision, Terminate time.Duration
+	Inspect, Provision, Terminate, Scheduler time.Duration
 }
 
 // DefaultDeadlines are generous: a wait costs little, an unknown outcome costs
 // an inspection.
-var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.Minute, Terminate: 2 * time.Minute}
+var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.Minute, Terminate: 2 * time.Minute, Scheduler: 30 * time.Second}
 
 // Executor drives one loop.
 type Executor struct {

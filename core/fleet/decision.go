@@ -11,6 +11,8 @@ const (
 	ScaleDown DecisionKind = "scale_down"
 	Replace   DecisionKind = "replace"
 	Cancel    DecisionKind = "cancel"
+	// Reactivate takes a drain back.
+	Reactivate DecisionKind = "reactivate"
 )
 
 // Decision is one decision with its reasons [184, 185].

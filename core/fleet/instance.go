@@ -56,9 +56,12 @@ type CapacityInstance struct {
 	Since time.Time `json:"since"`
 	// Cause and Reason tell why State was entered: a lifecycle cause, and a
 	// sentence for a person.
-	Cause   string    `json:"cause"`
-	Reason  string    `json:"reason"`
-	Drain   DrainStep `json:"drain,omitempty"`
+	Cause  string    `json:"cause"`
+	Reason string    `json:"reason"`
+	Drain  DrainStep `json:"drain,omitempty"`
+	// Ended is the cause for which it left its useful states; empty before, and
+	// where it was simply found gone.
+	Ended   string    `json:"ended,omitempty"`
 	Created time.Time `json:"created"`
 	// Class, Image and InstanceDigest are what it was made from, for drift.
 	Class          CapacityClassID `json:"class"`
@@ -81,6 +84,8 @@ type CapacityInstance struct {
 	MachineType string `json:"machine_type,omitempty"`
 	// Admission is the last verdict on the enrolled agent.
 	Admission Admission `json:"admission"`
+	// Scheduling is what its scheduler knows of it.
+	Scheduling Scheduling `json:"scheduling,omitzero"`
 	// Conflict says why nothing is done about the instance: for example, two
 	// resources carry its key. Empty: no conflict.
 	Conflict string `json:"conflict,omitempty"`
@@ -88,6 +93,10 @@ type CapacityInstance struct {
 
 // Live says that the instance isn't proven gone.
 func (i CapacityInstance) Live() bool { return i.State != Terminated }
+
+// Concluded says that the instance is gone and that everybody who must know has
+// been told: the loop is done with it.
+func (i CapacityInstance) Concluded() bool { return i.State == Terminated && !i.Scheduling.Told() }
 
 // RunnerAdmissionState is the verdict on an enrolled runner [71].
 type RunnerAdmissionState string

@@ -44,3 +44,23 @@ type SchedulerQueue struct {
 	// Job is what one job takes; zero parts: nothing is said about them.
 	Job ResourceCapacity `json:"job,omitzero"`
 }
+
+// Scheduling is what a scheduler was told of an instance, and what it
+// acknowledged. The zero value: it was told nothing.
+type Scheduling struct {
+	// Scheduler is who was told. It is set before the first call goes out: from
+	// then on the instance may have leases.
+	Scheduler SchedulerAddress `json:"scheduler,omitempty"`
+	// Ref is the scheduler's name for the runner; empty until it answered.
+	Ref SchedulerRunnerRef `json:"ref,omitempty"`
+	// Cordoned says that the scheduler acknowledged to give no new lease.
+	Cordoned bool `json:"cordoned,omitempty"`
+	// Since is the scheduler's revision at its last acknowledgement. What an older
+	// look at it shows says nothing about this runner.
+	Since int64 `json:"since,omitempty"`
+	// Removed says that the scheduler has forgotten the runner.
+	Removed bool `json:"removed,omitempty"`
+}
+
+// Told says that a scheduler may still count on the runner.
+func (s Scheduling) Told() bool { return s.Scheduler != "" && !s.Removed }

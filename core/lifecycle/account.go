@@ -75,6 +75,10 @@ func InstructionFor(i fleet.CapacityInstance) Instruction {
 		return Run
 	case fleet.Requested, fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
 		return Wait
+	case fleet.Draining:
+		if i.Drain == fleet.Cordoned {
+			return Run // the drain can still be taken back
+		}
 	case fleet.Quarantined:
 		if Cause(i.Cause) == RunnerLost {
 			return Wait // it may come back with its job

@@ -25,6 +25,7 @@ const (
 	ForScaleDown     Cause = "scale_down"         // more than the fleet needs
 	ForRollout       Cause = "rollout"            // made from an older definition or image
 	ForOperator      Cause = "operator"           // the fleet is removed, or a person asked
+	DemandBack       Cause = "demand_back"        // wanted again before its agent was told to stop
 	RunnerLost       Cause = "runner_lost"        // silent beyond lost_grace
 	RunnerBack       Cause = "runner_back"        // heartbeats again
 	RunnerUnfit      Cause = "runner_unfit"       // its agent complains: a clean-up failed
@@ -77,6 +78,7 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
+	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
 	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
@@ -138,6 +140,9 @@ func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause
 	}
 	i.State, i.Since, i.Cause, i.Reason = to, now, string(cause), reason
 	i.Drain = fleet.NotDraining
+	if to == fleet.Terminating {
+		i.Ended = string(cause)
+	}
 	if to == fleet.Draining {
 		i.Drain = fleet.Cordoned
 	}

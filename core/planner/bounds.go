@@ -2,27 +2,39 @@ package planner
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
 // desired is the number of instances that a fleet should have, with the chain
-// of bounds that made it. A fleet without a scheduler has no demand: its size
-// is what the file says.
-func desired(f fleet.ManagedFleet) (int, []fleet.Bound) {
+// of bounds that made it.
+func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.Bound) {
 	var bounds []fleet.Bound
 	n := 0
 	bound := func(name string, after int, format string, args ...any) {
 		n = after
 		bounds = append(bounds, fleet.Bound{Name: name, After: after, Sentence: sentence(format, args...)})
 	}
-	bound("demand", 0, "No scheduler is connected, so no job asks for capacity.")
+	switch d, asked := in.Demand[f.Scheduler]; {
+	case f.Scheduler == "":
+		bound("demand", 0, "No scheduler is connected, so no job asks for capacity.")
+	case s == nil && f.Operational != fleet.FleetDraining:
+		why := d.Blind
+		if !asked {
+			why = "it has not been asked yet"
+		}
+		bound("demand", c.Capacity, "%s can't be seen (%s): what is there stays.", f.Scheduler, why)
+	case s != nil:
+		bound("demand", s.used()+s.short, "%s.", s.story(c))
+	}
 	if f.Operational == fleet.FleetDraining {
 		bound("removed", 0, "The fleet is being removed: every runner leaves after its job.")
 		return n, bounds
 	}
-	if w := f.Scaling.Warm; w > 0 {
+	if w := f.Scaling.Warm; w > 0 && (s != nil || f.Scheduler == "") {
 		bound("warm", n+w, "Keep %s ready for work that may come.", plural(w, "idle runner"))
 	}
 	if n < f.Scaling.Min {
@@ -32,6 +44,94 @@ func desired(f fleet.ManagedFleet) (int, []fleet.Bound) {
 		bound("max", f.Scaling.Max, "Never more than max = %d.", f.Scaling.Max)
 	}
 	return n, bounds
+}
+
+// story says what the demand of a fleet comes to.
+func (s *supply) story(c Counts) string {
+	if s.jobs == 0 && s.short == 0 {
+		if c.Busy == 0 {
+			return "No job waits for it, and none runs"
+		}
+		return sentence("No job waits for it, and jobs run on %s", plural(c.Busy, "runner"))
+	}
+	needed := len(s.fresh) + s.short
+	if needed == 0 {
+		return sentence("%s, and the runners that are there or coming take them all", jobsWait(s.jobs))
+	}
+	if s.short > 0 {
+		return sentence("More jobs wait than its runners can take: %s more would do", plural(needed, "runner"))
+	}
+	return sentence("%s; packed, they take %s beyond those that are there", jobsWait(s.jobs), plural(needed, "runner"))
+}
+
+// limit is what a budget comes from: as a wait of the fleet whose format takes
+// what is missing, and as half a sentence about the fleet.
+type limit struct {
+	code   WaitCode
+	format string
+	brief  string
+}
+
+// budget is how many instances of a fleet may start now: the one gate through
+// which every new instance goes, whatever it is for. Everything that isn't
+// proven gone counts against max, whatever its state.
+func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
+	c := count(instances)
+	hold, held := in.Holds[f.ID]
+	switch {
+	case f.Operational == fleet.FleetFrozen:
+		return 0, limit{IsFrozen, "%s missing, and the fleet is frozen.", "it is frozen"}
+	case f.Operational == fleet.FleetDraining:
+		return 0, limit{IsFrozen, "%s missing, and the fleet is being removed.", "it is being removed"}
+	case held && (hold.Until.IsZero() || hold.Until.After(in.Now)):
+		return 0, limit{HeldBack, verbatim(hold.Sentence(in.Now)), lowerFirst(hold.Reason)}
+	}
+	most := max(0, f.Scaling.Max-c.Footprint)
+	because := limit{MaxHeldByUnproven, sentence("%%s missing, but max = %d is held by %s that aren't proven gone.",
+		f.Scaling.Max, plural(c.Footprint-c.Capacity, "instance")), sentence("its max is %d", f.Scaling.Max)}
+	if f.Protected && f.Scheduler != "" {
+		if base := max(0, f.Scaling.Min-c.Capacity); base < most {
+			most, because = base, limit{IsProtected, "%s missing, and a protected fleet has the size of its file.", "it is protected and keeps the size of its file"}
+		}
+	}
+	if step := f.Scaling.ScaleUp; step.MaxStep > 0 {
+		started := 0
+		for _, i := range instances {
+			if in.Now.Sub(i.Created) < step.Window {
+				started++
+			}
+		}
+		if now := max(0, step.MaxStep-started); now < most {
+			most, because = now, limit{StepLimit, sentence("%%s missing; at most %d may start in %s, and %d have.", step.MaxStep, short(step.Window), started),
+				sentence("it starts at most %d in %s", step.MaxStep, short(step.Window))}
+		}
+	}
+	return most, because
+}
+
+// verbatim is a text as a format that ignores its argument.
+func verbatim(text string) string {
+	return strings.ReplaceAll(text, "%", "%%") + "%.0s"
+}
+
+func lowerFirst(text string) string {
+	text = strings.TrimSuffix(text, ".")
+	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' {
+		return strings.ToLower(text[:1]) + text[1:]
+	}
+	return text
+}
+
+// short is a duration without empty parts: "1m", "90s".
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // Counts is a fleet's live instances by what they count for. Footprint and

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,11 @@ type Input struct {
 	// incomplete or never happened, with the reason. Can't see is not zero:
 	// nothing is taken away from their fleets.
 	Unobserved map[fleet.ProviderAddress]string
+	// Demand is what the schedulers say. A scheduler that is missing here hasn't
+	// been asked yet, which is no different from one that can't be seen.
+	Demand map[fleet.SchedulerAddress]Demand
+	// Scaled is when fleets last changed their size, for the cooldown.
+	Scaled map[fleet.RunnerFleetID]time.Time
 	// Holds names the fleets that may not start instances now.
 	Holds map[fleet.RunnerFleetID]Hold
 	// AgentVersion is the version of the agent that new instances get.
@@ -28,8 +34,14 @@ type Input struct {
 // Instance is a live capacity instance with what was observed of it.
 type Instance struct {
 	fleet.CapacityInstance
-	// Busy says that the agent's last word was that a job runs.
+	// Busy says that the agent's last word was that a job runs, or that its
+	// scheduler shows a lease.
 	Busy bool
+	// Leases is what its scheduler last showed; 0 where there is none.
+	Leases int
+	// IdleSince is since when its scheduler has shown it without a lease, beyond
+	// doubt; zero: it doesn't, or can't be asked.
+	IdleSince time.Time
 	// Silent says that heartbeats are missing.
 	Silent bool
 }
@@ -57,6 +69,9 @@ func (h Hold) Sentence(now time.Time) string {
 // Output is the plan, sorted by fleet address.
 type Output struct {
 	Fleets []FleetPlan `json:"fleets"`
+	// Unmet is the waiting work that nothing covers, in order of its schedulers and
+	// of their demand.
+	Unmet []Unmet `json:"unmet,omitempty"`
 }
 
 // FleetPlan is what should happen to one fleet now.
@@ -76,6 +91,8 @@ type FleetPlan struct {
 	// Waiting says in one sentence each what keeps the fleet from its desired
 	// number or definition.
 	Waiting []Wait `json:"waiting,omitempty"`
+	// Next is when its numbers change by time alone; zero: they don't.
+	Next time.Time `json:"next,omitzero"`
 	// Drifted lists the instances made from an older definition or image.
 	Drifted []Drift `json:"drifted,omitempty"`
 }
@@ -84,11 +101,13 @@ type FleetPlan struct {
 type ActionKind string
 
 // Cancel ends an instance whose request was never sent, Withdraw removes a host
-// that was never admitted, Drain cordons an admitted one.
+// that was never admitted, Drain cordons an admitted one, and Reactivate takes a
+// drain back that hasn't told the agent to stop.
 const (
-	Cancel   ActionKind = "cancel"
-	Withdraw ActionKind = "withdraw"
-	Drain    ActionKind = "drain"
+	Cancel     ActionKind = "cancel"
+	Withdraw   ActionKind = "withdraw"
+	Drain      ActionKind = "drain"
+	Reactivate ActionKind = "reactivate"
 )
 
 // Action is one step for one instance.
@@ -116,6 +135,10 @@ const (
 	CannotSee         WaitCode = "cannot_see"           // the provider can't be observed
 	IsFrozen          WaitCode = "frozen"               // an operator froze the fleet
 	WaitsForProvider  WaitCode = "waits_for_provider"   // a request is under way
+	StepLimit         WaitCode = "step_limit"           // scale_up.max_step in its window
+	IdleGrace         WaitCode = "idle_grace"           // idle for too short a time
+	CoolsDown         WaitCode = "cooldown"             // it changed its size just now
+	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -124,7 +147,8 @@ type Drift struct {
 	Reason   string                   `json:"reason"`
 }
 
-// Plan decides for every fleet by itself.
+// Plan gives the demand of each scheduler to its fleets, and then decides for
+// every fleet by itself.
 func Plan(in Input) Output {
 	byFleet := make(map[fleet.RunnerFleetID][]Instance, len(in.Fleets))
 	for _, i := range in.Instances {
@@ -132,11 +156,13 @@ func Plan(in Input) Output {
 			byFleet[i.Fleet] = append(byFleet[i.Fleet], i)
 		}
 	}
-	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets))}
-	for _, f := range in.Fleets {
-		instances := byFleet[f.ID]
+	for _, instances := range byFleet {
 		slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
-		out.Fleets = append(out.Fleets, planFleet(in, f, instances))
+	}
+	supplies, unmet := distribute(in, byFleet)
+	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet}
+	for _, f := range in.Fleets {
+		out.Fleets = append(out.Fleets, planFleet(in, f, byFleet[f.ID], supplies[f.ID]))
 	}
 	slices.SortFunc(out.Fleets, func(a, b FleetPlan) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Fleet, b.Fleet))
@@ -144,10 +170,34 @@ func Plan(in Input) Output {
 	return out
 }
 
-func planFleet(in Input, f fleet.ManagedFleet, instances []Instance) FleetPlan {
+// distribute gives the demand of every scheduler that can be seen to its fleets.
+// A fleet whose scheduler can't be seen has no supply.
+func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet.RunnerFleetID]*supply, []Unmet) {
+	byScheduler := map[fleet.SchedulerAddress][]*supply{}
+	for _, f := range in.Fleets {
+		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Blind == "" {
+			byScheduler[f.Scheduler] = append(byScheduler[f.Scheduler], supplyOf(in, f, byFleet[f.ID], d))
+		}
+	}
+	supplies := map[fleet.RunnerFleetID]*supply{}
+	var unmet []Unmet
+	for _, address := range slices.Sorted(maps.Keys(in.Demand)) {
+		if in.Demand[address].Blind != "" {
+			continue
+		}
+		slices.SortFunc(byScheduler[address], preferred)
+		a := assign(address, in.Demand[address], byScheduler[address])
+		unmet = append(unmet, a.unmet...)
+		maps.Copy(supplies, a.supplies)
+	}
+	return supplies, unmet
+}
+
+func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) FleetPlan {
 	p := FleetPlan{Fleet: f.ID, Address: f.Address, Counts: count(instances)}
-	p.Desired, p.Bounds = desired(f)
+	p.Desired, p.Bounds = desired(in, f, p.Counts, s)
 	p.Drifted = drifted(f, instances, in.AgentVersion)
+	p.Next = nextChange(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
 		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
 		return p
@@ -155,11 +205,16 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance) FleetPlan {
 	if p.refresh(in, instances); len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
-	switch excess := p.Counts.Capacity - p.Desired; {
+	p.reactivate(f, s)
+	switch excess := p.Counts.Capacity + len(p.Actions) - p.Desired; {
 	case excess < 0:
-		p.grow(in, f, -excess)
+		p.grow(in, f, instances, -excess)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:
-		p.shrink(in, f, instances, excess)
+		if f.Scheduler != "" && f.Operational == fleet.FleetActive {
+			p.shrinkIdle(in, f, instances, s, excess)
+		} else {
+			p.shrink(in, f, instances, excess)
+		}
 	}
 	if f.Operational == fleet.FleetActive {
 		p.replace(in, f, instances)
@@ -167,17 +222,12 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance) FleetPlan {
 	return p
 }
 
-// grow starts missing instances as far as max allows for everything that isn't
-// proven gone, whatever its state.
-func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, missing int) {
-	if hold, held := in.Holds[f.ID]; held && (hold.Until.IsZero() || hold.Until.After(in.Now)) {
-		p.wait(HeldBack, hold.Sentence(in.Now))
-		return
-	}
-	create := min(missing, max(0, f.Scaling.Max-p.Counts.Footprint))
+// grow starts missing instances as far as the fleet's budget allows.
+func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, missing int) {
+	allowed, limit := budget(in, f, instances)
+	create := min(missing, allowed)
 	if create < missing {
-		p.wait(MaxHeldByUnproven, sentence("%s missing, but max = %d is held by %s that aren't proven gone.",
-			instancesAre(missing), f.Scaling.Max, plural(p.Counts.Footprint-p.Counts.Capacity, "instance")))
+		p.wait(limit.code, sentence(limit.format, instancesAre(missing-create)))
 	}
 	if create == 0 {
 		return

@@ -25,6 +25,10 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			l.provisionAnswered(w, e)
 		case TerminateAnswered:
 			l.terminateAnswered(w, e)
+		case Observed:
+			l.observed(w, e)
+		case Told:
+			l.told(w, e)
 		}
 	}
 }

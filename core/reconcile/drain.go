@@ -2,21 +2,24 @@ package reconcile
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// progressDrains takes draining runners on: told to stop, proven idle, then
-// terminated [34]. Without a scheduler there is no lease to wait for, so the
-// agent's word after it was told to stop is the proof. Time alone never is,
-// unless the agent has been silent for heartbeat and quarantine together.
+// progressDrains takes draining runners on: cordoned, told to stop, proven idle,
+// then terminated [34]. Where there is a scheduler its half of the proof comes
+// first: until it shows no lease, the agent isn't told, and the drain can be
+// taken back. The agent's word after it was told to stop is the other half. Time
+// alone never is, unless the agent has been silent for heartbeat and quarantine
+// together.
 func (l *Loop) progressDrains(w *work) {
 	for _, r := range w.rows {
 		switch {
 		case r.State == fleet.Draining:
-			if r.Drain == fleet.Cordoned {
+			if _, free := l.leaseFree(r); free && r.Drain == fleet.Cordoned {
 				r.Drain, r.dirty = fleet.Stopping, true
 			}
 			if proof, ok := l.idleProof(w, r); ok {
@@ -34,6 +37,16 @@ func (l *Loop) progressDrains(w *work) {
 // counts only if it echoes this very instruction to stop: a report from before
 // it, or from an earlier drain, proves nothing.
 func (l *Loop) idleProof(w *work, r *row) (string, bool) {
+	leases, free := l.leaseFree(r)
+	if !free {
+		return "", false
+	}
+	proof, idle := l.agentIdle(w, r)
+	return strings.TrimSpace(proof + " " + leases), idle
+}
+
+// agentIdle is the host's half of the proof.
+func (l *Loop) agentIdle(w *work, r *row) (string, bool) {
 	if r.runner == nil {
 		return "No agent ever enrolled, so it was never given work.", true
 	}
@@ -46,6 +59,10 @@ func (l *Loop) idleProof(w *work, r *row) (string, bool) {
 		return fmt.Sprintf("The agent has stopped after %s, and no process of a job is left.", jobCount(report.JobsRun)), true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
+	if r.Scheduling.Scheduler != "" {
+		// The scheduler shows that no job is there; a dead agent can't say it.
+		limit = max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat)
+	}
 	if s := l.silentFor(w, r); s > limit {
 		return fmt.Sprintf("The agent has been silent for %s.", s.Truncate(time.Second)), true
 	}

@@ -18,12 +18,16 @@ func (l *Loop) plan(w *work) planner.Output {
 		AgentVersion: l.settings.AgentVersion,
 		Unobserved:   l.unobserved(w),
 		Holds:        w.holds(),
+		Demand:       l.demand(w),
+		Scaled:       l.scaled,
 	}
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
 	}
 	for _, r := range w.rows {
-		in.Instances = append(in.Instances, planner.Instance{CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r)})
+		in.Instances = append(in.Instances, planner.Instance{
+			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
+		})
 	}
 	return planner.Plan(in)
 }
@@ -69,6 +73,9 @@ func (l *Loop) enact(w *work, plan planner.Output) error {
 			return err
 		}
 		p.Create = created
+		if created > 0 || slices.ContainsFunc(p.Actions, func(a planner.Action) bool { return a.Kind == planner.Drain }) {
+			l.scaled[p.Fleet] = w.now
+		}
 		for _, a := range p.Actions {
 			w.act(rows[a.Instance], a)
 		}
@@ -91,6 +98,8 @@ func (w *work) act(r *row, a planner.Action) {
 		w.move(r, fleet.Terminating, a.Cause, a.Reason)
 	case planner.Drain:
 		w.move(r, fleet.Draining, a.Cause, a.Reason)
+	case planner.Reactivate:
+		w.move(r, fleet.Healthy, a.Cause, a.Reason)
 	}
 }
 
@@ -147,6 +156,7 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
 	r.edit(op)
 	w.rows = append(w.rows, r)
+	w.byID[r.ID] = r
 	w.byKey[op.ID], w.byOperation[op.ID] = r, r
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
 	return nil
@@ -201,6 +211,8 @@ func decisionKind(a planner.Action) fleet.DecisionKind {
 	switch {
 	case a.Kind == planner.Cancel:
 		return fleet.Cancel
+	case a.Kind == planner.Reactivate:
+		return fleet.Reactivate
 	case a.Cause == lifecycle.ForRollout:
 		return fleet.Replace
 	}
@@ -211,7 +223,7 @@ func decisionKind(a planner.Action) fleet.DecisionKind {
 func (l *Loop) retire(w *work) {
 	live := map[fleet.RunnerFleetID]bool{}
 	for _, r := range w.rows {
-		live[r.Fleet] = live[r.Fleet] || r.Live()
+		live[r.Fleet] = live[r.Fleet] || !r.Concluded()
 	}
 	for id, f := range w.fleets {
 		if f.Operational == fleet.FleetDraining && !live[id] {

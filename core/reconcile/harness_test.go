@@ -42,12 +42,12 @@ func (m *fakeStore) Load(context.Context) (store.State, error) {
 	var s store.State
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
-		if i.Live() {
+		if !i.Concluded() {
 			s.Instances = append(s.Instances, i)
 		}
 	}
 	for _, op := range m.operations {
-		if i := m.instances[op.Instance]; i.Live() {
+		if i := m.instances[op.Instance]; !i.Concluded() {
 			s.Operations = append(s.Operations, op)
 		}
 	}
@@ -101,6 +101,8 @@ type world struct {
 	hidden map[fleet.OperationID]bool
 	// inFlight keys have a call running inside the plugin.
 	inFlight map[fleet.OperationID]bool
+	// ci is the scheduler of the fleets that have one.
+	ci *simpleScheduler
 	// effects are those that nobody has run yet.
 	effects []Effect
 	// calls is every Provision and Terminate that went out, in words.
@@ -127,7 +129,7 @@ func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 	w := &world{
 		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newFakeStore(fleets...),
 		facts: fleet.ProviderFacts{Plugin: "local", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed},
-		cloud: map[fleet.OperationID]fleet.Resource{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
+		ci:    newSimpleScheduler(), cloud: map[fleet.OperationID]fleet.Resource{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
 	}
 	w.restart()
 	return w
@@ -313,6 +315,9 @@ func (w *world) run(e Effect) Event {
 	case Terminate:
 		delete(w.cloud, e.Key)
 		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}
+	}
+	if event := w.ci.run(w, e); event != nil {
+		return event
 	}
 	panic(fmt.Sprintf("unknown effect %T", e))
 }

@@ -97,6 +97,8 @@ type Result struct {
 	// Unrecorded counts resources of the installation without a live record, by
 	// provider. They are left alone.
 	Unrecorded map[fleet.ProviderAddress]int
+	// Schedulers are those that can't be seen, with the reason.
+	Schedulers map[fleet.SchedulerAddress]string
 	// Holds are the fleets that may not start instances now, with the reason.
 	Holds map[fleet.RunnerFleetID]planner.Hold
 }
@@ -125,6 +127,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.listen(w)
 	l.contact(w)
 	l.admit(w)
+	l.countLeases(w)
 	l.passDeadlines(w)
 	l.dropOutdated(w)
 	l.countFailures(w)

@@ -10,11 +10,16 @@ import (
 // instruction: the next process inspects, and listens for a while before it
 // calls anybody silent.
 type memory struct {
-	providers map[fleet.ProviderAddress]*provider
-	rows      map[fleet.CapacityInstanceID]*rowMemory
-	backoffs  map[fleet.RunnerFleetID]backoff
+	providers  map[fleet.ProviderAddress]*provider
+	schedulers map[fleet.SchedulerAddress]*schedulerMemory
+	rows       map[fleet.CapacityInstanceID]*rowMemory
+	backoffs   map[fleet.RunnerFleetID]backoff
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
+	// tells are the instances about which a call to their scheduler is under way.
+	tells map[fleet.CapacityInstanceID]fleet.SchedulerAddress
+	// scaled is when fleets last changed their size.
+	scaled map[fleet.RunnerFleetID]time.Time
 	// steps counts the steps of this process. What must come after something
 	// else is compared by it, since clocks get set.
 	steps int
@@ -26,11 +31,14 @@ type memory struct {
 
 func newMemory(started time.Time) memory {
 	return memory{
-		providers: map[fleet.ProviderAddress]*provider{},
-		rows:      map[fleet.CapacityInstanceID]*rowMemory{},
-		backoffs:  map[fleet.RunnerFleetID]backoff{},
-		calls:     map[fleet.OperationID]fleet.ProviderAddress{},
-		witnessed: started,
+		providers:  map[fleet.ProviderAddress]*provider{},
+		rows:       map[fleet.CapacityInstanceID]*rowMemory{},
+		backoffs:   map[fleet.RunnerFleetID]backoff{},
+		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
+		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
+		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
+		scaled:     map[fleet.RunnerFleetID]time.Time{},
+		witnessed:  started,
 	}
 }
 
@@ -74,6 +82,18 @@ type rowMemory struct {
 	// intent is the step that stored the intent to terminate it, answered the one
 	// that took in the last answer to that. 0: before this process.
 	intent, answered int
+	// idle is since when its scheduler has shown it without a lease; zero: it
+	// doesn't. leases is what it last showed.
+	idle   time.Time
+	leases int
+	// connected says that this process has what the runner needs to connect to
+	// its scheduler.
+	connected bool
+	// tellAfter delays the next word to the scheduler after tellFailures failed,
+	// the last of them with tellFailure.
+	tellAfter    time.Time
+	tellFailures int
+	tellFailure  string
 }
 
 func (m *memory) provider(a fleet.ProviderAddress) *provider {
@@ -132,6 +152,11 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			m.calls[e.Operation.ID] = e.Provider
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
+		case Observe:
+			s := m.scheduler(e.Scheduler)
+			s.observing, s.observed = true, now
+		case Tell:
+			m.tells[e.Instance] = e.Scheduler
 		}
 	}
 }
@@ -140,7 +165,7 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 func (m *memory) forget(w *work) {
 	live := make(map[fleet.CapacityInstanceID]bool, len(w.rows))
 	for _, r := range w.rows {
-		live[r.ID] = r.Live()
+		live[r.ID] = !r.Concluded()
 	}
 	for id := range m.rows {
 		if !live[id] {

@@ -12,7 +12,7 @@ import (
 
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
-		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w),
+		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan),
 		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]int{}, Holds: w.holds(),
 		Observed: map[fleet.ProviderAddress]time.Time{},
 	}
@@ -27,12 +27,15 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
+		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).connected || r.Scheduling.Told() && !r.Live() {
+			res.Settled = false // its scheduler must still be told
+		}
 		if !lifecycle.Settled(r.State) || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
 	for _, p := range plan.Fleets {
-		if p.Create > 0 || len(p.Actions) > 0 || len(p.Drifted) > 0 || p.Counts.Capacity != p.Desired {
+		if p.Create > 0 || len(p.Actions) > 0 || len(p.Drifted) > 0 || !enough(w.fleets[p.Fleet], p) {
 			res.Settled = false
 		}
 	}
@@ -41,6 +44,12 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		res.Damaged = append(res.Damaged, why)
 	}
 	slices.Sort(res.Damaged)
+	res.Schedulers = map[fleet.SchedulerAddress]string{}
+	for _, address := range l.schedulersIn(w) {
+		if s := l.scheduler(address); s.blind != "" {
+			res.Schedulers[address] = s.blind
+		}
+	}
 	for address, p := range l.providers {
 		if p.blocked {
 			res.Blocked[address] = p.down
@@ -56,6 +65,16 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	return res
 }
 
+// enough says that a fleet has what it should have. One that follows demand may
+// have more for a while: it lets go of it by itself, when nobody has needed it
+// for long enough.
+func enough(f fleet.ManagedFleet, p planner.FleetPlan) bool {
+	if f.Scheduler != "" && f.Operational == fleet.FleetActive {
+		return p.Counts.Capacity >= p.Desired
+	}
+	return p.Counts.Capacity == p.Desired
+}
+
 // hasHeard says that an admitted runner is known to live and to know that it
 // should work: until then its manager must not go away. One that is silent can't
 // be waited for.
@@ -68,7 +87,7 @@ func (l *Loop) hasHeard(w *work, r *row) bool {
 
 // wake is when something happens by itself next: a deadline, a back-off's end,
 // an inspection.
-func (l *Loop) wake(w *work) time.Time {
+func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 	next := w.now.Add(restfulInspection)
 	earlier := func(t time.Time) {
 		if t.After(w.now) && t.Before(next) {
@@ -92,6 +111,17 @@ func (l *Loop) wake(w *work) time.Time {
 			}
 		}
 	}
+	for _, p := range plan.Fleets {
+		earlier(p.Next)
+	}
+	for _, address := range l.schedulersIn(w) {
+		if !l.scheduler(address).observing {
+			earlier(later(l.observationDue(w, address), w.now.Add(eagerObservation)))
+		}
+	}
+	for _, r := range w.rows {
+		earlier(l.row(r.ID).tellAfter)
+	}
 	for _, b := range w.backoffs {
 		earlier(b.hold.Until)
 	}
@@ -105,6 +135,13 @@ func (l *Loop) wake(w *work) time.Time {
 		}
 	}
 	return next
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (l *Loop) providerAddresses() []fleet.ProviderAddress {

@@ -26,7 +26,9 @@ func (l *Loop) send(w *work) []Effect {
 			out[r.Provider]++
 		}
 	}
-	return append(effects, l.inspections(w)...)
+	effects = append(effects, l.inspections(w)...)
+	effects = append(effects, l.tellings(w)...)
+	return append(effects, l.observations(w)...)
 }
 
 // sendRow returns the call that a row is waiting for, if it may go out now.

@@ -54,5 +54,11 @@ func (l *Loop) silentFor(w *work, r *row) time.Duration {
 	return lifecycle.SilentFor(*r.runner, l.witnessed, w.now)
 }
 
-// busy says whether the agent's last word was that a job runs.
-func busy(r *row) bool { return r.runner != nil && r.runner.Report.Phase == fleet.PhaseRunning }
+// busy says whether a job runs, by its scheduler where there is one: what the
+// agent runs is then the scheduler's own worker. Else by the agent's last word.
+func busy(r *row) bool {
+	if r.Scheduling.Scheduler != "" {
+		return r.leases > 0
+	}
+	return r.runner != nil && r.runner.Report.Phase == fleet.PhaseRunning
+}

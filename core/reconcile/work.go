@@ -17,6 +17,7 @@ type work struct {
 	serial      int64 // of the definition that the state showed
 	fleets      map[fleet.RunnerFleetID]fleet.ManagedFleet
 	rows        []*row // by instance id
+	byID        map[fleet.CapacityInstanceID]*row
 	byKey       map[fleet.OperationID]*row
 	byOperation map[fleet.OperationID]*row
 	backoffs    map[fleet.RunnerFleetID]backoff
@@ -37,8 +38,10 @@ type row struct {
 	provision *fleet.Operation
 	terminate *fleet.Operation // the open or last one; nil: none
 	runner    *fleet.Runner    // nil: no agent enrolled
-	dirty     bool
-	dirtyOps  map[fleet.OperationID]*fleet.Operation
+	// leases is how many jobs its scheduler last showed on it.
+	leases   int
+	dirty    bool
+	dirtyOps map[fleet.OperationID]*fleet.Operation
 }
 
 // end is a move that may be the end of an instance's useful life.
@@ -55,6 +58,7 @@ func newWork(now time.Time, s store.State) *work {
 		serial:      s.Serial,
 		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
 		rows:        make([]*row, 0, len(s.Instances)),
+		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
 		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
 		damaged:     map[fleet.RunnerFleetID]string{},
@@ -87,7 +91,7 @@ func newWork(now time.Time, s store.State) *work {
 			w.damaged[i.Fleet] = fmt.Sprintf("the store has instance %s without its provision operation %s", i.ID, i.Key)
 		default:
 			w.rows = append(w.rows, r)
-			w.byKey[i.Key] = r
+			w.byID[i.ID], w.byKey[i.Key] = r, r
 		}
 	}
 	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })

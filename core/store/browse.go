@@ -37,7 +37,7 @@ func (s *Store) Instances(ctx context.Context, filter InstanceFilter) ([]fleet.C
 		query += fmt.Sprintf(` AND fleet = $%d`, len(arguments))
 	}
 	if !filter.IncludeTerminated {
-		query += ` AND state <> 'terminated'`
+		query += ` AND state NOT IN ('terminated', 'departing')`
 	}
 	if filter.Before != "" {
 		arguments = append(arguments, storable(string(filter.Before)))

@@ -54,10 +54,22 @@ func upsertInstances(ctx context.Context, tx *sql.Tx, revision int64, instances 
 		if err != nil {
 			return fmt.Errorf("instance %s: %w", instance.ID, err)
 		}
-		rows = append(rows, []any{string(instance.ID), string(instance.Fleet), string(instance.State),
+		rows = append(rows, []any{string(instance.ID), string(instance.Fleet), stateColumn(instance),
 			instance.Since.UnixMicro(), revision, record})
 	}
 	return upsert(ctx, tx, "instance", []string{"id", "fleet", "state", "since", "revision", "record"}, rows)
+}
+
+// departing is the state column of an instance that is gone, and whose scheduler
+// has yet to be told: the loop isn't done with it.
+const departing = "departing"
+
+// stateColumn is what queries select instances by.
+func stateColumn(instance fleet.CapacityInstance) string {
+	if !instance.Live() && !instance.Concluded() {
+		return departing
+	}
+	return string(instance.State)
 }
 
 func upsertOperations(ctx context.Context, tx *sql.Tx, revision int64, operations []fleet.Operation) error {

@@ -16,7 +16,8 @@ type State struct {
 	Providers []fleet.Provider
 	// Fleets are those not retired, the ones being removed among them.
 	Fleets []fleet.ManagedFleet
-	// Instances are the live ones; Operations and Runners are theirs.
+	// Instances are the live ones, and those whose scheduler has yet to be told that
+	// they are gone; Operations and Runners are theirs.
 	Instances  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// snapshot is the live instances with their operations and runners as of one
+// snapshot is the instances that the loop isn't done with with their operations and runners as of one
 // revision, sorted by id. It is never changed once it is made.
 type snapshot struct {
 	revision   int64
@@ -68,7 +68,7 @@ func (s snapshot) advance(ctx context.Context, tx *sql.Tx) (snapshot, error) {
 	}
 	next := snapshot{revision: revision}
 	next.instances = merge(s.instances, instances,
-		instanceID, func(i *fleet.CapacityInstance) bool { return i.Live() })
+		instanceID, func(i *fleet.CapacityInstance) bool { return !i.Concluded() })
 	live := make(map[fleet.CapacityInstanceID]bool, len(next.instances))
 	for i := range next.instances {
 		live[next.instances[i].ID] = true

@@ -1,0 +1,292 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+const ci = fleet.SchedulerAddress("forgeyard.ci")
+
+// burst is a fleet that follows the demand of ci with hosts of 4 cpu, 16 GiB and
+// 2 slots.
+func burst(min, max, warm int) fleet.ManagedFleet {
+	f := sampleFleet(min, max, warm)
+	f.Scheduler = ci
+	f.Class.Resources = fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30, Slots: 2}
+	f.Scaling.ScaleDown = fleet.ScaleDownPolicy{IdleGrace: 10 * time.Minute, Cooldown: 5 * time.Minute}
+	return f
+}
+
+// waiting is n jobs of 1 cpu.
+func waiting(n int) fleet.UnmetDemand {
+	return fleet.UnmetDemand{
+		Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64", Trust: "standard"},
+		Resources:   fleet.ResourceCapacity{CPUMilli: 1000}, Count: n, Admissible: n,
+	}
+}
+
+func demand(groups ...fleet.UnmetDemand) map[fleet.SchedulerAddress]Demand {
+	return map[fleet.SchedulerAddress]Demand{ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true}}
+}
+
+func TestDemandMakesAndTakesCapacity(t *testing.T) {
+	idle := func(f fleet.ManagedFleet, n int, since time.Duration) Instance {
+		i := instance(f, n, fleet.Healthy)
+		i.Created, i.IdleSince = now.Add(-time.Hour), now.Add(-since)
+		return i
+	}
+	leased := func(f fleet.ManagedFleet, n, leases int) Instance {
+		i := instance(f, n, fleet.Healthy)
+		i.Created, i.Leases, i.Busy = now.Add(-time.Hour), leases, true
+		return i
+	}
+	cordoned := func(f fleet.ManagedFleet, n int, cause lifecycle.Cause, step fleet.DrainStep) Instance {
+		i := instance(f, n, fleet.Draining)
+		i.Cause, i.Drain = string(cause), step
+		return i
+	}
+	stepped := burst(0, 10, 0)
+	stepped.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: 3, Window: time.Minute}
+	gentle := burst(0, 10, 0)
+	gentle.Scaling.ScaleDown.MaxStep = 1
+	protected := burst(1, 10, 0)
+	protected.Protected = true
+	f := burst(0, 4, 0)
+	for _, test := range []struct {
+		name      string
+		fleet     fleet.ManagedFleet
+		instances []Instance
+		demand    map[fleet.SchedulerAddress]Demand
+		scaled    time.Time
+		desired   int
+		want      string
+	}{
+		{"two jobs share a host of two slots", f, nil, demand(waiting(2)), time.Time{}, 1, "create 1"},
+		{"the third needs another", f, nil, demand(waiting(3)), time.Time{}, 2, "create 2"},
+		{"a job that fills a host shares it with nobody", f, nil, demand(fleet.UnmetDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{}, 2, "create 2"},
+		{"what quota blocks asks for nothing", f, nil, demand(fleet.UnmetDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
+		{"max binds", f, nil, demand(waiting(100)), time.Time{}, 4, "create 4"},
+		{"booting hosts are counted", f, instances(f, fleet.Provisioning, fleet.Bootstrapping), demand(waiting(4)), time.Time{}, 2, "nothing"},
+		{"free slots of running hosts are counted", f, []Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{}, 1, "nothing"},
+		{"a full host takes nothing more", f, []Instance{leased(f, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 1"},
+		{"draining hosts are no capacity", f, []Instance{cordoned(f, 0, lifecycle.ForOperator, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
+		{"a scale-down is taken back before a host is made", f, []Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "reactivate i00 (demand_back)"},
+		{"one that was told to stop never comes back", f, []Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Stopping)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
+		{"warm hosts come on top", burst(0, 4, 1), nil, demand(waiting(2)), time.Time{}, 2, "create 2"},
+		{"min holds without demand", burst(2, 4, 0), nil, demand(), time.Time{}, 2, "create 2"},
+		{"a step is as large as it may be", stepped, nil, demand(waiting(20)), time.Time{}, 10, "create 3, step_limit"},
+		{"an idle host leaves after its grace", f, []Instance{idle(f, 0, 11*time.Minute)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
+		{"and not before", f, []Instance{idle(f, 0, 9*time.Minute)}, demand(), time.Time{}, 0, "idle_grace"},
+		{"one that was never seen idle doesn't leave", f, []Instance{{CapacityInstance: idle(f, 0, 0).CapacityInstance}}, demand(), time.Time{}, 0, "idle_grace"},
+		{"a host with a lease never leaves", f, []Instance{leased(f, 0, 1)}, demand(), time.Time{}, 1, "nothing"},
+		{"steps down are bounded", gentle, []Instance{idle(gentle, 0, time.Hour), idle(gentle, 1, time.Hour)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
+		{"no step down right after a step up", f, []Instance{idle(f, 0, time.Hour)}, demand(), now.Add(-time.Minute), 0, "cooldown"},
+		{"the host that work waits for stays", f, []Instance{idle(f, 0, time.Hour), idle(f, 1, time.Hour)}, demand(waiting(1)), time.Time{}, 1, "drain i01 (scale_down)"},
+		{"a booting host is let come up", f, instances(f, fleet.Bootstrapping), demand(), time.Time{}, 0, "nothing"},
+		{"a request that never went out is cancelled", f, instances(f, fleet.Requested), demand(), time.Time{}, 0, "cancel i00 (cancelled)"},
+		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, protected"},
+		{"nor does it shrink by itself", protected, []Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "protected"},
+		{"a scheduler that can't be seen takes nothing away", f, []Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]Demand{ci: {Blind: "it answered 503"}}, time.Time{}, 1, "nothing"},
+		{"one that was never asked neither", f, []Instance{idle(f, 0, time.Hour)}, nil, time.Time{}, 1, "nothing"},
+		{"min holds even unseen", burst(2, 4, 0), nil, nil, time.Time{}, 2, "create 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in := Input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, AgentVersion: agentVersion, Demand: test.demand,
+				Scaled: map[fleet.RunnerFleetID]time.Time{test.fleet.ID: test.scaled}}
+			p := Plan(in).Fleets[0]
+			if got := story(p); got != test.want || p.Desired != test.desired {
+				t.Errorf("desired %d, %s\nwant    %d, %s\n%+v", p.Desired, got, test.desired, test.want, p.Bounds)
+			}
+		})
+	}
+}
+
+func TestTheChainOfBoundsTellsHowANumberCameAbout(t *testing.T) {
+	f := burst(0, 4, 1)
+	f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: 2, Window: time.Minute}
+	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(14))}).Fleets[0]
+	var got []string
+	for _, b := range p.Bounds {
+		got = append(got, fmt.Sprintf("%s → %d: %s", b.Name, b.After, b.Sentence))
+	}
+	for _, w := range p.Waiting {
+		got = append(got, w.Sentence)
+	}
+	want := []string{
+		"demand → 7: More jobs wait than its runners can take: 7 runners more would do.",
+		"warm → 8: Keep 1 idle runner ready for work that may come.",
+		"max → 4: Never more than max = 4.",
+		"2 instances are missing; at most 2 may start in 1m, and 0 have.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
+	linux, mac := burst(0, 4, 0), burst(0, 4, 0)
+	linux.Address, mac.ID, mac.Address = "fleet.linux", "f2", "fleet.mac"
+	mac.Class.Platform = fleet.Platform{OS: "darwin", Arch: "arm64"}
+	tenant := burst(0, 4, 0)
+	tenant.ID, tenant.Address, tenant.Scope = "f3", "fleet.acme", fleet.FleetScope{Tenant: "acme"}
+	spot := burst(0, 4, 0)
+	spot.ID, spot.Address, spot.Lifetime = "f4", "fleet.spot", fleet.LifetimePreemptible
+	signing := burst(0, 4, 0)
+	signing.ID, signing.Address, signing.Class.Signing = "f5", "fleet.signing", true
+	for _, test := range []struct {
+		name   string
+		fleets []fleet.ManagedFleet
+		change func(*fleet.UnmetDemand)
+		want   string
+	}{
+		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.UnmetDemand) { d.Resources.GPU = 1 }, "fleet.linux: one job takes 1 gpu, and its class says nothing about gpu"},
+		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux: one job takes 17 GiB of memory, and a host has 16 GiB of memory"},
+		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.OS = "windows" }, `fleet.linux: the jobs require os "windows", and it has "linux"`},
+		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, `fleet.linux: the jobs require the capability "docker", "kvm", and its class hasn't got it`},
+		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Trust = "high" }, `fleet.linux: the jobs require trust "high", and it has "standard"`},
+		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Trust = "low" }, `fleet.linux: the jobs require trust "low", and it has "standard"`},
+		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.UnmetDemand) {}, `fleet.acme: it is for the tenant "acme" alone`},
+		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Regions = []string{"eu"} }, `fleet.linux: the jobs must stay in "eu", and it may use any region`},
+		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.UnmetDemand) {}, "fleet.spot: its hosts can be taken away, and the jobs don't allow that"},
+		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Unknown = []string{"quantum"} }, `fleet.linux: the jobs require "quantum", which this version doesn't understand`},
+		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.UnmetDemand) {}, "fleet.signing: its class is for signing, and the jobs don't sign"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := waiting(3)
+			test.change(&d)
+			out := Plan(Input{Now: now, Fleets: test.fleets, Demand: demand(d)})
+			if len(out.Unmet) != 1 || out.Unmet[0].Code != NoEligibleFleet || out.Unmet[0].Count != 3 {
+				t.Fatalf("unmet: %+v", out.Unmet)
+			}
+			if got := fmt.Sprintf("%s: %s", out.Unmet[0].Nearest[0].Fleet, out.Unmet[0].Nearest[0].Reason); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			for _, p := range out.Fleets {
+				if p.Create != 0 {
+					t.Errorf("%s grows by %d for jobs that it can't run", p.Address, p.Create)
+				}
+			}
+		})
+	}
+}
+
+func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
+	cheap, dear := burst(0, 4, 0), burst(0, 4, 0)
+	cheap.Address, dear.ID, dear.Address = "fleet.cheap", "f2", "fleet.dear"
+	cheap.Cost.Hourly, dear.Cost.Hourly = fleet.Money{Micros: 1, Currency: "USD"}, fleet.Money{Micros: 2, Currency: "USD"}
+	in := Input{Now: now, Fleets: []fleet.ManagedFleet{dear, cheap}, Demand: demand(waiting(4))}
+	if out := Plan(in); story(out.Fleets[0]) != "create 2" || story(out.Fleets[1]) != "nothing" {
+		t.Errorf("with both able: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
+	}
+	in.Holds = map[fleet.RunnerFleetID]Hold{"f1": {Until: now.Add(time.Minute), Reason: "The provider has no capacity."}}
+	out := Plan(in)
+	if story(out.Fleets[1]) != "create 2" || out.Fleets[0].Create != 0 {
+		t.Errorf("with the first held: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
+	}
+	in.Holds["f2"] = Hold{Reason: "Its file must change."}
+	out = Plan(in)
+	want := "4 jobs wait for a host: fleet.cheap can't grow now: the provider has no capacity."
+	if len(out.Unmet) != 1 || out.Unmet[0].Code != NoCapacityNow || out.Unmet[0].Sentence != want {
+		t.Errorf("with both held: %+v", out.Unmet)
+	}
+}
+
+// TestWhateverTheDemandTheBoundsHold draws fleets, instances and snapshots of
+// every kind.
+func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawDemand(t)
+		out := Plan(in)
+		if again := Plan(shuffled(t, in)); !cmp.Equal(out, again) {
+			t.Fatalf("the same input in another order gives another plan:\n%s", cmp.Diff(out, again))
+		}
+		for _, p := range out.Fleets {
+			n := slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })
+			f := in.Fleets[n]
+			if p.Desired > f.Scaling.Max && in.Demand[f.Scheduler].Blind == "" {
+				t.Fatalf("%s: desired %d over max %d", p.Address, p.Desired, f.Scaling.Max)
+			}
+			if p.Create > 0 && p.Counts.Footprint+p.Create > f.Scaling.Max {
+				t.Fatalf("%s: %d instances and %d more are over max %d", p.Address, p.Counts.Footprint, p.Create, f.Scaling.Max)
+			}
+			blind := in.Demand[f.Scheduler].Blind != ""
+			for _, a := range p.Actions {
+				i := in.Instances[slices.IndexFunc(in.Instances, func(i Instance) bool { return i.ID == a.Instance })]
+				if a.Kind == Drain && (i.Leases > 0 || blind || i.IdleSince.IsZero()) {
+					t.Fatalf("%s drains %s with %d leases, idle since %s, scheduler blind: %t", p.Address, i.ID, i.Leases, i.IdleSince, blind)
+				}
+			}
+			if len(p.Actions) > 0 && p.Create > 0 && slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Drain }) {
+				t.Fatalf("%s grows and shrinks at once: %s", p.Address, story(p))
+			}
+		}
+	})
+}
+
+func drawDemand(t *rapid.T) Input {
+	in := Input{Now: now, AgentVersion: agentVersion, Demand: map[fleet.SchedulerAddress]Demand{}, Unobserved: map[fleet.ProviderAddress]string{}, Holds: map[fleet.RunnerFleetID]Hold{}}
+	for n := range rapid.IntRange(1, 4).Draw(t, "fleets") {
+		min := rapid.IntRange(0, 2).Draw(t, "min")
+		f := burst(min, min+rapid.IntRange(0, 5).Draw(t, "more"), rapid.IntRange(0, 2).Draw(t, "warm"))
+		f.ID, f.Address = fleet.RunnerFleetID(fmt.Sprintf("f%d", n)), fleet.FleetAddress(fmt.Sprintf("fleet.f%d", n))
+		f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen}).Draw(t, "state")
+		f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: rapid.IntRange(0, 3).Draw(t, "step"), Window: time.Minute}
+		f.Scaling.ScaleDown.MaxStep = rapid.IntRange(0, 2).Draw(t, "step down")
+		if rapid.Bool().Draw(t, "held") {
+			in.Holds[f.ID] = Hold{Reason: "Because of 100% of something."}
+		}
+		in.Fleets = append(in.Fleets, f)
+		for k := range rapid.IntRange(0, 6).Draw(t, "instances") {
+			i := instance(f, 10*n+k, rapid.SampledFrom(fleet.CapacityInstanceStates()).Draw(t, "state"))
+			i.Created = now.Add(-time.Duration(rapid.IntRange(0, 120).Draw(t, "age")) * time.Second)
+			i.Silent = rapid.Bool().Draw(t, "silent")
+			if i.State == fleet.Draining {
+				i.Cause, i.Drain = string(lifecycle.ForScaleDown), rapid.SampledFrom([]fleet.DrainStep{fleet.Cordoned, fleet.Stopping}).Draw(t, "step")
+			}
+			if i.State == fleet.Healthy || i.State == fleet.Draining {
+				i.Leases = rapid.IntRange(0, 2).Draw(t, "leases")
+				i.Busy = i.Leases > 0
+			}
+			if i.State == fleet.Healthy && i.Leases == 0 && rapid.Bool().Draw(t, "seen idle") {
+				i.IdleSince = now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "idle")) * time.Minute)
+			}
+			in.Instances = append(in.Instances, i)
+		}
+	}
+	d := Demand{Uncordons: rapid.Bool().Draw(t, "uncordons"), Blind: rapid.SampledFrom([]string{"", "", "", "It answered 503."}).Draw(t, "blind")}
+	for range rapid.IntRange(0, 5).Draw(t, "groups") {
+		g := waiting(rapid.IntRange(0, 30).Draw(t, "jobs"))
+		g.Resources.CPUMilli = int64(rapid.SampledFrom([]int{0, 500, 1000, 4000, 5000}).Draw(t, "cpu"))
+		g.Admissible = rapid.IntRange(0, g.Count).Draw(t, "admissible")
+		g.Priority = rapid.IntRange(0, 2).Draw(t, "priority")
+		g.Requirement.Capabilities = rapid.SampledFrom([][]string{nil, nil, {"docker"}}).Draw(t, "capabilities")
+		d.Snapshot.Queued = append(d.Snapshot.Queued, g)
+	}
+	in.Demand[ci] = d
+	return in
+}
+
+func shuffled(t *rapid.T, in Input) Input {
+	in.Fleets = rapid.Permutation(in.Fleets).Draw(t, "fleets in another order")
+	in.Instances = rapid.Permutation(in.Instances).Draw(t, "instances in another order")
+	d := in.Demand[ci]
+	d.Snapshot.Queued = rapid.Permutation(d.Snapshot.Queued).Draw(t, "groups in another order")
+	in.Demand = map[fleet.SchedulerAddress]Demand{ci: d}
+	return in
+}
+
+func TestSentencesAboutResourcesAreForPeople(t *testing.T) {
+	got := tooSmall(fleet.ResourceCapacity{Named: map[string]int64{"license": 3}}, fleet.ResourceCapacity{Named: map[string]int64{"license": 2}})
+	if !strings.Contains(got, `one job takes 3 of "license", and a host has 2 of "license"`) {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,122 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// reactivate takes drains back that demand is meant for: a host that is there is
+// better than one that has to be made.
+func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply) {
+	if s == nil || f.Operational != fleet.FleetActive && f.Operational != fleet.FleetScaleUpOnly {
+		return
+	}
+	missing := p.Desired - p.Counts.Capacity
+	for _, b := range s.there {
+		if b.returns && missing > 0 {
+			missing--
+			p.Actions = append(p.Actions, Action{Kind: Reactivate, Instance: b.instance, Cause: lifecycle.DemandBack,
+				Reason: sentence("%d wanted, and it was only cordoned: %s.", p.Desired, p.why())})
+		}
+	}
+}
+
+// shrinkIdle drains what nobody has needed for idle_grace, never more than the
+// excess and never a runner with a lease [130]. A host that still comes up is let
+// come up: it is nearly there, and the work that it was made for may be back by
+// then.
+func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Instance, s *supply, excess int) {
+	policy := f.Scaling.ScaleDown
+	if f.Protected {
+		p.wait(IsProtected, sentence("%s above the desired %d, and a protected fleet has the size of its file.", instancesAre(excess), p.Desired))
+		return
+	}
+	if s == nil {
+		return // what is there stays, and the bounds say why
+	}
+	reason := sentence("%d wanted, %d there, and it has been idle for over %s: %s.", p.Desired, p.Counts.Capacity, short(policy.IdleGrace), p.why())
+	leaving, young := 0, 0
+	for _, i := range p.leavers(instances, s) {
+		if leaving == excess {
+			break
+		}
+		why, blind := in.Unobserved[i.Provider]
+		switch {
+		case i.State == fleet.Requested:
+			leaving++
+			p.act(Cancel, i, lifecycle.Cancelled, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why()))
+		case i.State != fleet.Healthy:
+		case blind:
+			p.waitOnce(CannotSee, sentence("%s above the desired %d, but %s can't be seen (%s): nothing is taken away.", instancesAre(excess), p.Desired, i.Provider, why))
+		case i.IdleSince.IsZero() || in.Now.Sub(i.IdleSince) < policy.IdleGrace:
+			young++
+		case in.Now.Sub(in.Scaled[f.ID]) < policy.Cooldown:
+			p.waitOnce(CoolsDown, sentence("%s above the desired %d; it changed its size less than %s ago.", instancesAre(excess), p.Desired, short(policy.Cooldown)))
+		case policy.MaxStep > 0 && leaving >= policy.MaxStep:
+		default:
+			leaving++
+			p.act(Drain, i, lifecycle.ForScaleDown, reason)
+		}
+	}
+	if left := min(young, excess-leaving); left > 0 {
+		p.wait(IdleGrace, sentence("%s above the desired %d, idle for less than %s.", instancesAre(left), p.Desired, short(policy.IdleGrace)))
+	}
+}
+
+// leavers are the instances that no job runs on or is meant for, the cheapest to
+// lose first.
+func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
+	needed := map[fleet.CapacityInstanceID]bool{}
+	for _, b := range s.there {
+		needed[b.instance] = b.used
+	}
+	outdated := map[fleet.CapacityInstanceID]bool{}
+	for _, d := range p.Drifted {
+		outdated[d.Instance] = true
+	}
+	out := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
+		return !lifecycle.Capacity(i.State, i.Silent) || needed[i.ID] || i.Busy || i.Leases > 0
+	})
+	slices.SortFunc(out, func(a, b Instance) int {
+		return cmp.Or(
+			cmp.Compare(leaveRank(a), leaveRank(b)),
+			compareBool(outdated[b.ID], outdated[a.ID]),
+			b.Created.Compare(a.Created), // the oldest has the warmest caches
+			cmp.Compare(a.ID, b.ID),
+		)
+	})
+	return out
+}
+
+func (p *FleetPlan) waitOnce(code WaitCode, text string) {
+	if !slices.ContainsFunc(p.Waiting, func(w Wait) bool { return w.Code == code }) {
+		p.wait(code, text)
+	}
+}
+
+// nextChange is when the fleet's numbers change by time alone: a grace or a
+// window is over. Zero: by time alone nothing changes.
+func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time {
+	var next time.Time
+	earlier := func(t time.Time) {
+		if t.After(in.Now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, i := range instances {
+		if !i.IdleSince.IsZero() {
+			earlier(i.IdleSince.Add(f.Scaling.ScaleDown.IdleGrace))
+		}
+		if f.Scaling.ScaleUp.MaxStep > 0 {
+			earlier(i.Created.Add(f.Scaling.ScaleUp.Window))
+		}
+	}
+	if at := in.Scaled[f.ID]; !at.IsZero() {
+		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
+	}
+	return next
+}

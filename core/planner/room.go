@@ -1,0 +1,98 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// dimension is one resource of a job beside that of a host.
+type dimension struct {
+	name      string
+	job, host int64
+	text      func(int64) string
+}
+
+// dimensions lists the resources that a job takes, in a fixed order. Slots are
+// not among them: every job takes one.
+func dimensions(job, host fleet.ResourceCapacity) []dimension {
+	all := []dimension{
+		{"cpu", job.CPUMilli, host.CPUMilli, func(n int64) string { return fmt.Sprintf("%g cpu", float64(n)/1000) }},
+		{"memory", job.MemoryBytes, host.MemoryBytes, func(n int64) string { return bytesText(n) + " of memory" }},
+		{"disk", job.DiskBytes, host.DiskBytes, func(n int64) string { return bytesText(n) + " of disk" }},
+		{"gpu", job.GPU, host.GPU, func(n int64) string { return fmt.Sprintf("%d gpu", n) }},
+	}
+	for _, name := range slices.Sorted(maps.Keys(job.Named)) {
+		all = append(all, dimension{name, job.Named[name], host.Named[name], func(n int64) string { return fmt.Sprintf("%d of %.60q", n, name) }})
+	}
+	return slices.DeleteFunc(all, func(d dimension) bool { return d.job == 0 })
+}
+
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.3g %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// room is what a host has left.
+type room struct {
+	free  fleet.ResourceCapacity
+	slots int64
+}
+
+// roomOf is an empty host of a class. A class that says no number of slots has
+// one: a host that nothing is known about runs one job at a time.
+func roomOf(c fleet.CapacityClass) room {
+	return room{free: c.Resources, slots: max(1, c.Resources.Slots)}
+}
+
+// without is the room beside so many leases. What each of them takes isn't known
+// to anybody but the scheduler, so each is taken for an even share.
+func (r room) without(leases int) room {
+	total := r.slots
+	r.slots = max(0, total-int64(leases))
+	share := func(n int64) int64 { return n / total * r.slots }
+	r.free.CPUMilli, r.free.MemoryBytes, r.free.DiskBytes = share(r.free.CPUMilli), share(r.free.MemoryBytes), share(r.free.DiskBytes)
+	r.free.GPU = share(r.free.GPU)
+	if len(r.free.Named) > 0 && leases > 0 {
+		named := make(map[string]int64, len(r.free.Named))
+		for name, n := range r.free.Named {
+			named[name] = share(n)
+		}
+		r.free.Named = named
+	}
+	return r
+}
+
+// fits is how many more jobs of the size the room takes.
+func (r room) fits(job fleet.ResourceCapacity) int {
+	most := r.slots
+	for _, d := range dimensions(job, r.free) {
+		most = min(most, d.host/d.job)
+	}
+	return int(most)
+}
+
+// take puts n jobs into the room.
+func (r *room) take(job fleet.ResourceCapacity, n int) {
+	k := int64(n)
+	r.slots -= k
+	r.free.CPUMilli -= k * job.CPUMilli
+	r.free.MemoryBytes -= k * job.MemoryBytes
+	r.free.DiskBytes -= k * job.DiskBytes
+	r.free.GPU -= k * job.GPU
+	if len(job.Named) > 0 {
+		r.free.Named = maps.Clone(r.free.Named)
+		for name, one := range job.Named {
+			r.free.Named[name] -= k * one
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package reconcile
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// observed takes in a look at a scheduler. A failed one is no empty queue and no
+// idle runner: it is nothing [06: can't see is not zero].
+func (l *Loop) observed(w *work, e Observed) {
+	s := l.scheduler(e.Scheduler)
+	s.observing = false
+	if e.Failure != nil {
+		s.blind = e.Failure.Message
+		return
+	}
+	s.uncordons, s.forgets = e.Uncordons, e.Forgets
+	if e.Snapshot.Revision < s.revision {
+		// It was restored or started anew. What it acknowledged before may not hold
+		// any more, so it is told again, and only newer looks count.
+		s.blind = fmt.Sprintf("its revision went back from %d to %d; it is told everything again", s.revision, e.Snapshot.Revision)
+		s.revision = e.Snapshot.Revision
+		w.tellAgain(e.Scheduler)
+		return
+	}
+	s.blind, s.revision, s.snapshot, s.usage = "", e.Snapshot.Revision, e.Snapshot, nil
+	if e.Lists {
+		s.usage = make(map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage, len(e.Snapshot.Running))
+		for _, u := range e.Snapshot.Running {
+			s.usage[u.Runner] = u
+		}
+	}
+}
+
+// tellAgain voids every acknowledgement of a scheduler.
+func (w *work) tellAgain(address fleet.SchedulerAddress) {
+	for _, r := range w.rows {
+		if s := &r.Scheduling; s.Scheduler == address && (s.Since != 0 || s.Cordoned) {
+			s.Since, s.Cordoned, r.dirty = 0, false, true
+		}
+	}
+}
+
+// usage is what the last look at its scheduler shows of a row, if it shows
+// anything: the look must not be older than what the scheduler acknowledged.
+// listed is false where a complete list doesn't have it.
+func (l *Loop) usage(r *row) (u fleet.RunningCapacityUsage, listed, known bool) {
+	s, at := l.schedulers[r.Scheduling.Scheduler], r.Scheduling
+	if s == nil || s.blind != "" || s.usage == nil || !at.Told() || s.revision < at.Since {
+		return u, false, false
+	}
+	ref := at.Ref
+	if ref == "" {
+		ref = fleet.SchedulerRunnerRef(r.ID)
+	}
+	u, listed = s.usage[ref]
+	return u, listed, true
+}
+
+// countLeases notes which runners have leases and since when the others have
+// none. Whoever can't be seen is not idle.
+func (l *Loop) countLeases(w *work) {
+	for _, r := range w.rows {
+		if !r.Scheduling.Told() {
+			continue
+		}
+		m := l.row(r.ID)
+		u, listed, known := l.usage(r)
+		if known {
+			m.leases = u.Leases
+		}
+		r.leases = m.leases
+		switch {
+		case !known || !listed || u.Leases > 0:
+			m.idle = time.Time{}
+		case m.idle.IsZero():
+			m.idle = l.scheduler(r.Scheduling.Scheduler).snapshot.ObservedAt
+		}
+	}
+}
+
+// demand is what the schedulers of the fleets say, for the planner.
+func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]planner.Demand {
+	out := map[fleet.SchedulerAddress]planner.Demand{}
+	for _, f := range w.fleets {
+		if f.Scheduler == "" {
+			continue
+		}
+		s := l.scheduler(f.Scheduler)
+		out[f.Scheduler] = planner.Demand{Snapshot: s.snapshot, Blind: s.blind, Uncordons: s.uncordons}
+	}
+	return out
+}
+
+// Spacing of the looks at a scheduler: a settled one now and then, one on whose
+// word a drain waits more often.
+const (
+	restfulObservation = 2 * time.Second
+	eagerObservation   = 500 * time.Millisecond
+)
+
+// observations returns an Observe effect for every scheduler that is due.
+func (l *Loop) observations(w *work) []Effect {
+	var effects []Effect
+	for _, address := range l.schedulersIn(w) {
+		if s := l.scheduler(address); !s.observing && !w.now.Before(l.observationDue(w, address)) {
+			effects = append(effects, Observe{Scheduler: address})
+		}
+	}
+	return effects
+}
+
+func (l *Loop) observationDue(w *work, address fleet.SchedulerAddress) time.Time {
+	s := l.scheduler(address)
+	if s.observed.IsZero() {
+		return w.now
+	}
+	spacing := restfulObservation
+	for _, r := range w.rows {
+		if r.State == fleet.Draining && r.Scheduling.Scheduler == address && r.Scheduling.Cordoned && s.revision < r.Scheduling.Since {
+			spacing = eagerObservation
+		}
+	}
+	return s.observed.Add(spacing)
+}

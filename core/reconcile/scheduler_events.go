@@ -1,0 +1,94 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
+)
+
+// Observe asks a scheduler for its demand and its runners.
+type Observe struct {
+	Scheduler fleet.SchedulerAddress
+}
+
+// Observed is the end of an Observe effect. With a Failure nothing was seen.
+type Observed struct {
+	Scheduler fleet.SchedulerAddress
+	Snapshot  fleet.CapacityDemandSnapshot
+	// Lists says that Snapshot.Running is every admitted runner, Uncordons that a
+	// cordon can be taken back, Forgets that ends want to be told.
+	Lists, Uncordons, Forgets bool
+	Failure                   *Failure
+}
+
+// Tell says one thing about one runner to its scheduler. Every kind may be said
+// again: the row says what should be so, and it is said until it is acknowledged.
+type Tell struct {
+	Scheduler fleet.SchedulerAddress
+	Instance  fleet.CapacityInstanceID
+	What      Telling
+	// Runner is what an admission tells; Known names it for the other kinds.
+	Runner scheduler.Runner
+	Known  scheduler.Known
+	// Cause is why a runner is cordoned, Force that its jobs are taken away.
+	Cause string
+	Force bool
+	// Reason is how a removed runner ended.
+	Reason scheduler.RemovalReason
+}
+
+// Telling is a kind of Tell.
+type Telling string
+
+// The kinds of Tell.
+const (
+	TellAdmit    Telling = "admit"
+	TellCordon   Telling = "cordon"
+	TellUncordon Telling = "uncordon"
+	TellRemove   Telling = "remove"
+)
+
+// Told is the end of a Tell effect.
+type Told struct {
+	Scheduler fleet.SchedulerAddress
+	Instance  fleet.CapacityInstanceID
+	What      Telling
+	// Ref is the scheduler's name for an admitted runner, Revision that of an
+	// acknowledgement.
+	Ref      fleet.SchedulerRunnerRef
+	Revision int64
+	// Unknown says that the scheduler doesn't know the runner, Gone that the
+	// definition has no such scheduler any more.
+	Unknown, Gone bool
+	Failure       *Failure
+}
+
+func (Observe) isEffect() {}
+func (Tell) isEffect()    {}
+func (Observed) isEvent() {}
+func (Told) isEvent()     {}
+
+// schedulerMemory is what is known of a scheduler. All of it may be lost.
+type schedulerMemory struct {
+	observing bool
+	observed  time.Time
+	// blind is why nothing may be concluded from it now; "": it can be seen.
+	blind string
+	// revision is of the last look, usage what it shows by runner; nil: it lists
+	// none.
+	revision  int64
+	snapshot  fleet.CapacityDemandSnapshot
+	usage     map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage
+	uncordons bool
+	forgets   bool
+}
+
+func (m *memory) scheduler(a fleet.SchedulerAddress) *schedulerMemory {
+	s := m.schedulers[a]
+	if s == nil {
+		s = &schedulerMemory{blind: "it has not answered yet", forgets: true}
+		m.schedulers[a] = s
+	}
+	return s
+}

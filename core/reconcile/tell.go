@@ -1,0 +1,187 @@
+package reconcile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
+)
+
+// tellLimit bounds the calls under way at one scheduler.
+const tellLimit = 16
+
+// tellings returns what the schedulers must be told now: one thing at a time
+// about each runner. The row is the intent, and it is stored before anything
+// goes out; what isn't acknowledged is said again.
+func (l *Loop) tellings(w *work) []Effect {
+	var effects []Effect
+	under := map[fleet.SchedulerAddress]int{}
+	for _, t := range l.tells {
+		under[t]++
+	}
+	for _, r := range w.rows {
+		if _, talking := l.tells[r.ID]; talking || l.row(r.ID).tellAfter.After(w.now) {
+			continue
+		}
+		t, wanted := l.telling(r)
+		if !wanted || under[t.Scheduler] >= tellLimit {
+			continue
+		}
+		under[t.Scheduler]++
+		if t.What == TellAdmit && r.Scheduling.Scheduler == "" {
+			r.Scheduling.Scheduler, r.dirty = t.Scheduler, true
+		}
+		effects = append(effects, t)
+	}
+	return effects
+}
+
+// telling is the next thing that a row's scheduler must be told.
+func (l *Loop) telling(r *row) (Tell, bool) {
+	at := r.Scheduling
+	t := Tell{Scheduler: cmp.Or(at.Scheduler, r.fleet.Scheduler), Instance: r.ID, Known: scheduler.Known{Name: r.ID, Ref: at.Ref}, Cause: r.Cause}
+	u, listed, known := l.usage(r)
+	switch r.State {
+	case fleet.Healthy:
+		switch {
+		case t.Scheduler == "" || at.Removed:
+			return t, false
+		case at.Ref == "" || !l.row(r.ID).connected || known && !listed:
+			t.What, t.Runner = TellAdmit, runnerOf(r)
+			return t, true
+		case at.Cordoned || known && u.Cordoned:
+			t.What = TellUncordon
+			return t, true
+		}
+	case fleet.Draining, fleet.Quarantined:
+		if at.Told() && (!at.Cordoned || known && listed && !u.Cordoned) {
+			t.What = TellCordon
+			return t, true
+		}
+	case fleet.Terminating, fleet.Terminated:
+		if at.Told() {
+			t.What, t.Reason = TellRemove, removalReason(r)
+			return t, true
+		}
+	}
+	return t, false
+}
+
+// runnerOf is what a scheduler is told of a verified runner: everything in it
+// comes from the definition and the provider, nothing from the agent [70].
+func runnerOf(r *row) scheduler.Runner {
+	region := ""
+	if len(r.fleet.Placement.Regions) == 1 {
+		region = r.fleet.Placement.Regions[0]
+	}
+	return scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope,
+		Lifetime: r.fleet.Lifetime, Region: region, MaxJobs: r.fleet.Runner.MaxJobs}
+}
+
+// removalReason says how a runner ended: whatever wasn't proven idle was lost to
+// the infrastructure, and its jobs didn't fail by themselves [40].
+func removalReason(r *row) scheduler.RemovalReason {
+	if r.leases > 0 {
+		return scheduler.RemovedInfrastructure
+	}
+	switch lifecycle.Cause(r.Ended) {
+	case lifecycle.IdleProven, lifecycle.Withdrawn, lifecycle.RunnerLeft:
+		return scheduler.RemovedNormally
+	}
+	return scheduler.RemovedInfrastructure
+}
+
+// told takes in what a scheduler answered.
+func (l *Loop) told(w *work, e Told) {
+	delete(l.tells, e.Instance)
+	r := w.byID[e.Instance]
+	if r == nil {
+		return
+	}
+	m, at := l.row(r.ID), &r.Scheduling
+	if e.Failure != nil && !e.Unknown && !e.Gone {
+		m.tellAfter = w.now.Add(doubling(time.Second, m.tellFailures, time.Minute))
+		m.tellFailures++
+		m.tellFailure = e.Failure.Message
+		return
+	}
+	m.tellFailures, m.tellFailure, m.tellAfter = 0, "", time.Time{}
+	r.dirty = true
+	if e.Unknown || e.Gone {
+		l.notKnown(r, m, e)
+		return
+	}
+	switch e.What {
+	case TellAdmit:
+		at.Scheduler, at.Ref, at.Cordoned = e.Scheduler, e.Ref, false
+		at.Since = max(at.Since, e.Revision)
+		m.connected = true
+	case TellCordon:
+		at.Cordoned, at.Since = true, max(at.Since, e.Revision)
+	case TellUncordon:
+		at.Cordoned, at.Since = false, max(at.Since, e.Revision)
+	case TellRemove:
+		at.Removed = true
+	}
+}
+
+// notKnown deals with a scheduler that doesn't know the runner, or isn't part of
+// the definition any more: from there no new lease can come.
+func (l *Loop) notKnown(r *row, m *rowMemory, e Told) {
+	at := &r.Scheduling
+	switch {
+	case e.What == TellRemove || e.Gone:
+		at.Scheduler, at.Removed = e.Scheduler, true
+	case e.What == TellCordon:
+		at.Cordoned = true
+	default: // it forgot an admitted runner, which is admitted again
+		at.Ref, m.connected = "", false
+	}
+}
+
+// leaseFree says why no job of a scheduler can be on the row's host or come to
+// it: the scheduler's half of the proof that a runner is idle. One runner's
+// state is never inferred from a sum, and no clocks are compared.
+func (l *Loop) leaseFree(r *row) (proof string, ok bool) {
+	at := r.Scheduling
+	switch {
+	case at.Scheduler == "":
+		return "", true // no scheduler has ever heard of it
+	case at.Removed:
+		return "Its scheduler has forgotten it.", true
+	case !at.Cordoned:
+		return "", false
+	}
+	s := l.schedulers[at.Scheduler]
+	if s != nil && s.blind == "" && s.usage == nil {
+		// It lists no runners: its word that it gives no new lease must do, and the
+		// end of the runner's own process is the rest.
+		return "Its scheduler gives it no new lease.", true
+	}
+	u, listed, known := l.usage(r)
+	switch {
+	case !known:
+		return "", false
+	case !listed:
+		return fmt.Sprintf("Its scheduler doesn't know it, as of revision %d.", s.revision), true
+	case u.Cordoned && u.Leases == 0:
+		return fmt.Sprintf("Its scheduler shows it cordoned and without a lease, as of revision %d.", s.revision), true
+	}
+	return "", false
+}
+
+// schedulersIn are the schedulers that fleets or rows have to do with.
+func (l *Loop) schedulersIn(w *work) []fleet.SchedulerAddress {
+	all := map[fleet.SchedulerAddress]bool{}
+	for _, f := range w.fleets {
+		if f.Scheduler != "" {
+			all[f.Scheduler] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}

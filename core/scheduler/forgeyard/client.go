@@ -1,0 +1,142 @@
+package forgeyard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
+)
+
+// Client is a scheduler that speaks the forgeyard contract. It lists its runners,
+// lets go of a cordon and wants to be told of ends.
+type Client struct {
+	base  string
+	token func(context.Context) (string, error)
+	clock func() time.Time
+	http  *http.Client
+}
+
+var (
+	_ scheduler.Scheduler    = (*Client)(nil)
+	_ scheduler.RunnerLister = (*Client)(nil)
+	_ scheduler.Uncordoner   = (*Client)(nil)
+	_ scheduler.Remover      = (*Client)(nil)
+)
+
+// maxAnswerBytes bounds an answer: some 100,000 groups of jobs, far more than is
+// read.
+const maxAnswerBytes = 32 << 20
+
+// New makes a client of the scheduler at the URL. The token is asked for at every
+// call and kept nowhere.
+func New(base string, token func(context.Context) (string, error), clock func() time.Time) *Client {
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: 30 * time.Second,
+		IdleConnTimeout:       time.Minute,
+		MaxIdleConnsPerHost:   4,
+	}
+	return &Client{
+		base: strings.TrimSuffix(base, "/"), token: token, clock: clock,
+		http: &http.Client{
+			Transport: transport,
+			// A redirect would carry the token to somewhere else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// call sends one request and decodes the answer into out, where that isn't nil.
+func (c *Client) call(ctx context.Context, doing, method, path string, body, out any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("%s: encode the request: %w", doing, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	if body == nil {
+		request.Body, request.ContentLength = http.NoBody, 0
+	} else {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	token, err := c.token(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: the scheduler's token: %w", doing, err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Accept", "application/json, application/problem+json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		if inURL := (*url.Error)(nil); errors.As(err, &inURL) {
+			err = inURL.Err // the URL is in what it says already
+		}
+		return fmt.Errorf("%s: %s %s: %w", doing, method, c.base+path, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
+	if err != nil {
+		return fmt.Errorf("%s: read the answer of %s: %w", doing, c.base, err)
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return problemOf(doing, response, answer)
+	}
+	if len(answer) > maxAnswerBytes {
+		return &scheduler.NonsenseError{Doing: doing, Err: fmt.Errorf("it has more than %d bytes", maxAnswerBytes)}
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return &scheduler.NonsenseError{Doing: doing, Err: err}
+	}
+	return nil
+}
+
+// problemOf turns an answer that is no success into an error. Only what can't get
+// better by itself is a refusal.
+func problemOf(doing string, response *http.Response, answer []byte) error {
+	said := strings.TrimSpace(response.Status)
+	problem := Problem{}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
+		said = fmt.Sprintf("%s: %s", said, printable(problem.Detail))
+	}
+	switch response.StatusCode {
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Errorf("%s: %w (%s)", doing, scheduler.ErrUnknownRunner, said)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return &scheduler.RefusedError{Doing: doing, Answer: said, Advice: "Check the token of the scheduler block and what it may do there."}
+	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
+		return &scheduler.RefusedError{Doing: doing, Answer: said, Advice: "The scheduler doesn't take this runner as it is; see its log."}
+	}
+	return fmt.Errorf("%s: the scheduler answered %s", doing, said)
+}
+
+// printable bounds a stranger's words to one line.
+func printable(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(s, ""))
+	if len(s) > 300 {
+		s = strings.ToValidUTF8(s[:300], "") + "…"
+	}
+	return strings.TrimSpace(s)
+}
