@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 )
 
 // KeyFileError says why a key file can't be used and what to do about it.
@@ -98,9 +100,11 @@ func createKeyFile(path string, content []byte) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	failpoint.KeyFileUnnamed.Hit()
 	if err := os.Link(temporary, path); err != nil {
 		return err
 	}
+	failpoint.KeyFileNamed.Hit()
 	return syncFolder(filepath.Dir(path))
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
+	"github.com/forgeyard/forgeyard-fleet/plugins/local/internal/failpoint"
 )
 
 // record is resource.json: what the directory is for.
@@ -72,6 +73,7 @@ func (m *machine) create(content record, document bootstrap.Document) (err error
 	if err := document.Write(filepath.Join(making, bootstrapFile)); err != nil {
 		return err
 	}
+	failpoint.DirectoryUnnamed.Hit()
 	// A directory that isn't empty is never replaced by a rename.
 	return os.Rename(making, string(m.directory(content.Key)))
 }
