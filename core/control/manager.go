@@ -123,6 +123,9 @@ func (m *Manager) remember(ctx context.Context, name, value, mismatch string) er
 // noticed before anything is signed with another.
 func (m *Manager) loadKeys(ctx context.Context) (err error) {
 	folder := filepath.Join(m.options.Place.State, "keys")
+	if err := enroll.RemoveUnfinishedKeys(folder); err != nil {
+		return err
+	}
 	if m.authority, err = enroll.LoadAuthority(folder, m.options.Installation, m.options.Clock()); err != nil {
 		return err
 	}
