@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,9 +55,15 @@ type command struct {
 // start begins a command without waiting for it.
 func (w *workspace) start(args ...string) *command {
 	w.t.Helper()
-	c := &command{t: w.t, cmd: exec.Command(filepath.Join(bin, "forgeyard-fleet"), args...), args: args, ended: make(chan struct{})}
+	return w.startWith(nil, args...)
+}
+
+// startWith is start with more variables in the environment.
+func (w *workspace) startWith(variables []string, args ...string) *command {
+	w.t.Helper()
+	c := &command{t: w.t, cmd: exec.Command(filepath.Join(w.bin, "forgeyard-fleet"), args...), args: args, ended: make(chan struct{})}
 	c.changed = sync.NewCond(&c.mutex)
-	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = w.dir, w.environ, &c.err
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = w.dir, slices.Concat(w.environ, variables), &c.err
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		w.t.Fatal(err)

@@ -16,7 +16,8 @@ type definition struct {
 	command      string // of a job, as a shell's
 	forgeyard    string // more of the forgeyard block
 	installation string
-	removed      bool // the fleet is taken away
+	pluginEnv    string // names of variables that the plugin gets
+	removed      bool   // the fleet is taken away
 }
 
 func (d definition) String() string {
@@ -34,7 +35,7 @@ func (d definition) String() string {
   installation = %q
 
   required_plugins {
-    local = { version = "~> 0.1" }
+    local = { version = "~> 0.1", env = [%s] }
   }
   %s
 }
@@ -46,7 +47,7 @@ variable "root" {
 provider "local" "here" {
   root = var.root
 }
-`, d.installation, d.forgeyard)
+`, d.installation, d.pluginEnv, d.forgeyard)
 	if d.removed {
 		return head + "\nremoved {\n  from = fleet.demo\n}\n"
 	}
