@@ -31,22 +31,35 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// guard runs the tests in a process of their own and ends what they leave
-// running, however they end: agents and jobs outlive everything by design.
+// guard runs the tests in a process of their own, which goes on where it began.
 func guard() int {
 	fail := func(err error) int { fmt.Fprintln(os.Stderr, err); return 1 }
 	top, err := os.MkdirTemp("", "e2e-") // short: sockets live below it
 	if err != nil {
 		return fail(err)
 	}
+	tests := exec.Command(os.Args[0], os.Args[1:]...)
+	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := guarded(tests, top); err != nil {
+		return fail(err)
+	}
+	// Programs go; of the workspaces those whose tests failed stay, to be looked at.
+	_ = os.RemoveAll(filepath.Join(top, "bin"))
+	_ = os.Remove(top)
+	return tests.ProcessState.ExitCode()
+}
+
+// guarded runs tests below the folder top and ends what they leave running,
+// however they end: agents and jobs outlive everything by design. The error says
+// why they could not begin.
+func guarded(tests *exec.Cmd, top string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
-	tests := exec.Command(os.Args[0], os.Args[1:]...)
+	defer func() { signal.Stop(signals); close(signals) }()
 	tests.Env = append(os.Environ(), topVariable+"="+top)
-	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
 	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the terminal sends comes through here
 	if err := tests.Start(); err != nil {
-		return fail(err)
+		return err
 	}
 	go func() {
 		for s := range signals {
@@ -59,10 +72,7 @@ func guard() int {
 			p.kill()
 		}
 	}
-	// Programs go; of the workspaces those whose tests failed stay, to be looked at.
-	_ = os.RemoveAll(filepath.Join(top, "bin"))
-	_ = os.Remove(top)
-	return tests.ProcessState.ExitCode()
+	return nil
 }
 
 func run(m *testing.M) int {
