@@ -8,7 +8,7 @@ GO    := go
 export CGO_ENABLED := 0
 BUILD := $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build quickstart dev dev-clean test test-race lint bench generate clean
+.PHONY: build quickstart dev dev-clean test test-race crash lint bench generate clean
 
 build:
 	@mkdir -p $(BIN)
@@ -31,9 +31,16 @@ dev-clean: build
 # files outside of their module, which the test cache doesn't see.
 test: test-packages
 	$(GO) test work
-	$(GO) test -count=1 ./cmd/docs ./cmd/architecture ./cmd/e2e
+	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
+	$(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
+	$(MAKE) crash
 	$(MAKE) test-race
+
+# The crash matrix kills manager and plugin at every point that they name.
+crash:
+	$(GO) test -count=1 -tags failpoint ./core/failpoint
+	$(GO) test -count=1 -timeout 20m -run '^TestCrash' ./cmd/e2e
 
 # What is concurrent runs under the race detector, too.
 test-race:
@@ -52,6 +59,7 @@ lint:
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet work
+	$(GO) vet -tags failpoint work
 	for module in cmd core plugin-sdk plugins/local examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
 
 bench:

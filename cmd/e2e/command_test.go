@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,15 +55,21 @@ type command struct {
 // start begins a command without waiting for it.
 func (w *workspace) start(args ...string) *command {
 	w.t.Helper()
-	return w.begin(exec.Command(filepath.Join(bin, "forgeyard-fleet"), args...), args...)
+	return w.startWith(nil, args...)
 }
 
-// begin starts a program in the workspace.
-func (w *workspace) begin(program *exec.Cmd, args ...string) *command {
+// startWith is start with more variables in the environment.
+func (w *workspace) startWith(variables []string, args ...string) *command {
+	w.t.Helper()
+	return w.begin(exec.Command(filepath.Join(w.bin, "forgeyard-fleet"), args...), variables, args...)
+}
+
+// begin starts a program in the workspace, with more variables in its environment.
+func (w *workspace) begin(program *exec.Cmd, variables []string, args ...string) *command {
 	w.t.Helper()
 	c := &command{t: w.t, cmd: program, args: args, ended: make(chan struct{})}
 	c.changed = sync.NewCond(&c.mutex)
-	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = w.dir, w.environ, &c.err
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = w.dir, slices.Concat(w.environ, variables), &c.err
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		w.t.Fatal(err)

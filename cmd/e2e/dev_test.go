@@ -20,7 +20,7 @@ func (w *workspace) script(what string) *command {
 	}
 	c := exec.Command(path, what, bin, w.path("dev"))
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return w.begin(c, "by dev.sh", what)
+	return w.begin(c, nil, "by dev.sh", what)
 }
 
 // The folder of "make dev" is one installation: Ctrl-C leaves its runners alone,

@@ -17,6 +17,7 @@ type definition struct {
 	forgeyard    string // more of the forgeyard block
 	installation string
 	isolation    string // what job_isolation says; empty: none
+	pluginEnv    string // names of variables that the plugin gets
 	removed      bool   // the fleet is taken away
 }
 
@@ -38,7 +39,7 @@ func (d definition) String() string {
   installation = %q
 
   required_plugins {
-    local = { version = "~> 0.1" }
+    local = { version = "~> 0.1", env = [%s] }
   }
   %s
 }
@@ -50,7 +51,7 @@ variable "root" {
 provider "local" "here" {
   root = var.root
 }
-`, d.installation, d.forgeyard)
+`, d.installation, d.pluginEnv, d.forgeyard)
 	if d.removed {
 		return head + "\nremoved {\n  from = fleet.demo\n}\n"
 	}

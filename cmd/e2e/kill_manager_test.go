@@ -5,7 +5,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 )
 
@@ -72,53 +71,6 @@ var leaving = []moment{
 	line("→ terminated."),
 }
 
-// Killed at any moment, the manager costs nothing but time: the next one ends
-// with exactly what was asked for.
-func TestTheManagerMayBeKilledAtAnyMoment(t *testing.T) {
-	t.Parallel()
-	for n, come := range coming {
-		leave := leaving[n%len(leaving)]
-		t.Run(come.name+", "+leave.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorkspace(t)
-			w.write(definition{min: 2, max: 2}.String())
-			w.install()
-			w.killAt(come)
-			w.apply(0)
-			first := w.shouldHave(2)
-			w.mustBeMadeOnce(first)
-
-			w.write(definition{removed: true}.String())
-			w.killAt(leave)
-			w.apply(0)
-			w.shouldBeEmpty()
-		})
-	}
-}
-
-// One that is replaced goes through both, one host after the other.
-func TestTheManagerMayBeKilledWhileItReplacesHosts(t *testing.T) {
-	t.Parallel()
-	for _, m := range slices.Concat(leaving[:3], coming[1:2], coming[9:]) {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorkspace(t)
-			w.write(definition{min: 2, max: 2}.String())
-			w.install()
-			w.apply(0)
-			before := w.shouldHave(2)
-			w.write(definition{min: 2, max: 2, instance: "nice = 1"}.String())
-			w.killAt(m)
-			w.apply(0)
-			for _, i := range w.shouldHave(2) {
-				if slices.ContainsFunc(before, func(o instance) bool { return o.ID == i.ID }) {
-					t.Errorf("instance %s is outdated and was not replaced", i.ID)
-				}
-			}
-		})
-	}
-}
-
 // A manager that is killed again and again gets there all the same.
 func TestTheManagerMayBeKilledManyTimes(t *testing.T) {
 	t.Parallel()
@@ -144,19 +96,6 @@ func TestTheManagerMayBeKilledManyTimes(t *testing.T) {
 	}
 	w.apply(0)
 	w.shouldBeEmpty()
-}
-
-// killAt applies and kills the manager when the moment comes.
-func (w *workspace) killAt(m moment) {
-	w.t.Helper()
-	c := w.start("apply", "--auto-approve")
-	if !m.come(w, c) {
-		r := c.wait()
-		w.t.Fatalf("%s never came; apply ended with %d\n%s%s", m.name, r.code, r.out, r.err)
-	}
-	if r := c.kill(); r.code != -1 && r.code != 0 {
-		w.t.Fatalf("apply wasn't killed but ended with %d\n%s%s", r.code, r.out, r.err)
-	}
 }
 
 // mustBeMadeOnce checks that each instance was let in by one operation and that

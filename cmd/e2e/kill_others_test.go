@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,38 +91,6 @@ func TestAKilledPluginIsStartedAgainAndTheAgentsLiveOn(t *testing.T) {
 		t.Errorf("it ended with %d:\n%s%s", r.code, r.out, r.err)
 	}
 	w.shouldHave(1)
-}
-
-// As above, in the middle of calls whose answers are then lost.
-func TestAPluginKilledDuringACall(t *testing.T) {
-	t.Parallel()
-	for _, m := range coming[2:7] {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorkspace(t)
-			w.write(definition{min: 2, max: 2}.String())
-			w.install()
-			c := w.start("apply", "--auto-approve")
-			if !m.come(w, c) {
-				t.Fatalf("%s never came", m.name)
-			}
-			for _, l := range w.launches() {
-				_ = unix.Kill(l.pid, unix.SIGKILL) // it may have ended by itself
-			}
-			if r := c.wait(); r.code != 0 {
-				t.Errorf("it ended with %d:\n%s%s", r.code, r.out, r.err)
-			}
-			// What it had in the making, and never made, isn't a host.
-			for _, name := range w.hostEntries() {
-				if strings.HasPrefix(name, ".tmp-") {
-					if err := os.RemoveAll(filepath.Join(w.hosts, name)); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			w.mustBeMadeOnce(w.shouldHave(2))
-		})
-	}
 }
 
 func TestAKilledManagerTakesItsPluginAlong(t *testing.T) {

@@ -7,37 +7,86 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
-// bin holds the built programs.
-var bin string
+var (
+	// top holds all of this run, and is in the environment of all that it starts.
+	top string
+	// bin holds the built programs.
+	bin string
+)
+
+// topVariable tells the process that runs the tests what its parent made for it.
+const topVariable = "E2E_TOP"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if top = os.Getenv(topVariable); top == "" {
+		os.Exit(guard())
+	}
 	os.Exit(run(m))
+}
+
+// guard runs the tests in a process of their own, which goes on where it began.
+func guard() int {
+	fail := func(err error) int { fmt.Fprintln(os.Stderr, err); return 1 }
+	top, err := os.MkdirTemp("", "e2e-") // short: sockets live below it
+	if err != nil {
+		return fail(err)
+	}
+	tests := exec.Command(os.Args[0], os.Args[1:]...)
+	tests.Stdin, tests.Stdout, tests.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := guarded(tests, top); err != nil {
+		return fail(err)
+	}
+	// Programs go; of the workspaces those whose tests failed stay, to be looked at.
+	_ = os.RemoveAll(filepath.Join(top, "bin"))
+	_ = os.Remove(top)
+	return tests.ProcessState.ExitCode()
+}
+
+// guarded runs tests below the folder top and ends what they leave running,
+// however they end: agents and jobs outlive everything by design. The error says
+// why they could not begin.
+func guarded(tests *exec.Cmd, top string) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
+	defer func() { signal.Stop(signals); close(signals) }()
+	tests.Env = append(os.Environ(), topVariable+"="+top)
+	tests.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the terminal sends comes through here
+	if err := tests.Start(); err != nil {
+		return err
+	}
+	go func() {
+		for s := range signals {
+			_ = tests.Process.Signal(s)
+		}
+	}()
+	_ = tests.Wait() // its state tells
+	for left := carrying(top); len(left) > 0; left = carrying(top) {
+		for _, p := range left {
+			p.kill()
+		}
+	}
+	return nil
 }
 
 func run(m *testing.M) int {
 	if bin = os.Getenv(builtAlready); bin != "" {
 		return m.Run()
 	}
-	var err error
-	if bin, err = os.MkdirTemp("", "e2e-bin-"); err != nil {
+	bin = filepath.Join(top, "bin")
+	err := os.Mkdir(bin, 0o755)
+	if err == nil {
+		err = buildAll(bin)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
-	}
-	defer os.RemoveAll(bin)
-	for _, program := range []struct{ module, path, name string }{
-		{"cmd", "./forgeyard-fleet", "forgeyard-fleet"},
-		{"cmd", "./forgeyard-runner", "forgeyard-runner"},
-		{"plugins/local", ".", "forgeyard-plugin-local"},
-	} {
-		if err := build(filepath.Join("../..", program.module), program.path, filepath.Join(bin, program.name)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
 	}
 	// The tests wait for other processes most of the time.
 	if err := flag.Set("test.parallel", "8"); err != nil {
@@ -47,9 +96,23 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// buildAll builds the programs into a folder.
+func buildAll(dir string, flags ...string) error {
+	for _, program := range []struct{ module, path, name string }{
+		{"cmd", "./forgeyard-fleet", "forgeyard-fleet"},
+		{"cmd", "./forgeyard-runner", "forgeyard-runner"},
+		{"plugins/local", ".", "forgeyard-plugin-local"},
+	} {
+		if err := build(filepath.Join("../..", program.module), program.path, filepath.Join(dir, program.name), flags...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // build builds a program of a module by itself, without the workspace.
-func build(module, path, to string) error {
-	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, path)
+func build(module, path, to string, flags ...string) error {
+	c := exec.Command("go", append(append([]string{"build", "-trimpath", "-ldflags", "-s -w"}, flags...), "-o", to, path)...)
 	c.Dir = module
 	c.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {

@@ -30,11 +30,14 @@ func (p process) kill() { _ = unix.Kill(p.pid, unix.SIGKILL) }
 // processes are all that carry the workspace's folder in their environment:
 // managers, plugins, agents and jobs. One that has ended, and waits to be
 // reaped, has no environment.
-func (w *workspace) processes() []process {
-	w.t.Helper()
+func (w *workspace) processes() []process { return carrying(w.base) }
+
+// carrying are the living processes that have the folder, or something in it, in
+// their environment. Another folder's name may begin like it.
+func carrying(path string) []process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		w.t.Fatal(err)
+		panic(err) // no test here works without
 	}
 	var found []process
 	for _, entry := range entries {
@@ -44,7 +47,7 @@ func (w *workspace) processes() []process {
 		}
 		// What can't be read has ended meanwhile or is somebody else's.
 		environment, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
-		if !bytes.Contains(environment, []byte(w.base)) {
+		if !bytes.Contains(environment, []byte(path+"/")) && !bytes.Contains(environment, []byte(path+"\x00")) {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))

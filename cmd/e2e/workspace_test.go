@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -28,28 +29,30 @@ type workspace struct {
 	plugins string
 	hosts   string // root of the provider "local"
 	run     string
+	bin     string // the programs
 	environ []string
+	foreign []string // names among the hosts that aren't ours
 }
+
+// made counts the workspaces.
+var made atomic.Int64
 
 // newWorkspace makes an empty one. When the test ends, so does every process of
 // the workspace.
 func newWorkspace(t *testing.T) *workspace {
 	t.Helper()
-	base, err := os.MkdirTemp("", "e2e-") // short: sockets live below it
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := filepath.Join(top, strconv.FormatInt(made.Add(1), 10)) // short: sockets live below it
 	w := &workspace{
 		t: t, base: base,
 		dir: filepath.Join(base, "fleet"), state: filepath.Join(base, "state"), plugins: filepath.Join(base, "plugins"),
-		hosts: filepath.Join(base, "hosts"), run: filepath.Join(base, "run"),
+		hosts: filepath.Join(base, "hosts"), run: filepath.Join(base, "run"), bin: bin,
 	}
 	w.environ = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "LANG=C.UTF-8", "NO_COLOR=1",
 		"FLEET_STATE_DIR=" + w.state, "FLEET_PLUGIN_DIR=" + w.plugins, "XDG_RUNTIME_DIR=" + w.run, "FLEET_VAR_root=" + w.hosts,
 	}
 	t.Cleanup(w.close)
-	if err := os.Mkdir(w.dir, 0o755); err != nil {
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -96,7 +99,7 @@ func (w *workspace) read(name string) string {
 // install installs the plugins of the fleet file from the built ones.
 func (w *workspace) install() {
 	w.t.Helper()
-	w.fleet(0, "plugin", "install", "--from", bin)
+	w.fleet(0, "plugin", "install", "--from", w.bin)
 	if !exists(w.run) {
 		w.t.Fatalf("sockets aren't made below %s, where the tests look for them; is its path too long?", w.run)
 	}
@@ -121,7 +124,8 @@ func (w *workspace) hostEntries() []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		if !strings.Contains(entry.Name(), ".forgeyard-local") { // the mark of the folder is no host
+		// The mark of the folder is no host.
+		if !strings.Contains(entry.Name(), ".forgeyard-local") && !slices.Contains(w.foreign, entry.Name()) {
 			names = append(names, entry.Name())
 		}
 	}

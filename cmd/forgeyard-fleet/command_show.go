@@ -50,6 +50,9 @@ func (a *app) noteOrigin(saved control.SavedPlan) {
 
 // isPlanFile says whether an argument names a plan rather than a directory.
 func isPlanFile(args []string) bool {
-	info, err := os.Stat(directory(args))
+	if len(args) == 0 {
+		return false
+	}
+	info, err := os.Stat(args[0])
 	return err == nil && !info.IsDir()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -37,6 +38,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if why := approved.differs(fresh); why != "" {
 		return Receipt{}, m.stale(ctx, approved, fresh, why)
 	}
+	failpoint.DefinitionUncommitted.Hit()
 	serial, err := m.store.ApplyDefinition(ctx, store.Apply{
 		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows, Plan: approved.id(),
 	})
@@ -53,9 +55,11 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if !receipt.Changed {
 		return receipt, nil
 	}
+	failpoint.DefinitionCommitted.Hit()
 	if err := m.audit(ctx, "apply", fmt.Sprintf("definition %d: %s%s", serial, summary(fresh.Changes), approved.origin())); err != nil {
 		return receipt, err
 	}
+	failpoint.DefinitionAudited.Hit()
 	return receipt, m.update(fresh.definition)
 }
 

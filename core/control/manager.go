@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -89,6 +90,7 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if m.lock, err = takeWriterLock(o.Place.State, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}); err != nil {
 		return err
 	}
+	failpoint.WriterLocked.Hit()
 	// Plugins of a manager that died may still be at work: no call of ours goes
 	// out, and nothing is called absent, before they are gone.
 	if err = pluginhost.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
@@ -100,6 +102,7 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
 		return err
 	}
+	failpoint.StoreClaimed.Hit()
 	if o.Installation == "" {
 		name, found, err := m.store.Setting(ctx, "installation")
 		if err != nil {
@@ -137,6 +140,9 @@ func (m *Manager) remember(ctx context.Context, name, value, mismatch string) er
 // noticed before anything is signed with another.
 func (m *Manager) loadKeys(ctx context.Context) (err error) {
 	folder := filepath.Join(m.options.Place.State, "keys")
+	if err := enroll.RemoveUnfinishedKeys(folder); err != nil {
+		return err
+	}
 	if m.authority, err = enroll.LoadAuthority(folder, m.options.Installation, m.options.Clock()); err != nil {
 		return err
 	}
@@ -152,6 +158,7 @@ func (m *Manager) loadKeys(ctx context.Context) (err error) {
 			return err
 		}
 		if !found {
+			failpoint.KeyUnremembered.Hit()
 			if err := m.store.SetSetting(ctx, key.name, key.id); err != nil {
 				return err
 			}
@@ -165,6 +172,7 @@ func (m *Manager) Close() error {
 	var errs []error
 	if m.store != nil {
 		errs = append(errs, m.store.Close())
+		failpoint.StoreClosed.Hit()
 	}
 	if m.lock != nil {
 		errs = append(errs, m.lock.release())
@@ -214,6 +222,7 @@ func (m *Manager) Listen(ctx context.Context, settings fleet.ManagerSettings) (n
 		return nil, fmt.Errorf("listen for agents on %s: %w; end what uses the address, or set manager { listen } in the forgeyard block", address, err)
 	}
 	if settings.Listen == "" {
+		failpoint.PortUnremembered.Hit()
 		if err := m.store.SetSetting(ctx, "listen", l.Addr().String()); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
@@ -30,6 +31,8 @@ const (
 	closeGrace = 5 * time.Second
 	// flushFacts is how soon what agents report reaches the loop.
 	flushFacts = 250 * time.Millisecond
+	// certificateLife is how long an agent can go without a renewal.
+	certificateLife = time.Hour
 	// retention is how long ended instances and old decisions are kept.
 	retention = 30 * 24 * time.Hour
 )
@@ -140,6 +143,7 @@ func (m *Manager) Stop(hurry <-chan struct{}) error {
 		return nil
 	}
 	r.stopPlanning()
+	failpoint.PlanningStopped.Hit()
 	// Plugins begin nothing new and finish what they do, all at once.
 	go r.providers.drain(r.drained)
 	select {
@@ -149,10 +153,14 @@ func (m *Manager) Stop(hurry <-chan struct{}) error {
 	}
 	r.stopWaiting()
 	<-r.ended
+	failpoint.AnswersStored.Hit()
 	m.hub.end()
 	r.providers.stop()
 	r.schedulers.close()
-	return errors.Join(r.err, r.agents.close())
+	failpoint.PluginsStopped.Hit()
+	closed := r.agents.close()
+	failpoint.EndpointClosed.Hit()
+	return errors.Join(r.err, closed)
 }
 
 // agentFolder is where agent binaries are: by default beside this program.
@@ -179,6 +187,7 @@ func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, r 
 	server, err := enroll.NewServer(enroll.Config{
 		Authority: m.authority, Tokens: m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
 		Random: rand.Reader, Jitter: mathrand.Float64, Wake: r.exec.Wake, Connection: r.schedulers.connection, Logger: m.options.Log, FlushInterval: flushFacts,
+		CertificateLife: failpoint.CertificateLife(certificateLife),
 	})
 	if err != nil {
 		return nil, err

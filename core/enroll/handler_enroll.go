@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
@@ -57,6 +58,7 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 		Address: address(r), Skew: call.Clock.Sub(now), AgentVersion: clean(call.AgentVersion, maxName),
 		Platform: fleet.PlatformOf(call.OS, call.Arch),
 	}
+	failpoint.EnrollmentUncommitted.Hit()
 	err = s.Store.Enroll(r.Context(), runner)
 	var already *fleet.AlreadyEnrolledError
 	if errors.As(err, &already) {
@@ -67,6 +69,7 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 	if err != nil {
 		return nil, storeFailed("spend the token", err)
 	}
+	failpoint.EnrollmentCommitted.Hit()
 	s.Logger.Info("an agent enrolled", append(about, "runner", id, "address", runner.Address, "agent_version", runner.AgentVersion)...)
 	s.Wake()
 	return s.enrolled(id, certificate, subject.Fleet), nil

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -30,8 +31,10 @@ func (s *Server) renew(r *http.Request, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	failpoint.RenewalUnrecorded.Hit()
 	s.recorder.record(*subject.Runner, 0, func(f *fleet.Runner) {
 		f.Serial, f.NotAfter, f.Address, f.Skew = certificate.Serial, certificate.NotAfter, address(r), call.Clock.Sub(now)
 	})
+	failpoint.RenewalRecorded.Hit()
 	return s.certificate(certificate, subject.Fleet), nil
 }

@@ -10,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 )
 
 // KeyFileError says why a key file can't be used and what to do about it.
@@ -85,7 +88,7 @@ func createKeyFile(path string, content []byte) error {
 	if _, err := rand.Read(suffix); err != nil {
 		return fmt.Errorf("name a temporary file: %w", err)
 	}
-	temporary := path + ".new-" + hex.EncodeToString(suffix)
+	temporary := path + unfinished + hex.EncodeToString(suffix)
 	defer os.Remove(temporary) // after the link it is only a second name
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -98,10 +101,34 @@ func createKeyFile(path string, content []byte) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+	failpoint.KeyFileUnnamed.Hit()
 	if err := os.Link(temporary, path); err != nil {
 		return err
 	}
+	failpoint.KeyFileNamed.Hit()
 	return syncFolder(filepath.Dir(path))
+}
+
+// unfinished comes after a key file's name in that of one that is being made.
+const unfinished = ".new-"
+
+// RemoveUnfinishedKeys removes what a process left in the folder that died while
+// it made a key: a key that nobody uses, or a second name of one that is in use.
+// Only the holder of the writer's lock may call it, before it loads its keys.
+func RemoveUnfinishedKeys(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for unfinished keys: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), authorityFile+unfinished) && !strings.HasPrefix(entry.Name(), enrollmentKeyFile+unfinished) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
+			return fmt.Errorf("remove an unfinished key: %w", err)
+		}
+	}
+	return nil
 }
 
 // syncFolder makes a new name in the folder durable.

@@ -56,6 +56,40 @@ func TestKeysAreMadeOnceAndReadAgain(t *testing.T) {
 	}
 }
 
+func TestWhatAProcessLeftThatDiedWhileItMadeAKeyIsRemoved(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "keys")
+	if err := enroll.RemoveUnfinishedKeys(folder); err != nil {
+		t.Fatalf("before the first start: %v", err)
+	}
+	before, err := enroll.LoadAuthority(folder, installation, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Dead after the key got its name, and dead before it did.
+	if err := os.Link(filepath.Join(folder, "authority.pem"), filepath.Join(folder, "authority.pem.new-5e82bc6044d8f0fa")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"enrollment.key.new-0123456789abcdef", "not-ours.new-1"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("half a k"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := enroll.RemoveUnfinishedKeys(folder); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 || entries[0].Name() != "authority.pem" || entries[1].Name() != "not-ours.new-1" {
+		t.Errorf("the keys folder holds %v", entries)
+	}
+	after, err := enroll.LoadAuthority(folder, installation, time.Now())
+	if err != nil || after.Fingerprint() != before.Fingerprint() {
+		t.Errorf("the authority became another: %v", err)
+	}
+}
+
 func TestADamagedOrOpenKeyFileIsRefusedAndLeftAlone(t *testing.T) {
 	load := map[string]func(folder string) error{
 		"authority.pem":  func(f string) error { _, err := enroll.LoadAuthority(f, installation, time.Now()); return err },

@@ -169,6 +169,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.refusals.pass()
 	if answer != nil {
 		writeJSON(w, http.StatusOK, "application/json", answer)
+		passAnswered(w, answer)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
@@ -75,6 +76,7 @@ func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) re
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Provision)
 	defer cancel()
+	failpoint.ProvisionUnsent.Hit()
 	err = p.Provision(ctx, e.request(effect), func(a pluginhost.ProvisionAnswer) {
 		out.Outcome, out.CallOver = a.Outcome, a.CallOver
 		if a.Resource != nil {
@@ -87,6 +89,7 @@ func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) re
 	if out.Failure == nil && err != nil {
 		out.Failure = failure(err)
 	}
+	failpoint.ProvisionAnswered.Hit()
 	e.logAnswer("provision", effect.Provider, op.ID, string(out.Outcome), out.Failure)
 	return out
 }
@@ -113,6 +116,7 @@ func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) re
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Terminate)
 	defer cancel()
 	ref := pluginhost.TerminateRef{ID: effect.Resource, Key: effect.Key}
+	failpoint.TerminateUnsent.Hit()
 	err = p.Terminate(ctx, []pluginhost.TerminateRef{ref}, effect.Force, func(a pluginhost.TerminateAnswer) {
 		out.Outcome = a.Outcome
 		if a.Err != nil {
@@ -122,6 +126,7 @@ func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) re
 	if out.Failure == nil && err != nil {
 		out.Failure = failure(err)
 	}
+	failpoint.TerminateAnswered.Hit()
 	e.logAnswer("terminate", effect.Provider, effect.Key, string(out.Outcome), out.Failure)
 	return out
 }

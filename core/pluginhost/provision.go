@@ -9,8 +9,10 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -85,7 +87,7 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 		}
 		return p.notSent(what, refusal)
 	}
-	err := stream(ctx, p.rpc.Provision, message, func(response *providerpb.ProvisionResponse) {
+	err := stream(ctx, p.sendProvision, message, func(response *providerpb.ProvisionResponse) {
 		a := provisionAnswerOf(response)
 		if !open[a.Key] {
 			p.launch.Logger.Warn("the plugin answers for a key that isn't open", "key", a.Key, "outcome", a.Outcome)
@@ -106,6 +108,13 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 		return p.failed(what, err)
 	}
 	return nil
+}
+
+// sendProvision sends the request and returns before the first answer.
+func (p *Process) sendProvision(ctx context.Context, message *providerpb.ProvisionRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
+	answers, err := p.rpc.Provision(ctx, message, options...)
+	failpoint.ProvisionSent.Hit()
+	return answers, err
 }
 
 var provisionOutcomes = map[providerpb.ProvisionResponse_Outcome]fleet.ProvisionOutcome{

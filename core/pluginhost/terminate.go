@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/grpc"
+
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -50,7 +53,7 @@ func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool
 		return p.notSent(what, refusal)
 	}
 	open := slices.Clone(refs)
-	err := stream(ctx, p.rpc.Terminate, message, func(response *providerpb.TerminateResponse) {
+	err := stream(ctx, p.sendTerminate, message, func(response *providerpb.TerminateResponse) {
 		a := terminateAnswerOf(response)
 		i := matchRef(open, a.Ref)
 		if i < 0 {
@@ -73,6 +76,13 @@ func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool
 		return p.failed(what, err)
 	}
 	return nil
+}
+
+// sendTerminate sends the request and returns before the first answer.
+func (p *Process) sendTerminate(ctx context.Context, message *providerpb.TerminateRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.TerminateResponse], error) {
+	answers, err := p.rpc.Terminate(ctx, message, options...)
+	failpoint.TerminateSent.Hit()
+	return answers, err
 }
 
 var terminateOutcomes = map[providerpb.TerminateResponse_Outcome]fleet.TerminateOutcome{

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 )
 
 // Describe asks a binary what it is: its description as JSON, its version and
@@ -90,9 +92,11 @@ func (s *Store) add(ctx context.Context, source string) (digest string, err erro
 			return "", err
 		}
 	}
+	failpoint.BinaryUnnamed.Hit()
 	if err := os.Rename(copied.path, blob); err != nil {
 		return "", fmt.Errorf("put the binary into the store: %w", err)
 	}
+	failpoint.BinaryNamed.Hit()
 	copied.named = true
 	if err := syncDir(filepath.Dir(blob)); err != nil {
 		return "", err

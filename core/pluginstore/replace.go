@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 )
 
 // ReplaceFile writes content under a temporary name in tmp, which must be on
@@ -28,9 +30,11 @@ func ReplaceFile(path, tmp string, content []byte, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
+	failpoint.ReplacementUnnamed.Hit()
 	if err := os.Rename(file.Name(), path); err != nil {
 		return err
 	}
+	failpoint.ReplacementNamed.Hit()
 	return syncDir(filepath.Dir(path))
 }
 

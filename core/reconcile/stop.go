@@ -67,9 +67,11 @@ func (l *Loop) load(ctx context.Context, now time.Time) (*work, error) {
 
 // commit writes what changed. Until it succeeds the events stay in the backlog.
 func (l *Loop) commit(ctx context.Context, w *work) error {
+	w.pass(uncommitted)
 	if err := l.store.Commit(ctx, w.change()); err != nil {
 		return fmt.Errorf("reconcile: commit the step: %w", err)
 	}
+	w.pass(committed)
 	l.backlog, l.backoffs = nil, w.backoffs
 	return nil
 }

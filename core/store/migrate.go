@@ -8,6 +8,8 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 )
 
 //go:embed migrations/*.sql
@@ -52,9 +54,24 @@ func (s *Store) migrate(ctx context.Context) error {
 	// Another process may have migrated while this one waited for the lock.
 	current, err := s.migrated(ctx, known)
 	if err == nil && !current {
-		_, err = provider.Up(ctx)
+		err = migrateUp(ctx, provider)
 	}
 	return s.failedIf(doing, errors.Join(err, unlock(err == nil)))
+}
+
+// migrateUp carries out the migrations that are missing, each of which is a
+// transaction: after a crash the next start goes on where this one was.
+func migrateUp(ctx context.Context, provider *goose.Provider) error {
+	failpoint.MigrationsUnstarted.Hit()
+	for {
+		switch _, err := provider.UpByOne(ctx); {
+		case errors.Is(err, goose.ErrNoNextVersion):
+			return nil
+		case err != nil:
+			return err
+		}
+		failpoint.MigrationDone.Hit()
+	}
 }
 
 // migrated says whether the tables have the known version already.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
+	"github.com/forgeyard/forgeyard-fleet/plugins/local/internal/failpoint"
 )
 
 // record is resource.json: what the directory is for.
@@ -56,8 +57,15 @@ const (
 
 // create makes the directory appear, complete and on disk, by one rename. It
 // fails with fs.ErrExist where the key has one already.
+//
+// What an earlier attempt for the key left in the making goes: it was never an
+// instance, it holds a token, and no other attempt is at work, since a key has
+// one call at a time and an earlier plugin's end is waited for.
 func (m *machine) create(content record, document bootstrap.Document) (err error) {
-	making, err := os.MkdirTemp(m.root, ".tmp-"+content.Key+"-")
+	if err := m.discardUnfinished(content.Key); err != nil {
+		return err
+	}
+	making, err := os.MkdirTemp(m.root, unfinished(content.Key))
 	if err != nil {
 		return err
 	}
@@ -72,8 +80,26 @@ func (m *machine) create(content record, document bootstrap.Document) (err error
 	if err := document.Write(filepath.Join(making, bootstrapFile)); err != nil {
 		return err
 	}
+	failpoint.DirectoryUnnamed.Hit()
 	// A directory that isn't empty is never replaced by a rename.
 	return os.Rename(making, string(m.directory(content.Key)))
+}
+
+// unfinished is how the name of a directory in the making begins; digits follow.
+func unfinished(key string) string { return ".tmp-" + key + "-" }
+
+func (m *machine) discardUnfinished(key string) error {
+	entries, err := os.ReadDir(m.root)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		rest, begins := strings.CutPrefix(entry.Name(), unfinished(key))
+		if begins && strings.Trim(rest, "0123456789") == "" { // and not of a longer key
+			m.discard(filepath.Join(m.root, entry.Name()))
+		}
+	}
+	return nil
 }
 
 // record reads whose the directory is. fs.ErrNotExist: it isn't an instance.

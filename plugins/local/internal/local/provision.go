@@ -13,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/local/internal/failpoint"
 )
 
 // Provision makes the directory and starts its agent, once. A directory whose
@@ -23,6 +24,7 @@ func (m *machine) Provision(ctx context.Context, request provider.ProvisionReque
 		// What the key made before may be in the root that isn't here.
 		return provider.Resource{}, err
 	}
+	failpoint.ProvisionBegun.Hit()
 	existing, err := m.existing(request.Key)
 	if err != nil {
 		return provider.Resource{}, err
@@ -57,6 +59,7 @@ func (m *machine) Provision(ctx context.Context, request provider.ProvisionReque
 	if err := syncFolder(m.root); err != nil {
 		return provider.Resource{}, err // it is there, and may be gone after a power cut
 	}
+	failpoint.DirectoryNamed.Hit()
 	if err := m.start(d, runner, request.Instance); err != nil {
 		if gone := m.erase(d); gone != nil {
 			return provider.Resource{}, errors.Join(err, gone)

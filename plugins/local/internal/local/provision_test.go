@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,22 @@ func TestCrashBetweenDirectoryAndStartIsFinishedByTheSameKey(t *testing.T) {
 		t.Errorf("got %+v", resource)
 	}
 	awaitState(t, m, "k1", provider.Running)
+}
+
+func TestCrashInTheMakingOfADirectoryLeavesNothingAfterTheNextAttempt(t *testing.T) {
+	m := newTestMachine(t)
+	for _, left := range []string{".tmp-k1-3095431666", ".tmp-k1-2-3095431666"} { // k1-2 is another key
+		if err := os.Mkdir(filepath.Join(m.root, left), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(m.root, left, bootstrapFile), []byte("a token"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	provision(t, m, "k1", playWell)
+	if left := leftIn(m); !slices.Equal(left, []string{".tmp-k1-2-3095431666", "k1"}) {
+		t.Errorf("the root holds %v", left)
+	}
 }
 
 func TestCrashBetweenStartAndItsRecordStillGivesOneAgent(t *testing.T) {

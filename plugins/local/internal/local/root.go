@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/local/internal/failpoint"
 )
 
 // A root that isn't mounted, or was emptied, looks just like one whose instances
@@ -58,6 +59,7 @@ func openRoot(root, installation, cache string) (id string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("mark the folder of the instances: %w", err)
 	}
+	failpoint.RootMarked.Hit()
 	return found.ID, rememberRoot(cache, root, found.ID)
 }
 
@@ -107,6 +109,7 @@ func markRoot(root, installation string) (rootMark, error) {
 	if err := writeJSON(made, rootMark{Installation: installation, ID: hex.EncodeToString(random)}); err != nil {
 		return rootMark{}, err
 	}
+	failpoint.RootUnmarked.Hit()
 	err := os.Link(made, filepath.Join(root, markFile))
 	if errors.Is(err, fs.ErrExist) {
 		err = nil

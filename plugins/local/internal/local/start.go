@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/forgeyard/forgeyard-fleet/plugins/local/internal/failpoint"
 )
 
 // start begins the agent in a session of its own, so that it outlives plugin and
@@ -30,11 +32,13 @@ func (m *machine) start(d directory, runner string, instance Instance) error {
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the agent: %w", err)
 	}
+	failpoint.AgentUnrecorded.Hit()
 	process := identify(command.Process.Pid)
 	if err := writeJSON(d.path(startedFile), process); err != nil {
 		// Without the record it still holds its lock and is found by it.
 		m.logger.Warn("the agent's process could not be recorded", "instance", string(d), "error", err)
 	}
+	failpoint.AgentRecorded.Hit()
 	go func() {
 		err := command.Wait() // reaps it; it belongs to no one else while the plugin lives
 		m.logger.Info("an agent has ended", "instance", path.Base(string(d)), "end", endOf(err))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/local/internal/failpoint"
 )
 
 // Terminate stops the agent with all that it started and removes the directory.
@@ -41,9 +42,11 @@ func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.Ter
 	if content.Key != key || content.Installation != m.installation {
 		return refused("%s belongs to the key %q of the installation %q", d, content.Key, content.Installation)
 	}
+	failpoint.TerminateBegun.Hit()
 	if err := d.markTerminating(); err != nil {
 		return provider.TerminateUnknown, fmt.Errorf("mark %s: %w", d, err)
 	}
+	failpoint.RemovalMarked.Hit()
 	ended, err := m.stop(ctx, d, ref.Force)
 	if err != nil {
 		return provider.TerminateUnknown, fmt.Errorf("stop the agent of %s: %w", key, err)
@@ -51,9 +54,11 @@ func (m *machine) Terminate(ctx context.Context, ref provider.Ref) (provider.Ter
 	if !ended {
 		return provider.TerminateAccepted, nil // killed, and the kernel isn't done with it
 	}
+	failpoint.AgentStopped.Hit()
 	if err := m.erase(d); err != nil {
 		return provider.TerminateUnknown, fmt.Errorf("remove %s: %w", d, err)
 	}
+	failpoint.DirectoryErased.Hit()
 	return provider.Gone, nil
 }
 
@@ -82,6 +87,7 @@ func (m *machine) erase(d directory) error {
 	if err := os.Rename(string(d), gone); err != nil {
 		return err
 	}
+	failpoint.DirectoryRenamed.Hit()
 	if err := syncFolder(m.root); err != nil {
 		return err
 	}
