@@ -16,10 +16,18 @@ import (
 // steps in between and never holds up the loop: transitions that it missed are
 // joined, everything else is as of the newest step.
 type hub struct {
-	mu       sync.Mutex
-	newest   Progress
+	mu     sync.Mutex
+	newest Progress
+	// work is what the schedulers say, as of the newest step.
+	work     work
 	since    time.Time // when the loop began; zero: it doesn't run
 	watchers map[*watcher]bool
+}
+
+// work is what the schedulers say of jobs.
+type work struct {
+	demand map[fleet.SchedulerAddress]planner.Demand
+	usage  map[fleet.CapacityInstanceID]planner.Usage
 }
 
 type watcher struct {
@@ -39,7 +47,21 @@ func (h *hub) begin(now time.Time) {
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.since, h.newest = time.Time{}, Progress{}
+	h.since, h.newest, h.work = time.Time{}, Progress{}, work{}
+}
+
+// note keeps what the schedulers say.
+func (h *hub) note(w work) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.work = w
+}
+
+// jobs is what the schedulers said last.
+func (h *hub) jobs() work {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.work
 }
 
 // last is where the loop stands, and since when it runs.

@@ -186,6 +186,8 @@ func (m *Manager) now() view.Moment {
 	v.Since = v.Now
 	if p, since := m.hub.last(); !since.IsZero() {
 		v.Since, v.Unobserved, v.Holds, v.Observed = since, p.Unobserved, p.Holds, p.Observed
+		jobs := m.hub.jobs()
+		v.Demand, v.Usage = jobs.demand, jobs.usage
 	}
 	return v
 }

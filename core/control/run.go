@@ -86,6 +86,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Token: func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
 		Observe: func(res reconcile.Result) {
 			r.schedulers.forget(res.Instances)
+			m.hub.note(work{demand: res.Demand, usage: res.Usage})
 			m.hub.publish(progressOf(m.options.Clock(), res))
 		},
 		Hung: r.providers.restart,

@@ -46,6 +46,12 @@ type Instance struct {
 	Silent bool
 }
 
+// Usage is what a scheduler shows of an instance, as in Instance.
+type Usage struct {
+	Leases    int       `json:"leases"`
+	IdleSince time.Time `json:"idle_since,omitzero"`
+}
+
 // Hold keeps a fleet from starting instances.
 type Hold struct {
 	// Until is when the hold ends by itself; zero: when a person acts.
@@ -150,15 +156,7 @@ type Drift struct {
 // Plan gives the demand of each scheduler to its fleets, and then decides for
 // every fleet by itself.
 func Plan(in Input) Output {
-	byFleet := make(map[fleet.RunnerFleetID][]Instance, len(in.Fleets))
-	for _, i := range in.Instances {
-		if i.Live() {
-			byFleet[i.Fleet] = append(byFleet[i.Fleet], i)
-		}
-	}
-	for _, instances := range byFleet {
-		slices.SortFunc(instances, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
-	}
+	byFleet := membersOf(in)
 	supplies, unmet := distribute(in, byFleet)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet}
 	for _, f := range in.Fleets {
@@ -168,6 +166,25 @@ func Plan(in Input) Output {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Fleet, b.Fleet))
 	})
 	return out
+}
+
+// membersOf are the live instances of each fleet, by id: parts of one list, since
+// there may be ten thousand.
+func membersOf(in Input) map[fleet.RunnerFleetID][]Instance {
+	all := slices.DeleteFunc(slices.Clone(in.Instances), func(i Instance) bool { return !i.Live() })
+	slices.SortFunc(all, func(a, b Instance) int {
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
+	})
+	byFleet := make(map[fleet.RunnerFleetID][]Instance, len(in.Fleets))
+	for len(all) > 0 {
+		n := slices.IndexFunc(all, func(i Instance) bool { return i.Fleet != all[0].Fleet })
+		if n < 0 {
+			n = len(all)
+		}
+		byFleet[all[0].Fleet] = all[:n:n]
+		all = all[n:]
+	}
+	return byFleet
 }
 
 // distribute gives the demand of every scheduler that can be seen to its fleets.

@@ -97,6 +97,9 @@ type Result struct {
 	// Unrecorded counts resources of the installation without a live record, by
 	// provider. They are left alone.
 	Unrecorded map[fleet.ProviderAddress]int
+	// Demand is what the schedulers said last, Usage what they show of instances.
+	Demand map[fleet.SchedulerAddress]planner.Demand
+	Usage  map[fleet.CapacityInstanceID]planner.Usage
 	// Schedulers are those that can't be seen, with the reason.
 	Schedulers map[fleet.SchedulerAddress]string
 	// Holds are the fleets that may not start instances now, with the reason.

@@ -82,6 +82,17 @@ func (l *Loop) countLeases(w *work) {
 	}
 }
 
+// usages is what the schedulers show of instances, for people.
+func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]planner.Usage {
+	out := map[fleet.CapacityInstanceID]planner.Usage{}
+	for _, r := range w.rows {
+		if r.Scheduling.Told() && r.Live() {
+			out[r.ID] = planner.Usage{Leases: r.leases, IdleSince: l.row(r.ID).idle}
+		}
+	}
+	return out
+}
+
 // demand is what the schedulers of the fleets say, for the planner.
 func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]planner.Demand {
 	out := map[fleet.SchedulerAddress]planner.Demand{}

@@ -44,6 +44,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		res.Damaged = append(res.Damaged, why)
 	}
 	slices.Sort(res.Damaged)
+	res.Demand, res.Usage = l.demand(w), l.usages(w)
 	res.Schedulers = map[fleet.SchedulerAddress]string{}
 	for _, address := range l.schedulersIn(w) {
 		if s := l.scheduler(address); s.blind != "" {

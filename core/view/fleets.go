@@ -59,6 +59,10 @@ type Moment struct {
 	// Unobserved and Holds are a running manager's knowledge; nil elsewhere.
 	Unobserved map[fleet.ProviderAddress]string
 	Holds      map[fleet.RunnerFleetID]planner.Hold
+	// Demand is what the schedulers said last, and Usage what they show of single
+	// instances.
+	Demand map[fleet.SchedulerAddress]planner.Demand
+	Usage  map[fleet.CapacityInstanceID]planner.Usage
 	// Observed says of each provider when its last complete inspection began; a
 	// running manager's knowledge, too.
 	Observed map[fleet.ProviderAddress]time.Time
@@ -67,16 +71,22 @@ type Moment struct {
 // Forecast runs the planner on a state as it would be seen at the moment.
 func Forecast(s store.State, m Moment) planner.Output {
 	runners := runnersByInstance(s)
-	fleets := make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets))
+	heartbeats := make(map[fleet.RunnerFleetID]time.Duration, len(s.Fleets))
 	for _, f := range s.Fleets {
-		fleets[f.ID] = f
+		heartbeats[f.ID] = f.Timeouts.Heartbeat
 	}
-	in := planner.Input{Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds}
+	in := planner.Input{
+		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand,
+		Instances: make([]planner.Instance, 0, len(s.Instances)),
+	}
 	for _, i := range s.Instances {
-		p := planner.Instance{CapacityInstance: i}
+		usage := m.Usage[i.ID]
+		p := planner.Instance{CapacityInstance: i, Leases: usage.Leases, IdleSince: usage.IdleSince, Busy: usage.Leases > 0}
 		if r := runners[i.ID]; r != nil {
-			p.Busy = r.Report.Phase == fleet.PhaseRunning
-			p.Silent = lifecycle.Silent(*r, fleets[i.Fleet].Timeouts.Heartbeat, m.Since, m.Now)
+			if i.Scheduling.Scheduler == "" {
+				p.Busy = r.Report.Phase == fleet.PhaseRunning
+			}
+			p.Silent = lifecycle.Silent(*r, heartbeats[i.Fleet], m.Since, m.Now)
 		}
 		in.Instances = append(in.Instances, p)
 	}
