@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -50,6 +52,9 @@ type Manager struct {
 	lock      *writerLock
 	authority *enroll.Authority
 	tokens    *enroll.Tokens
+	// ownership makes and checks the proofs in resource tags. A rotation replaces
+	// it while the loop runs.
+	ownership atomic.Pointer[ownership.Keyring]
 	hub       *hub
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
@@ -99,6 +104,8 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	return m.loadKeys(ctx)
 }
 
+func keysFolder(p Place) string { return filepath.Join(p.State, "keys") }
+
 func databasePath(p Place) string { return filepath.Join(p.State, "fleet.db") }
 
 // remember keeps a value at the first start and insists on it afterwards.
@@ -119,7 +126,7 @@ func (m *Manager) remember(ctx context.Context, name, value, mismatch string) er
 // first start. The store holds their ids: a key that got lost or exchanged is
 // noticed before anything is signed with another.
 func (m *Manager) loadKeys(ctx context.Context) (err error) {
-	folder := filepath.Join(m.options.Place.State, "keys")
+	folder := keysFolder(m.options.Place)
 	if m.authority, err = enroll.LoadAuthority(folder, m.options.Installation, m.options.Clock()); err != nil {
 		return err
 	}
@@ -140,7 +147,7 @@ func (m *Manager) loadKeys(ctx context.Context) (err error) {
 			}
 		}
 	}
-	return nil
+	return m.loadOwnershipKeys(ctx)
 }
 
 // Close closes the store and gives the lock back. It comes after Run.
