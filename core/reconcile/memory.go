@@ -15,6 +15,8 @@ type memory struct {
 	backoffs  map[fleet.RunnerFleetID]backoff
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
+	// orders are people's decisions that wait for an inspection.
+	orders []pendingOrder
 	// steps counts the steps of this process. What must come after something
 	// else is compared by it, since clocks get set.
 	steps int
@@ -53,14 +55,12 @@ type provider struct {
 	vanishing time.Time
 	// sight is the last complete inspection.
 	sight *sighting
-	// unrecorded counts resources without a live record at the last sighting.
-	unrecorded int
-}
-
-// sighting is a complete inspection, by key.
-type sighting struct {
-	step  int // that returned the Inspect effect, after its commit
-	byKey map[fleet.OperationID][]fleet.Resource
+	// unrecorded are the resources without a live record at the last sighting,
+	// classified is the step of that.
+	unrecorded []unrecorded
+	classified int
+	// strays is since when each of them has been seen without a gap.
+	strays map[strayID]stray
 }
 
 // rowMemory is what is known of an instance.

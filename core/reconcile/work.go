@@ -28,6 +28,7 @@ type work struct {
 	retired     []fleet.RunnerFleetID
 	transitions []Transition
 	ends        []end
+	outcomes    []OrderOutcome
 }
 
 // row is one instance with everything that belongs to it.
