@@ -13,23 +13,26 @@ import (
 func (a *app) instanceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "instance",
-		Short: "Look at single instances",
+		Short: "Look at single instances, and decide about them",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.instanceListCommand(), a.instanceShowCommand())
+	c.AddCommand(a.instanceListCommand(), a.instanceShowCommand(), a.instanceResolveCommand(), a.instanceReplaceCommand(), a.instanceAdoptCommand())
 	return c
 }
 
 func (a *app) instanceListCommand() *cobra.Command {
 	var dir, fleetName string
-	var asJSON bool
+	var asJSON, unrecorded bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the live instances, a line each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, dir, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, dir, func(ctx context.Context, look control.Reader, manager string) error {
+				if unrecorded {
+					return a.listUnrecorded(ctx, look, manager, asJSON)
+				}
 				instances, err := look.Instances(ctx)
 				if err != nil {
 					return err
@@ -49,6 +52,8 @@ func (a *app) instanceListCommand() *cobra.Command {
 	}
 	lookFlags(c, &dir, &asJSON)
 	c.Flags().StringVar(&fleetName, "fleet", "", "only those of one fleet")
+	c.Flags().BoolVar(&unrecorded, "unrecorded", false, "list what providers have without a live record instead: orphans of ours, and foreign resources")
+	c.MarkFlagsMutuallyExclusive("fleet", "unrecorded")
 	return c
 }
 

@@ -56,6 +56,7 @@ type Manager struct {
 	// it while the loop runs.
 	ownership atomic.Pointer[ownership.Keyring]
 	hub       *hub
+	desk      orderDesk
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
 	applying sync.Mutex
@@ -167,7 +168,7 @@ func (m *Manager) now() view.Moment {
 	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
 	v.Since = v.Now
 	if p, since := m.hub.last(); !since.IsZero() {
-		v.Since, v.Unobserved, v.Holds = since, p.Unobserved, p.Holds
+		v.Since, v.Unobserved, v.Holds, v.Unrecorded = since, p.Unobserved, p.Holds, p.Unrecorded
 	}
 	return v
 }

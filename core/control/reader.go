@@ -94,7 +94,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Warnings = loaded.warnings
+	p.Warnings, p.Unrecorded = loaded.warnings, r.unrecordedFor(caller)
 	return p, p.allowedTo(caller)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -73,13 +74,17 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	started := m.options.Clock()
 	loop := reconcile.New(m.store, &issuer{m: m, running: r, listener: listener, binaries: binaries}, reconcile.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
+		Ownership: func() ownership.Keyring { return *m.ownership.Load() },
 	})
 	r.providers = newProviders(m)
 	r.exec = executor.New(executor.Settings{
 		Loop: loop, Provider: r.providers.current, Clock: m.options.Clock, Log: m.options.Log,
-		Token:   func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
-		Observe: func(res reconcile.Result) { m.hub.publish(progressOf(m.options.Clock(), res)) },
-		Hung:    r.providers.restart,
+		Token: func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
+		Observe: func(res reconcile.Result) {
+			m.hub.publish(progressOf(m.options.Clock(), res))
+			m.desk.answer(res.Orders)
+		},
+		Hung: r.providers.restart,
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
 			return err

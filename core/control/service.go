@@ -27,6 +27,10 @@ type Service interface {
 	// It ends with ctx, or with the error that cut it off.
 	Watch(ctx context.Context) iter.Seq2[Progress, error]
 
+	// Order carries out what a person decided about one instance or one resource
+	// that is nobody's; what can't be is a *ConflictError.
+	Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error)
+
 	// CreateToken makes an API token; its secret is returned this once.
 	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
 	Tokens(ctx context.Context) ([]Token, error)
@@ -46,6 +50,8 @@ type Reader interface {
 	Instances(ctx context.Context) ([]view.Instance, error)
 	// Instance finds one, live or terminated; else the error is a *NotFoundError.
 	Instance(ctx context.Context, id string) (view.Instance, error)
+	// Unrecorded lists what providers have that no live instance accounts for.
+	Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error)
 	// Decisions are the newest of a fleet, the newest first.
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
 }
@@ -101,7 +107,8 @@ type Progress struct {
 	Holds      map[fleet.RunnerFleetID]planner.Hold `json:"holds,omitempty"`
 	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
 	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
-	Unrecorded map[fleet.ProviderAddress]int        `json:"unrecorded,omitempty"`
+	// Unrecorded is what providers have that no live instance accounts for.
+	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 }
 
 // Token is an API token without its secret, of which only a hash is kept.
