@@ -242,14 +242,21 @@ func TestAnOrderIsCarriedOutOnceThoughItsCommitFailed(t *testing.T) {
 	w := signed(t, 1)
 	w.others = []fleet.Resource{{ID: "x", State: fleet.ResourceRunning}}
 	w.inspect()
+	w.step(Ordered{Order{ID: "o1", Kind: AdoptResource, Provider: local, Resource: "x", Fleet: "fleet.demo", By: "ada", Until: w.now.Add(time.Hour)}})
+	take[Inspect](w)
+	seen := w.look()
 	w.store.fail = errFenced
-	o := Order{ID: "o1", Kind: AdoptResource, Provider: local, Resource: "x", Fleet: "fleet.demo", By: "ada", Until: w.now.Add(time.Hour)}
 	w.now = w.now.Add(time.Second)
-	if _, err := w.loop.Step(t.Context(), w.now, []Event{Ordered{o}}); err != nil {
-		t.Log(err) // the order waits for its look; the step may have nothing to write
+	if res, err := w.loop.Step(t.Context(), w.now, []Event{seen}); err == nil || len(res.Orders) != 0 {
+		t.Fatalf("a step that can't commit: %v, %v", res.Orders, err)
 	}
 	w.store.fail = nil
-	w.step()
+	if w.step(); len(w.last.Orders) != 1 || w.last.Orders[0].Done == "" {
+		t.Errorf("orders %v", w.last.Orders)
+	}
+	if w.step(); len(w.last.Orders) != 0 {
+		t.Errorf("carried out once more: %v", w.last.Orders)
+	}
 	w.settle()
 	if got := w.terminations(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("terminated %v", got)

@@ -52,7 +52,7 @@ func (w *world) terminations() []string {
 	return out
 }
 
-// busyWorld lets time pass with everything running as it should: due effects are
+// work lets time pass with everything running as it should: due effects are
 // carried out and agents do what they are told.
 func (w *world) work(d time.Duration) {
 	w.t.Helper()
@@ -65,7 +65,7 @@ func (w *world) work(d time.Duration) {
 		w.all()
 		w.step(events...)
 		if len(w.effects) == 0 {
-			w.now = w.now.Add(min(20*time.Second, end.Sub(w.now)))
+			w.now = w.now.Add(min(50*time.Second, end.Sub(w.now))) // less than what counts as a gap
 		}
 	}
 }
