@@ -86,11 +86,11 @@ type summaryLine struct {
 	// Error is the sentence that is on standard error, too.
 	Error string `json:"error,omitempty"`
 	control.Receipt
-	States     map[fleet.CapacityInstanceState]int `json:"states"`
-	Unresolved int                                 `json:"unresolved"`
-	Blocked    map[fleet.ProviderAddress]string    `json:"blocked,omitempty"`
-	Unobserved map[fleet.ProviderAddress]string    `json:"unobserved,omitempty"`
-	Unrecorded map[fleet.ProviderAddress]int       `json:"unrecorded,omitempty"`
+	States     map[fleet.CapacityInstanceState]int        `json:"states"`
+	Unresolved int                                        `json:"unresolved"`
+	Blocked    map[fleet.ProviderAddress]string           `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]string           `json:"unobserved,omitempty"`
+	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 }
 
 func (l *applyLines) head(kind string) lineHead { return lineHead{kind, l.app.now().UTC()} }

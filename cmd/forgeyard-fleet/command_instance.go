@@ -16,17 +16,17 @@ import (
 func (a *app) instanceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "instance",
-		Short: "Look at single instances",
+		Short: "Look at single instances, and decide about them",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.instanceListCommand(), a.instanceShowCommand())
+	c.AddCommand(a.instanceListCommand(), a.instanceShowCommand(), a.instanceResolveCommand(), a.instanceReplaceCommand(), a.instanceAdoptCommand())
 	return c
 }
 
 func (a *app) instanceListCommand() *cobra.Command {
 	var fleetName, before string
-	var asJSON, everything bool
+	var asJSON, everything, unrecorded bool
 	var limit int
 	c := &cobra.Command{
 		Use:   "list",
@@ -41,7 +41,10 @@ func (a *app) instanceListCommand() *cobra.Command {
 			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
 				return errors.New("--before and --limit are for long lists; give --all, too")
 			}
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+				if unrecorded {
+					return a.listUnrecorded(ctx, look, manager, asJSON)
+				}
 				instances, err := look.Instances(ctx)
 				if err != nil {
 					return err
@@ -66,6 +69,9 @@ func (a *app) instanceListCommand() *cobra.Command {
 	c.Flags().StringVar(&before, "before", "", "with --all: only those older than the instance of this id")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	a.completes(c, nil, "before", a.instanceIDs)
+	c.Flags().BoolVar(&unrecorded, "unrecorded", false, "list what providers have without a live record instead: orphans of ours, and foreign resources")
+	c.MarkFlagsMutuallyExclusive("fleet", "unrecorded")
+	c.MarkFlagsMutuallyExclusive("all", "unrecorded")
 	return c
 }
 

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // renderOutcome says how an apply ended and what is left.
 func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
-	for provider, n := range o.Last.Unrecorded {
-		a.printf("! %s has %s of this installation without a record; they are left alone.\n", provider, plural(n, "resource"))
+	for provider, u := range o.Last.Unrecorded {
+		a.printf("! %s has %s; see forgeyard-fleet instance list --unrecorded.\n", provider, view.UnrecordedWords(u))
 	}
 	switch o.Ending {
 	case control.Settled:

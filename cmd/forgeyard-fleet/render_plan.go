@@ -45,6 +45,10 @@ func (a *app) renderPlan(p control.Plan) {
 	if p.Unresolved > 0 {
 		a.printf("! %s unknown: inspected at the next apply, never guessed.\n", plural(p.Unresolved, "outcome")+" "+isAre(p.Unresolved))
 	}
+	if n := len(p.Unrecorded); n > 0 {
+		a.printf("! %s without a live record, which this plan doesn't touch:\n", plural(n, "resource"))
+		a.renderUnrecorded(p.Unrecorded)
+	}
 	if !p.HasChanges() {
 		a.printf("No changes. %s, %s.", plural(len(p.Forecast.Fleets), "fleet"), plural(instances(p.Forecast), "instance"))
 		if starts > 0 {

@@ -91,6 +91,21 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "decisions", s.decisions, decisions)
 		same(t, "whose decisions", []any{fleet.FleetAddress(`fleet.each["a"]`), 5}, s.heard())
 
+		unrecorded, err := c.Unrecorded(ctx)
+		ok(err)
+		same(t, "what has no record", s.unrecorded, unrecorded)
+		for _, o := range []control.InstanceOrder{
+			{Kind: reconcile.ResolveCreated, Instance: "if1", Resource: "vm-1"}, {Kind: reconcile.ResolveNotCreated, Instance: "if1"},
+			{Kind: reconcile.ResolveGone, Instance: "i/1"}, {Kind: reconcile.ReplaceInstance, Instance: "if1"},
+			{Kind: reconcile.DrainInstance, Instance: "if1"}, {Kind: reconcile.ForceDrain, Instance: "if1"},
+			{Kind: reconcile.AdoptResource, Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
+		} {
+			receipt, err := c.Order(ctx, o)
+			ok(err)
+			same(t, "the order", []any{o}, s.heard())
+			same(t, "its receipt", control.OrderReceipt{Instance: "if1", Done: "it drains"}, receipt)
+		}
+
 		wanted := control.NewToken{Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}
 		token, shown, err := c.CreateToken(ctx, wanted)
 		ok(err)

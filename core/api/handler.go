@@ -60,6 +60,7 @@ func NewHandler(c Config) *Handler {
 	h.addAbout()
 	h.addFleets()
 	h.addInstances()
+	h.addOrders()
 	h.addPlans()
 	h.addEvents()
 	h.addTokens()

@@ -64,9 +64,12 @@ func (o operation) request() *http.Request {
 	var body io.Reader
 	if o.method == http.MethodPost {
 		body = strings.NewReader(map[string]string{
-			"/v1/plan":   `{"sources":[],"lock":"","variables":{}}`,
-			"/v1/apply":  `{"submission":{"sources":[],"lock":"","variables":{}},"approval":{"serial":0,"format":1,"lock":"","settings":"","fleets":{}}}`,
-			"/v1/tokens": `{"name":"ci","permissions":["fleet.read"]}`,
+			"/v1/plan":                   `{"sources":[],"lock":"","variables":{}}`,
+			"/v1/apply":                  `{"submission":{"sources":[],"lock":"","variables":{}},"approval":{"serial":0,"format":1,"lock":"","settings":"","fleets":{}}}`,
+			"/v1/tokens":                 `{"name":"ci","permissions":["fleet.read"]}`,
+			"/v1/instances/{id}/resolve": `{"outcome":"created","provider_instance":"vm-1"}`,
+			"/v1/instances/{id}/drain":   `{"force":true}`,
+			"/v1/unrecorded/adopt":       `{"provider":"local.here","resource":"x","fleet":"fleet.linux","remove":true}`,
 		}[o.path])
 	}
 	r := httptest.NewRequest(o.method, strings.ReplaceAll(o.path, "{id}", id), body)

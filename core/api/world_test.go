@@ -40,7 +40,9 @@ type service struct {
 	decisions []fleet.Decision
 	token     control.Token
 	audit     []control.AuditRecord
-	watch     func(context.Context) iter.Seq2[control.Progress, error]
+	// unrecorded is what providers have without a record.
+	unrecorded []fleet.UnrecordedResource
+	watch      func(context.Context) iter.Seq2[control.Progress, error]
 
 	mu     sync.Mutex
 	asked  []any
@@ -125,6 +127,16 @@ func (s *service) Decisions(ctx context.Context, a fleet.FleetAddress, limit int
 	return s.decisions, s.err
 }
 
+func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
+	s.note(ctx)
+	return s.unrecorded, s.err
+}
+
+func (s *service) Order(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
+	s.note(ctx, o)
+	return control.OrderReceipt{Instance: "if1", Done: "it drains"}, s.err
+}
+
 func (s *service) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {
 	s.note(ctx, t)
 	return s.token, secret, s.err
@@ -153,6 +165,8 @@ func lab() *service {
 		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
 		audit:   []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 	}
+	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Standing: fleet.Orphan, Fleet: "fleet.linux",
+		Reason: "r", Decide: "d", FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
 		s.fleets = append(s.fleets, view.Fleet{Address: address, ID: id, Provider: "local.here", Class: "c", Operational: fleet.FleetActive,

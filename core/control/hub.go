@@ -159,6 +159,15 @@ func (p Progress) visibleTo(caller Caller) Progress {
 		}
 	}
 	p.Transitions = own
+	if len(caller.Fleets) > 0 {
+		all := p.Unrecorded
+		p.Unrecorded = map[fleet.ProviderAddress]fleet.Unrecorded{}
+		for address, u := range all {
+			if visible := visibleUnrecorded(u, caller); visible.Orphans > 0 {
+				p.Unrecorded[address] = visible
+			}
+		}
+	}
 	return p
 }
 

@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -53,7 +55,11 @@ type Manager struct {
 	lock      *writerLock
 	authority *enroll.Authority
 	tokens    *enroll.Tokens
+	// ownership makes and checks the proofs in resource tags. A rotation replaces
+	// it while the loop runs.
+	ownership atomic.Pointer[ownership.Keyring]
 	hub       *hub
+	desk      orderDesk
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
 	applying sync.Mutex
@@ -119,6 +125,8 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	return m.loadKeys(ctx)
 }
 
+func keysFolder(p Place) string { return filepath.Join(p.State, "keys") }
+
 func databasePath(p Place) string { return filepath.Join(p.State, "fleet.db") }
 
 // remember keeps a value at the first start and insists on it afterwards.
@@ -139,7 +147,7 @@ func (m *Manager) remember(ctx context.Context, name, value, mismatch string) er
 // first start. The store holds their ids: a key that got lost or exchanged is
 // noticed before anything is signed with another.
 func (m *Manager) loadKeys(ctx context.Context) (err error) {
-	folder := filepath.Join(m.options.Place.State, "keys")
+	folder := keysFolder(m.options.Place)
 	if err := enroll.RemoveUnfinishedKeys(folder); err != nil {
 		return err
 	}
@@ -164,7 +172,7 @@ func (m *Manager) loadKeys(ctx context.Context) (err error) {
 			}
 		}
 	}
-	return nil
+	return m.loadOwnershipKeys(ctx)
 }
 
 // Close closes the store and gives the lock back. It comes after Run.
@@ -185,7 +193,7 @@ func (m *Manager) now() view.Moment {
 	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
 	v.Since = v.Now
 	if p, since := m.hub.last(); !since.IsZero() {
-		v.Since, v.Unobserved, v.Holds, v.Observed = since, p.Unobserved, p.Holds, p.Observed
+		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
 		jobs := m.hub.jobs()
 		v.Demand, v.Usage = jobs.demand, jobs.usage
 	}

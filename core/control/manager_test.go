@@ -77,7 +77,7 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 }
 
 func TestALostKeyRefusesTheStart(t *testing.T) {
-	for _, name := range []string{"authority.pem", "enrollment.key"} {
+	for _, name := range []string{"authority.pem", "enrollment.key", "ownership.key"} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)
 			if err := open(t, o).Close(); err != nil {
@@ -120,5 +120,40 @@ func TestTheChosenPortIsKept(t *testing.T) {
 	defer again.Close()
 	if again.Addr().String() != chosen {
 		t.Errorf("listens on %s, was %s before", again.Addr(), chosen)
+	}
+}
+
+func TestAnOwnershipKeyIsAddedAndAKeysFolderFromBeforeIsRefused(t *testing.T) {
+	o := options(t)
+	m := open(t, o)
+	first := m.ownership.Load().KeyID()
+	path := filepath.Join(o.Place.State, "keys", "ownership.key")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := m.addOwnershipKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := m.ownership.Load(); now.KeyID() != added || added == first || !now.Knows(first) {
+		t.Errorf("current is %s, added was %s, %s is known: %v", now.KeyID(), added, first, now.Knows(first))
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, o)
+	if again.ownership.Load().KeyID() != added {
+		t.Error("the next start has another current key")
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var mismatch *enroll.KeyMismatchError
+	if _, err := Open(t.Context(), o); !errors.As(err, &mismatch) {
+		t.Errorf("error %v, want a KeyMismatchError", err)
 	}
 }

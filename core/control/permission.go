@@ -32,13 +32,20 @@ func AllPermissions() []Permission {
 // Permissions is the one table of what each use case needs. Routes and commands
 // name a use case, never a permission.
 var Permissions = map[string]Permission{
-	"plan":         ReadFleets,
-	"apply":        ManageFleets,
-	"watch":        ReadFleets,
-	"fleets":       ReadFleets,
-	"instances":    ReadFleets,
-	"instance":     ReadFleets,
-	"decisions":    ReadFleets,
+	"plan":       ReadFleets,
+	"apply":      ManageFleets,
+	"watch":      ReadFleets,
+	"fleets":     ReadFleets,
+	"instances":  ReadFleets,
+	"instance":   ReadFleets,
+	"decisions":  ReadFleets,
+	"unrecorded": ReadFleets,
+	// What a person must decide, and what only a person may.
+	"instance resolve": ManageFleets,
+	"instance adopt":   ManageFleets,
+	"instance replace": ManageFleets,
+	"instance drain":   DrainFleets,
+
 	"token create": ManageFleets,
 	"token list":   ManageFleets,
 	"token revoke": ManageFleets,

@@ -31,6 +31,10 @@ type Plan struct {
 
 	// Definition is the digest of what the files say.
 	Definition string `json:"definition"`
+	// Unrecorded is what providers have that no live instance accounts for, where a
+	// manager runs and sees it. It is no change.
+	Unrecorded []fleet.UnrecordedResource `json:"unrecorded,omitempty"`
+
 	// Approval is what of this must still be true when it is applied.
 	Approval Approval `json:"approval"`
 	// Warnings are what is odd about the files.

@@ -102,7 +102,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Warnings = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...)
+	p.Warnings, p.Unrecorded = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -77,6 +78,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	started := m.options.Clock()
 	loop := reconcile.New(m.store, &issuer{m: m, running: r, listener: listener, binaries: binaries}, reconcile.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
+		Ownership: func() ownership.Keyring { return *m.ownership.Load() },
 	})
 	r.providers = newProviders(m)
 	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
@@ -88,6 +90,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 			r.schedulers.forget(res.Instances)
 			m.hub.note(work{demand: res.Demand, usage: res.Usage})
 			m.hub.publish(progressOf(m.options.Clock(), res))
+			m.desk.answer(res.Orders)
 		},
 		Hung: r.providers.restart,
 		Prune: func(ctx context.Context, now time.Time) error {

@@ -27,6 +27,10 @@ type Service interface {
 	// It ends with ctx, or with the error that cut it off.
 	Watch(ctx context.Context) iter.Seq2[Progress, error]
 
+	// Order carries out what a person decided about one instance or one resource
+	// that is nobody's; what can't be is a *ConflictError.
+	Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error)
+
 	// CreateToken makes an API token; its secret is returned this once.
 	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
 	// RevokeToken ends a token at once, by id or name.
@@ -48,6 +52,8 @@ type Reader interface {
 	// Instance finds one, live or terminated, by its id or the beginning of it
 	// that no other has; else the error is a *NotFoundError or an *InvalidError.
 	Instance(ctx context.Context, id string) (view.Instance, error)
+	// Unrecorded lists what providers have that no live instance accounts for.
+	Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error)
 	// Decisions are the newest of a fleet, the newest first.
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
 	// Tokens lists the API tokens without their secrets.
@@ -111,7 +117,8 @@ type Progress struct {
 	Holds      map[fleet.RunnerFleetID]planner.Hold `json:"holds,omitempty"`
 	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
 	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
-	Unrecorded map[fleet.ProviderAddress]int        `json:"unrecorded,omitempty"`
+	// Unrecorded is what providers have that no live instance accounts for.
+	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 	// Silent are the instances whose agents have missed their heartbeats, with
 	// their fleets.
 	Silent map[fleet.CapacityInstanceID]fleet.FleetAddress `json:"silent,omitempty"`

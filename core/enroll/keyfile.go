@@ -51,6 +51,27 @@ func readOrCreateKeyFile(path string, types []string, create func() ([]*pem.Bloc
 }
 
 func readKeyFile(path string, types []string) ([]*pem.Block, error) {
+	content, err := readPrivately(path)
+	if err != nil {
+		return nil, err
+	}
+	damaged := &KeyFileError{path, "is truncated or damaged; restore it from a backup, since agents and tokens made with it depend on it"}
+	var blocks []*pem.Block
+	for range types {
+		var b *pem.Block
+		if b, content = pem.Decode(content); b == nil || b.Type != types[len(blocks)] {
+			return nil, damaged
+		}
+		blocks = append(blocks, b)
+	}
+	if len(content) > 0 {
+		return nil, damaged
+	}
+	return blocks, nil
+}
+
+// readPrivately reads a file that nobody but its owner may read.
+func readPrivately(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, fmt.Errorf("look at key file %s: %w", path, err)
@@ -66,19 +87,7 @@ func readKeyFile(path string, types []string) ([]*pem.Block, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read key file %s: %w", path, err)
 	}
-	damaged := &KeyFileError{path, "is truncated or damaged; restore it from a backup, since agents and tokens made with it depend on it"}
-	var blocks []*pem.Block
-	for range types {
-		var b *pem.Block
-		if b, content = pem.Decode(content); b == nil || b.Type != types[len(blocks)] {
-			return nil, damaged
-		}
-		blocks = append(blocks, b)
-	}
-	if len(content) > 0 {
-		return nil, damaged
-	}
-	return blocks, nil
+	return content, nil
 }
 
 // createKeyFile makes the file with all of its content or not at all. It fails

@@ -89,6 +89,9 @@ type CapacityInstance struct {
 	// Conflict says why nothing is done about the instance: for example, two
 	// resources carry its key. Empty: no conflict.
 	Conflict string `json:"conflict,omitempty"`
+	// Adopted is who took a foreign resource onto the books to have it removed. It
+	// is found by its id and not by a key, and their word is the evidence.
+	Adopted string `json:"adopted,omitempty"`
 }
 
 // Live says that the instance isn't proven gone.

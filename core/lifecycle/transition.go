@@ -35,6 +35,10 @@ const (
 	ResourceStopped  Cause = "resource_stopped"   // powered off or failed after signs of life
 	CleanUp          Cause = "clean_up"           // a failed instance is removed
 	ProvenGone       Cause = "proven_gone"        // the provider answered, or a complete list shows, that it is gone
+	LeftBehind       Cause = "left_behind"        // it is gone, and something that belongs to it isn't
+	Forced           Cause = "forced"             // an operator ended a drain that doesn't end
+	Adopted          Cause = "adopted"            // an operator took a foreign resource in to have it removed
+	OrphanFound      Cause = "orphan_found"       // proven ours, and listed after it had ended
 )
 
 // Edge is one allowed move.
@@ -52,7 +56,7 @@ type Edge struct {
 //
 // An admitted host goes through Draining before Terminating [33, 34]. A host
 // that was never admitted has never been given work, so Withdrawn takes it out
-// without a drain.
+// without a drain. What comes back after its end is only ever removed again.
 var edges = []Edge{
 	{fleet.Requested, fleet.Terminated, Cancelled, "no request was handed to the provider"},
 	{fleet.Requested, fleet.Provisioning, IntentCommitted, "the operation and its whole request are stored"},
@@ -83,6 +87,8 @@ var edges = []Edge{
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
 	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over and it was never given work"},
+	{fleet.Draining, fleet.Terminating, Forced, "an operator gave its job up by drain --force"},
+	{fleet.Quarantined, fleet.Terminating, Forced, "an operator gave its job up by drain --force"},
 
 	{fleet.Failed, fleet.Terminating, CleanUp, "something may exist"},
 	{fleet.Failed, fleet.Terminated, NothingCreated, "nothing was made"},
@@ -97,6 +103,12 @@ var edges = []Edge{
 	{fleet.Draining, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
 	{fleet.Quarantined, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
 
+	{fleet.Bootstrapping, fleet.Terminating, LeftBehind, "it is gone, and a resource that belongs to it is listed"},
+	{fleet.Enrolling, fleet.Terminating, LeftBehind, "it is gone, and a resource that belongs to it is listed"},
+	{fleet.Healthy, fleet.Terminating, LeftBehind, "it is gone, and a resource that belongs to it is listed"},
+	{fleet.Draining, fleet.Terminating, LeftBehind, "it is gone, and a resource that belongs to it is listed"},
+	{fleet.Quarantined, fleet.Terminating, LeftBehind, "it is gone, and a resource that belongs to it is listed"},
+
 	{fleet.Provisioning, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
 	{fleet.Bootstrapping, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
 	{fleet.Enrolling, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
@@ -105,6 +117,8 @@ var edges = []Edge{
 	{fleet.Quarantined, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
 	{fleet.Failed, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
 	{fleet.Terminating, fleet.Terminated, ProvenGone, "the provider answered gone, or an inspection shows it"},
+
+	{fleet.Terminated, fleet.Terminating, OrphanFound, "two complete inspections list it, the grace apart, and it is proven ours"},
 }
 
 // Edges returns the whole table, for documentation and tests.

@@ -15,10 +15,12 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		case ProviderReady:
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.blocked = &e.Facts, "", false
+			p.strays = nil // it may reach something else now
 			w.forgive(e.Provider)
 		case ProviderDown:
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.blocked, p.blind = nil, e.Reason, e.NeedsPerson, e.Reason
+			p.strays = nil
 		case Inspected:
 			l.see(w, e)
 		case ProvisionAnswered:
@@ -29,6 +31,8 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			l.observed(w, e)
 		case Told:
 			l.told(w, e)
+		case Ordered:
+			l.order(e.Order)
 		}
 	}
 }
@@ -100,6 +104,11 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	note(op, e.Failure)
 	switch e.Outcome {
 	case fleet.TerminateGone:
+		if p := l.provider(r.Provider); p.sight != nil && len(l.belongings(p, p.sight, r)) > 0 {
+			// The next inspection shows what is left of it, or that nothing is.
+			op.State, op.Message = fleet.OperationUnknown, "The provider answered that it is gone; looking for what belonged to it."
+			return
+		}
 		op.State = fleet.OperationSucceeded
 		w.move(r, fleet.Terminated, lifecycle.ProvenGone, "The provider answered that it is gone.")
 	case fleet.TerminateNotSent:

@@ -138,9 +138,13 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
 		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
 	}
+	tags, err := l.tags(f, instance)
+	if err != nil {
+		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
+	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
 		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: f.Instance, InstanceDigest: instance.InstanceDigest,
-		Image: f.Image.Ref, Platform: f.Class.Platform, Tags: l.tags(f, instance), Bootstrap: bootstrap,
+		Image: f.Image.Ref, Platform: f.Class.Platform, Tags: tags, Bootstrap: bootstrap,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
@@ -160,18 +164,6 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 	w.byKey[op.ID], w.byOperation[op.ID] = r, r
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
 	return nil
-}
-
-// tags are what the provider stores with a resource [155]. They help to find
-// it; they are no authority [156]. Values match [a-z0-9-]{1,63}.
-func (l *Loop) tags(f fleet.ManagedFleet, i fleet.CapacityInstance) map[string]string {
-	return map[string]string{
-		"forgeyard-installation":      l.settings.Installation,
-		"forgeyard-fleet":             string(f.ID),
-		"forgeyard-capacity-instance": string(i.ID),
-		"forgeyard-key":               string(i.Key),
-		"forgeyard-image":             short(string(i.Image)),
-	}
 }
 
 // instanceName is a name for people that fits a host name: the fleet and the

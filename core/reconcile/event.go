@@ -60,11 +60,18 @@ type Failure struct {
 	RetryAfter time.Duration
 }
 
+// Ordered is a person's decision about one instance or resource. It ends in an
+// OrderOutcome of a later Result.
+type Ordered struct {
+	Order Order
+}
+
 func (ProviderReady) isEvent()     {}
 func (ProviderDown) isEvent()      {}
 func (Inspected) isEvent()         {}
 func (ProvisionAnswered) isEvent() {}
 func (TerminateAnswered) isEvent() {}
+func (Ordered) isEvent()           {}
 
 // Effect is something to do outside. It is returned after its intent was
 // committed, and ends in exactly one event.

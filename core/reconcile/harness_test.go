@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -75,6 +77,31 @@ func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 	return nil
 }
 
+// Recall finds what the store still has, live or ended.
+func (m *fakeStore) Recall(_ context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) ([]store.Recalled, error) {
+	var found []store.Recalled
+	for _, i := range m.instances {
+		if op, ok := m.operations[i.Key]; ok && (slices.Contains(keys, i.Key) || slices.Contains(ids, i.ID)) {
+			found = append(found, store.Recalled{Instance: i, Provision: op})
+		}
+	}
+	return found, nil
+}
+
+// keyring has a current key and the earlier ones, each of one byte.
+func keyring(current byte, earlier ...byte) ownership.Keyring {
+	secret := func(fill byte) []byte { return bytes.Repeat([]byte{fill}, ownership.KeyBytes) }
+	var before [][]byte
+	for _, fill := range earlier {
+		before = append(before, secret(fill))
+	}
+	ring, err := ownership.NewKeyring(secret(current), before...)
+	if err != nil {
+		panic(err)
+	}
+	return ring
+}
+
 // enrollment issues tokens that say which operation they are for.
 type enrollment struct{ err error }
 
@@ -97,6 +124,10 @@ type world struct {
 	cloud map[fleet.OperationID]fleet.Resource
 	// twins are resources that carry a key a second time.
 	twins []fleet.Resource
+	// others are whatever else is listed: strangers, volumes, addresses.
+	others []fleet.Resource
+	// keys prove what is ours.
+	keys ownership.Keyring
 	// hidden keys are made but not listed yet.
 	hidden map[fleet.OperationID]bool
 	// inFlight keys have a call running inside the plugin.
@@ -127,7 +158,7 @@ func demoFleet(min, max int) fleet.ManagedFleet {
 
 func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 	w := &world{
-		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newFakeStore(fleets...),
+		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newFakeStore(fleets...), keys: keyring(1),
 		facts: fleet.ProviderFacts{Plugin: "local", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed},
 		ci:    newSimpleScheduler(), cloud: map[fleet.OperationID]fleet.Resource{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
 	}
@@ -140,7 +171,7 @@ func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 func (w *world) restart() {
 	w.effects = nil
 	w.loop = New(w.store, enrollment{}, Settings{
-		Installation: "demo", AgentVersion: "0.1.0", Started: w.now,
+		Installation: "demo", AgentVersion: "0.1.0", Started: w.now, Ownership: func() ownership.Keyring { return w.keys },
 		NewID: func(time.Time) (string, error) { w.ids++; return fmt.Sprintf("id%06d", w.ids), nil },
 	})
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
@@ -167,7 +198,11 @@ func (w *world) took(res Result) {
 		case Provision:
 			w.calls = append(w.calls, "provision "+string(e.Operation.ID))
 		case Terminate:
-			w.calls = append(w.calls, "terminate "+string(e.Key))
+			call := "terminate " + string(e.Key)
+			if e.Resource != "vm-"+fleet.ProviderInstanceRef(e.Key) {
+				call = "terminate " + string(e.Resource)
+			}
+			w.calls = append(w.calls, call)
 		}
 	}
 }
@@ -213,7 +248,7 @@ func (w *world) look() Inspected {
 			e.Inspection.Resources = append(e.Inspection.Resources, w.cloud[key])
 		}
 	}
-	e.Inspection.Resources = append(e.Inspection.Resources, w.twins...)
+	e.Inspection.Resources = append(append(e.Inspection.Resources, w.twins...), w.others...)
 	e.Inspection.InFlight = slices.Sorted(maps.Keys(w.inFlight))
 	return e
 }
@@ -313,13 +348,22 @@ func (w *world) run(e Effect) Event {
 	case Provision:
 		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.make(e), CallOver: true}
 	case Terminate:
-		delete(w.cloud, e.Key)
+		w.end(e)
 		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}
 	}
 	if event := w.ci.run(w, e); event != nil {
 		return event
 	}
 	panic(fmt.Sprintf("unknown effect %T", e))
+}
+
+// end removes what a terminate call names.
+func (w *world) end(e Terminate) {
+	if w.cloud[e.Key].ID == e.Resource {
+		delete(w.cloud, e.Key)
+	}
+	named := func(res fleet.Resource) bool { return res.ID == e.Resource }
+	w.twins, w.others = slices.DeleteFunc(w.twins, named), slices.DeleteFunc(w.others, named)
 }
 
 // behave is an agent that does what it is told.

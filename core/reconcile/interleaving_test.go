@@ -23,11 +23,10 @@ func TestRandomInterleavingsConverge(t *testing.T) {
 		seeds = 100
 	}
 	for seed := range uint64(seeds) {
-		c := &chaos{ambiguous: &ambiguous{}, world: newWorld(t, demoFleet(2, 4)), random: rand.New(rand.NewPCG(seed, 1)), seed: seed,
-			jobs: map[fleet.RunnerID]bool{}, told: map[fleet.RunnerID]bool{}, answer: map[fleet.RunnerID]order{}, last: map[fleet.RunnerID]order{}, heard: map[fleet.RunnerID]bool{}}
-		c.ambiguous.fakeStore = c.store
-		c.restart()
-		c.facts.ListSettle = time.Duration(seed%3) * 5 * time.Second
+		c := newChaos(t, seed, 1)
+		if seed%2 == 0 {
+			c.facts.Ownership = fleet.OwnershipSigned
+		}
 		c.step(ProviderReady{Provider: local, Facts: c.facts})
 		for range 120 {
 			c.act()

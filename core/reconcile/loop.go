@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -15,6 +16,9 @@ import (
 type Store interface {
 	Load(ctx context.Context) (store.State, error)
 	Commit(ctx context.Context, c store.Change) error
+	// Recall finds instances, live or ended, by the keys that made them or by
+	// their ids.
+	Recall(ctx context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) ([]store.Recalled, error)
 }
 
 // Enrollment gives new hosts their way in.
@@ -36,6 +40,12 @@ type Settings struct {
 	NewID func(time.Time) (string, error)
 	// Started is when this process began: no silence is counted before it.
 	Started time.Time
+	// Ownership returns the keys that prove resources to be ours. It is asked in
+	// every step, since a rotation may come in between.
+	Ownership func() ownership.Keyring
+	// OrphanGrace is how long an orphan must have been seen without a gap before it
+	// is removed; 0: DefaultOrphanGrace.
+	OrphanGrace time.Duration
 	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
 	CallLimit int
 }
@@ -58,6 +68,9 @@ type Loop struct {
 func New(s Store, e Enrollment, settings Settings) *Loop {
 	if settings.CallLimit <= 0 {
 		settings.CallLimit = DefaultCallLimit
+	}
+	if settings.OrphanGrace <= 0 {
+		settings.OrphanGrace = DefaultOrphanGrace
 	}
 	return &Loop{store: s, enrollment: e, settings: settings, memory: newMemory(settings.Started)}
 }
@@ -94,9 +107,11 @@ type Result struct {
 	// Damaged names the rows of the store that make no sense, with the reason.
 	// They are left alone, and their fleets start nothing.
 	Damaged []string
-	// Unrecorded counts resources of the installation without a live record, by
-	// provider. They are left alone.
-	Unrecorded map[fleet.ProviderAddress]int
+	// Unrecorded are the resources of the installation without a live record, by
+	// provider, with what they are and why they are left alone.
+	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
+	// Orders are the decisions of people that were carried out or refused.
+	Orders []OrderOutcome
 	// Demand is what the schedulers said last, Usage what they show of instances.
 	Demand map[fleet.SchedulerAddress]planner.Demand
 	Usage  map[fleet.CapacityInstanceID]planner.Usage
@@ -128,6 +143,15 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.takeIn(w, l.backlog)
 	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
 	l.listen(w)
+	if err := l.classify(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
+	}
+	if err := l.obey(w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
+	}
+	if err := l.collectOrphans(w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: take orphans onto the books: %w", err)
+	}
 	l.contact(w)
 	l.admit(w)
 	l.countLeases(w)
@@ -148,6 +172,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 		return Result{}, err
 	}
 	l.forget(w)
+	l.obeyed(w)
 	result := l.result(w, plan, effects)
 	l.remember(effects, now, result.Wake)
 	return result, nil

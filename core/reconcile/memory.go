@@ -20,6 +20,8 @@ type memory struct {
 	tells map[fleet.CapacityInstanceID]fleet.SchedulerAddress
 	// scaled is when fleets last changed their size.
 	scaled map[fleet.RunnerFleetID]time.Time
+	// orders are people's decisions that wait for an inspection.
+	orders []pendingOrder
 	// steps counts the steps of this process. What must come after something
 	// else is compared by it, since clocks get set.
 	steps int
@@ -61,15 +63,12 @@ type provider struct {
 	vanishing time.Time
 	// sight is the last complete inspection.
 	sight *sighting
-	// unrecorded counts resources without a live record at the last sighting.
-	unrecorded int
-}
-
-// sighting is a complete inspection, by key.
-type sighting struct {
-	began time.Time
-	step  int // that returned the Inspect effect, after its commit
-	byKey map[fleet.OperationID][]fleet.Resource
+	// unrecorded are the resources without a live record at the last sighting,
+	// classified is the step of that.
+	unrecorded []unrecorded
+	classified int
+	// strays is since when each of them has been seen without a gap.
+	strays map[strayID]stray
 }
 
 // rowMemory is what is known of an instance.

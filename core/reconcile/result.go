@@ -13,7 +13,7 @@ import (
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan),
-		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]int{}, Holds: w.holds(),
+		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{}, Orders: w.outcomes, Holds: w.holds(),
 		Observed: map[fleet.ProviderAddress]time.Time{},
 	}
 	res.Settled = true
@@ -58,11 +58,11 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		if p.sight != nil {
 			res.Observed[address] = p.sight.began
 		}
-		if p.unrecorded > 0 {
-			res.Unrecorded[address] = p.unrecorded
+		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
+			res.Unrecorded[address] = shown
 		}
 	}
-	res.Settled = res.Settled && res.Unresolved == 0
+	res.Settled = res.Settled && res.Unresolved == 0 && len(l.orders) == 0
 	return res
 }
 

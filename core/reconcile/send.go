@@ -74,7 +74,7 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 	if p.sight != nil && p.sight.step < m.answered {
 		return nil // asked before: only what is still seen afterwards is asked again
 	}
-	resource, ok, why := p.provenOurs(r, m)
+	resource, ok, why := l.provenOurs(p, r, m)
 	if !ok {
 		if op.Message != why {
 			r.edit(op).Message = why
@@ -82,7 +82,7 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 		return nil
 	}
 	begin(r, op)
-	return Terminate{Provider: r.Provider, Operation: op.ID, Resource: resource.ID, Key: r.Key}
+	return Terminate{Provider: r.Provider, Operation: op.ID, Resource: resource.ID, Key: resource.Key}
 }
 
 func begin(r *row, op *fleet.Operation) {
@@ -114,7 +114,7 @@ func (l *Loop) inspections(w *work) []Effect {
 
 // inspectionDue is when the provider should be looked at next.
 func (l *Loop) inspectionDue(w *work, address fleet.ProviderAddress, p *provider) time.Time {
-	if p.inspected.IsZero() {
+	if p.inspected.IsZero() || l.ordersWait(address, p) {
 		return w.now
 	}
 	spacing := restfulInspection

@@ -15,6 +15,8 @@ type look struct {
 	complete bool
 	found    []fleet.Resource
 	inFlight bool
+	// shown is all of the inspection.
+	shown *sighting
 }
 
 // see takes in an inspection: what it shows is true whether or not it is
@@ -22,22 +24,18 @@ type look struct {
 func (l *Loop) see(w *work, e Inspected) {
 	p := l.provider(e.Provider)
 	p.inspecting = false
-	byKey := map[fleet.OperationID][]fleet.Resource{}
-	for _, res := range e.Inspection.Resources {
-		if res.State != fleet.ResourceGone && (res.Kind == "" || res.Kind == "instance") {
-			byKey[res.Key] = append(byKey[res.Key], res)
-		}
-	}
+	shown := newSighting(p.inspectStep, e.Began, e.Inspection.Resources)
 	blind := blindness(e)
 	if blind == "" {
-		blind = l.vanished(w, p, e, byKey)
+		blind = l.vanished(w, p, e, shown)
 	}
 	if p.facts != nil { // else it stays blind for being down
 		p.blind = blind
 	}
 	if blind == "" {
-		p.sight = &sighting{began: e.Began, step: p.inspectStep, byKey: byKey}
-		p.unrecorded = unrecorded(w, byKey)
+		p.sight = shown
+	} else {
+		p.strays = nil // what isn't seen without a gap isn't removed as an orphan
 	}
 	inFlight := map[fleet.OperationID]bool{}
 	for _, key := range e.Inspection.InFlight {
@@ -45,7 +43,7 @@ func (l *Loop) see(w *work, e Inspected) {
 	}
 	for _, r := range w.rows {
 		if r.Provider == e.Provider && r.Live() && r.State != fleet.Requested {
-			r.conflict(l.match(w, p, r, look{began: e.Began, complete: blind == "", found: byKey[r.Key], inFlight: inFlight[r.Key]}))
+			r.conflict(l.match(w, p, r, look{began: e.Began, complete: blind == "", found: shown.of(r), inFlight: inFlight[r.Key], shown: shown}))
 		}
 	}
 }
@@ -68,14 +66,14 @@ const vanishedFor = 15 * time.Minute
 // vanished says why a complete list is not believed: over half of at least three
 // known resources are missing from it at once. An unmounted folder or a wrong
 // region looks like that, too.
-func (l *Loop) vanished(w *work, p *provider, e Inspected, byKey map[fleet.OperationID][]fleet.Resource) string {
+func (l *Loop) vanished(w *work, p *provider, e Inspected, shown *sighting) string {
 	known, missing := 0, 0
 	for _, r := range w.rows {
 		if r.Provider != e.Provider || r.SeenAt.IsZero() || !r.Live() || r.State == fleet.Terminating {
 			continue
 		}
 		known++
-		if len(byKey[r.Key]) == 0 {
+		if len(shown.of(r)) == 0 {
 			missing++
 		}
 	}
@@ -92,27 +90,23 @@ func (l *Loop) vanished(w *work, p *provider, e Inspected, byKey map[fleet.Opera
 	return fmt.Sprintf("%d of %d known resources are missing from its list at once; believed after %s", missing, known, vanishedFor)
 }
 
-// unrecorded counts the resources of the installation that no live instance
-// accounts for. They are reported and left alone [159].
-func unrecorded(w *work, byKey map[fleet.OperationID][]fleet.Resource) int {
-	n := 0
-	for key, found := range byKey {
-		if w.byKey[key] == nil {
-			n += len(found)
-		}
-	}
-	return n
-}
-
 // match compares one row with what an inspection shows of its key, and returns
 // why nothing may be done about the row, "" if there is no such reason.
 func (l *Loop) match(w *work, p *provider, r *row, look look) (conflict string) {
 	if p.facts != nil && r.Account != "" && r.Account != p.facts.Account {
 		return fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.facts.Account, r.Account)
 	}
+	if why := look.shown.contested(r); why != "" {
+		return why
+	}
+	if !look.complete && p.sight != nil && len(p.sight.of(r)) > 1 {
+		return r.Conflict // a list that lacks something may lack the copy
+	}
 	switch {
 	case len(look.found) > 1:
 		return fmt.Sprintf("%d resources carry the key %s: none of them is touched until a person removes the copies.", len(look.found), r.Key)
+	case len(look.found) == 1 && p.facts != nil && l.doubt(*p.facts, r, look.found[0]) != "":
+		return fmt.Sprintf("%s carries the key %s, but %s: it is left alone until a person looks.", look.found[0].ID, r.Key, l.doubt(*p.facts, r, look.found[0]))
 	case len(look.found) == 1:
 		return l.found(w, p, r, look)
 	case look.complete && p.facts != nil && !look.inFlight:
@@ -163,6 +157,9 @@ func unfinished(p *provider, r *row, res fleet.Resource) bool {
 func (w *work) seen(r *row, res fleet.Resource) (conflict string) {
 	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
 		return fmt.Sprintf("The provider shows %s for key %s, but %s was recorded: neither is touched.", res.ID, r.Key, r.ProviderInstance)
+	}
+	if other, taken := w.recordedElsewhere(r, res.ID); taken {
+		return fmt.Sprintf("The provider shows %s for key %s, but that is recorded for the instance %s: neither is touched.", res.ID, r.Key, other)
 	}
 	set(r, &r.ProviderInstance, res.ID)
 	set(r, &r.Zone, res.Zone)

@@ -47,34 +47,3 @@ func (l *Loop) intendTermination(w *work, r *row) error {
 	l.row(r.ID).intent = l.steps
 	return nil
 }
-
-// provenOurs returns the row's resource if it may be deleted: its key is a
-// stored operation, and a complete inspection begun after the intent to
-// terminate was stored shows exactly one resource with that key and the recorded
-// id [160]. The reason says what is missing.
-func (p *provider) provenOurs(r *row, m *rowMemory) (fleet.Resource, bool, string) {
-	if p.sight == nil || p.sight.step < m.intent || p.sight.step == 0 {
-		return fleet.Resource{}, false, "No inspection since it was decided."
-	}
-	found := p.sight.byKey[r.Key]
-	switch {
-	case r.Conflict != "":
-		return fleet.Resource{}, false, r.Conflict
-	case len(found) != 1:
-		return fleet.Resource{}, false, fmt.Sprintf("%d resources carry its key.", len(found))
-	case r.ProviderInstance != "" && found[0].ID != r.ProviderInstance:
-		return fleet.Resource{}, false, fmt.Sprintf("%s was recorded, %s carries the key.", r.ProviderInstance, found[0].ID)
-	}
-	if !deletable(*p.facts) {
-		return fleet.Resource{}, false, undeletable(*p.facts)
-	}
-	return found[0], true, ""
-}
-
-// deletable says whether this version can prove that a provider's resources are
-// ours to delete. Where it can't, it makes none.
-func deletable(f fleet.ProviderFacts) bool { return f.Ownership == fleet.OwnershipNamed }
-
-func undeletable(f fleet.ProviderFacts) string {
-	return fmt.Sprintf("The plugin %s proves ownership by %q; this version can delete only what is named by its key, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
-}

@@ -31,10 +31,10 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string
 	case fleet.OperationPending, fleet.OperationNotCreated:
 		if r.State == fleet.Terminating {
 			r.edit(op).State = fleet.OperationNotCreated
-			w.gone(r, "Nothing was created.")
+			l.gone(w, p, r, look, "Nothing was created.")
 		}
 	case fleet.OperationSucceeded:
-		return l.unlisted(w, r, m, look)
+		return l.unlisted(w, p, r, m, look)
 	}
 	return "" // an accepted order is on its way
 }
@@ -53,7 +53,7 @@ func (l *Loop) absent(w *work, p *provider, r *row, look look) (conflict string)
 	}
 	op := r.edit(r.provision)
 	op.State, op.Message = fleet.OperationNotCreated, "Proven absent by inspection."
-	w.gone(r, "A complete inspection proves that it was never made.")
+	l.gone(w, p, r, look, "A complete inspection proves that it was never made.")
 	return ""
 }
 
@@ -71,19 +71,39 @@ func (w *work) again(r *row, look look, why string) {
 // unlisted decides about a resource that existed and is no longer listed. Where
 // an agent enrolled, a list alone doesn't prove it gone: its agent must have
 // been silent for as long as it wasn't listed, and that for a whole heartbeat.
-func (l *Loop) unlisted(w *work, r *row, m *rowMemory, look look) (conflict string) {
+func (l *Loop) unlisted(w *work, p *provider, r *row, m *rowMemory, look look) (conflict string) {
 	if m.missing.IsZero() {
 		m.missing = look.began
 	}
 	if r.runner == nil || r.State == fleet.Terminating {
-		w.gone(r, "A complete inspection no longer shows it.")
+		l.gone(w, p, r, look, "A complete inspection no longer shows it.")
 		return ""
 	}
 	if l.silent(w, r) && look.began.Sub(m.missing) >= r.fleet.Timeouts.Heartbeat {
-		w.gone(r, fmt.Sprintf("Its provider doesn't list it, and its agent has been silent, for %s.", look.began.Sub(m.missing).Truncate(time.Second)))
+		l.gone(w, p, r, look, fmt.Sprintf("Its provider doesn't list it, and its agent has been silent, for %s.", look.began.Sub(m.missing).Truncate(time.Second)))
 		return ""
 	}
 	return "Its provider doesn't list it any more, but its agent has not been silent for long enough to call it gone."
+}
+
+// gone ends a row whose resource a complete inspection proves not to exist. What
+// belonged to it and is still listed keeps it on the books until that is removed.
+func (l *Loop) gone(w *work, p *provider, r *row, look look, reason string) {
+	left := l.belongings(p, look.shown, r)
+	switch {
+	case len(left) == 0:
+		w.gone(r, reason)
+	case r.State != fleet.Terminating:
+		w.move(r, fleet.Terminating, lifecycle.LeftBehind, fmt.Sprintf("It is gone, and %s that belongs to it is still there.", described(left[0])))
+	}
+}
+
+// described is a resource in words.
+func described(res fleet.Resource) string {
+	if isInstance(res) {
+		return string(res.ID)
+	}
+	return fmt.Sprintf("the %s %s", res.Kind, res.ID)
 }
 
 // gone ends a row whose resource is proven not to exist.

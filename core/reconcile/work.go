@@ -29,6 +29,7 @@ type work struct {
 	retired     []fleet.RunnerFleetID
 	transitions []Transition
 	ends        []end
+	outcomes    []OrderOutcome
 }
 
 // row is one instance with everything that belongs to it.

@@ -51,6 +51,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"an enrollment's subject is found by operation and by runner", findsSubject},
 		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
 		{"a revocation is read everywhere and no heartbeat undoes it", revocationOutlivesHeartbeats},
+		{"instances are recalled by what made them, ended or not", recalls},
 		{"people's lists are filtered, ordered and limited", lists},
 		{"a token is found by the digest of its secret until it is pruned", findsToken},
 		{"of live tokens, no two have one name", oneTokenOfAName},

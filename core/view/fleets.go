@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -66,6 +67,8 @@ type Moment struct {
 	// Observed says of each provider when its last complete inspection began; a
 	// running manager's knowledge, too.
 	Observed map[fleet.ProviderAddress]time.Time
+	// Unrecorded is what a running manager found without a live record.
+	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
 }
 
 // Forecast runs the planner on a state as it would be seen at the moment.
@@ -146,6 +149,10 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 	if why, blind := m.Unobserved[f.Provider]; blind {
 		say(ProviderDegraded, "%s can't be seen: %s.", f.Provider, why)
 	}
+	if u := m.Unrecorded[f.Provider]; u.Orphans+u.Foreign > 0 {
+		// What others have there is not the fleet's health, but a person wants to know.
+		reasons = append(reasons, fmt.Sprintf("%s has %s; see forgeyard-fleet instance list --unrecorded.", f.Provider, UnrecordedWords(u)))
+	}
 	if unresolved > 0 {
 		say(ProviderDegraded, "%s", unknownOutcomes(unresolved))
 	}
@@ -167,6 +174,25 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 		}
 	}
 	return worst, reasons
+}
+
+// UnrecordedWords count what a provider has without a live record.
+func UnrecordedWords(u fleet.Unrecorded) string {
+	var parts []string
+	if u.Orphans > 0 {
+		parts = append(parts, counted(u.Orphans, "orphan")+" of ours")
+	}
+	if u.Foreign > 0 {
+		parts = append(parts, counted(u.Foreign, "foreign resource")+", left alone")
+	}
+	return strings.Join(parts, " and ")
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func unknownOutcomes(n int) string {

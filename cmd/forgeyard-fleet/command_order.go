@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+// orderFlags are the flags of every command that decides about one instance.
+type orderFlags struct {
+	autoApprove bool
+	wait        time.Duration
+}
+
+func (f *orderFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
+	c.Flags().DurationVar(&f.wait, "wait", 30*time.Minute, "without a manager that runs: how long this process is it, until everything is where it should be")
+}
+
+func (a *app) instanceResolveCommand() *cobra.Command {
+	var flags orderFlags
+	var created string
+	var notCreated, gone bool
+	c := &cobra.Command{
+		Use:   "resolve INSTANCE",
+		Short: "Say what became of an instance, where the manager can't find out by itself",
+		Long: "Say what became of the request or the resource of an instance: that the request made the resource of an id,\n" +
+			"that it made nothing, or that the resource exists no more. What the provider lists, and an agent that calls,\n" +
+			"count for more than your word: then it is refused.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o := control.InstanceOrder{Instance: fleet.CapacityInstanceID(args[0])}
+			var question string
+			switch {
+			case created != "":
+				o.Kind, o.Resource = reconcile.ResolveCreated, fleet.ProviderInstanceRef(created)
+				question = fmt.Sprintf("Record %s as the resource of the instance %s?", created, args[0])
+			case notCreated:
+				o.Kind, question = reconcile.ResolveNotCreated, fmt.Sprintf("Close the request of the instance %s as one that made nothing? If it did, that is left behind.", args[0])
+			case gone:
+				o.Kind, question = reconcile.ResolveGone, fmt.Sprintf("Close the instance %s as gone? If it isn't, it is left behind.", args[0])
+			}
+			return a.order(c, flags, o, question)
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&created, "created", "", "it made the resource of this id at the provider")
+	c.Flags().BoolVar(&notCreated, "not-created", false, "it made nothing")
+	c.Flags().BoolVar(&gone, "gone", false, "its resource exists no more")
+	c.MarkFlagsOneRequired("created", "not-created", "gone")
+	c.MarkFlagsMutuallyExclusive("created", "not-created", "gone")
+	return c
+}
+
+func (a *app) instanceReplaceCommand() *cobra.Command {
+	var flags orderFlags
+	c := &cobra.Command{
+		Use:   "replace INSTANCE",
+		Short: "Let an instance leave after its job; its fleet makes another",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.order(c, flags, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: fleet.CapacityInstanceID(args[0])},
+				fmt.Sprintf("Replace the instance %s? It leaves after its job.", args[0]))
+		},
+	}
+	flags.register(c)
+	return c
+}
+
+func (a *app) instanceAdoptCommand() *cobra.Command {
+	var flags orderFlags
+	var address string
+	var remove bool
+	c := &cobra.Command{
+		Use:   "adopt PROVIDER RESOURCE",
+		Short: "Take a resource that is nobody's onto a fleet's books and remove it",
+		Long: "Take an orphan, or a foreign resource, onto the books of a fleet, which counts it until it is gone, and\n" +
+			"remove it. It can't become a runner: no agent of it enrolled with a token of ours. So --remove must be given.\n" +
+			"The provider must list it, once, in an inspection begun now, and it must be of no instance. What is removed\n" +
+			"is what you name: look twice.",
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !remove {
+				return errors.New("what is adopted can't become a runner, it can only be counted and removed: pass --remove if that is meant")
+			}
+			o := control.InstanceOrder{Kind: reconcile.AdoptResource, Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
+			return a.order(c, flags, o, fmt.Sprintf("Remove %s of %s, whoever made it?", args[1], args[0]))
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&address, "fleet", "", "the fleet that counts it until it is gone: its address or its name")
+	c.Flags().BoolVar(&remove, "remove", false, "remove it")
+	_ = c.MarkFlagRequired("fleet") // it is there: the line above made it
+	return c
+}
+
+func (a *app) drainCommand() *cobra.Command {
+	var flags orderFlags
+	var force bool
+	c := &cobra.Command{
+		Use:   "drain INSTANCE",
+		Short: "Let an instance leave after its job, or with --force give that job up",
+		Long: "Let an instance leave after its job. With --force an instance that drains already, or is quarantined, is\n" +
+			"removed without waiting for its job: for an agent that is dead or a job that never ends.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o := control.InstanceOrder{Kind: reconcile.DrainInstance, Instance: fleet.CapacityInstanceID(args[0])}
+			question := fmt.Sprintf("Drain the instance %s? It leaves after its job.", args[0])
+			if force {
+				o.Kind, question = reconcile.ForceDrain, fmt.Sprintf("Remove the instance %s and give up the job that may run on it?", args[0])
+			}
+			return a.order(c, flags, o, question)
+		},
+	}
+	flags.register(c)
+	c.Flags().BoolVar(&force, "force", false, "give up the job of an instance that drains or is quarantined")
+	return c
+}
+
+// fleetAddress is the address of a fleet's name, or the address itself.
+func fleetAddress(nameOrAddress string) fleet.FleetAddress {
+	if fleet.ValidName(nameOrAddress) {
+		return fleet.FleetAddress("fleet." + nameOrAddress)
+	}
+	return fleet.FleetAddress(nameOrAddress)
+}
+
+// order asks, and has the manager carry out what was decided: the one that runs,
+// or this process for as long as it takes.
+func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder, question string) (err error) {
+	if flags.wait <= 0 {
+		return fmt.Errorf("--wait %s: give a positive duration such as 10m", flags.wait)
+	}
+	options, err := a.installed(c)
+	if err != nil {
+		return err
+	}
+	ctx := caller(c)
+	if !flags.autoApprove {
+		yes, err := a.confirm(ctx, question)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			a.printf("Nothing was done.\n")
+			return exitStatus(exitDeclined)
+		}
+	}
+	service, err := a.writer(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.close()) }()
+	if service.embedded != nil {
+		return a.orderHere(ctx, service.embedded, o, flags.wait)
+	}
+	_, err = a.giveOrder(ctx, service, o)
+	return err
+}
+
+func (a *app) giveOrder(ctx context.Context, s control.Service, o control.InstanceOrder) (control.OrderReceipt, error) {
+	receipt, err := s.Order(ctx, o)
+	if err == nil {
+		a.printf("Instance %s: %s.\n", receipt.Instance, receipt.Done)
+	}
+	return receipt, err
+}
+
+// orderHere is the manager until the order is carried out and what follows from
+// it is where it should be.
+func (a *app) orderHere(ctx context.Context, m *control.Manager, o control.InstanceOrder, wait time.Duration) error {
+	settings, err := m.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	listener, err := m.Listen(ctx, settings)
+	if err != nil {
+		return err
+	}
+	if err := m.Start(ctx, listener); err != nil {
+		return err
+	}
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := m.Failed()
+	go func() {
+		select {
+		case <-failed:
+			cancel()
+		case <-watching.Done():
+		}
+	}()
+	if _, err = a.giveOrder(watching, m, o); err == nil {
+		words := &applyWords{app: a, wait: wait}
+		words.applied(control.Receipt{})
+		err = await(watching, m, control.Receipt{}, wait, false, words)
+	}
+	if stopped := m.Stop(a.hurry); stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+// listUnrecorded shows what the running manager found without a live record.
+func (a *app) listUnrecorded(ctx context.Context, look control.Reader, manager string, asJSON bool) error {
+	found, err := look.Unrecorded(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case asJSON:
+		return a.printJSON(found)
+	case len(found) == 0 && manager == "":
+		a.printf("No manager is running, so nobody knows what providers have: run forgeyard-fleet serve, or an apply, which tells at its end.\n")
+	case len(found) == 0:
+		a.printf("Every resource that providers list is accounted for.\n")
+	default:
+		a.renderUnrecorded(found)
+	}
+	return nil
+}
+
+// renderUnrecorded shows each resource with why it is left alone and what decides.
+func (a *app) renderUnrecorded(found []fleet.UnrecordedResource) {
+	for _, u := range found {
+		a.printf("  %s: %s %s at %s. %s\n    %s\n", u.Standing, u.Kind, u.ID, u.Provider, u.Reason, u.Decide)
+	}
+}

@@ -1,0 +1,202 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+// InstanceOrder is a person's decision about one instance, or about one resource
+// that is nobody's.
+type InstanceOrder struct {
+	Kind reconcile.OrderKind
+	// Instance is for all kinds but adopt.
+	Instance fleet.CapacityInstanceID
+	// Resource is for created and adopt; Provider and Fleet are for adopt.
+	Resource fleet.ProviderInstanceRef
+	Provider fleet.ProviderAddress
+	Fleet    fleet.FleetAddress
+}
+
+// OrderReceipt says what was done about which instance.
+type OrderReceipt struct {
+	Instance fleet.CapacityInstanceID `json:"instance"`
+	Done     string                   `json:"done"`
+}
+
+// orderUseCases name what each kind of order needs permission for.
+var orderUseCases = map[reconcile.OrderKind]string{
+	reconcile.ResolveCreated: "instance resolve", reconcile.ResolveNotCreated: "instance resolve", reconcile.ResolveGone: "instance resolve",
+	reconcile.ReplaceInstance: "instance replace", reconcile.AdoptResource: "instance adopt",
+	reconcile.DrainInstance: "instance drain", reconcile.ForceDrain: "instance drain",
+}
+
+// orderPatience is how long an order may wait for a look at its provider.
+const orderPatience = time.Minute
+
+// Order has the loop carry out what a person decided. What it refuses is a
+// *ConflictError. The attempt is audited, whatever comes of it.
+func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error) {
+	useCase, known := orderUseCases[o.Kind]
+	if !known {
+		return OrderReceipt{}, &InvalidError{fmt.Sprintf("there is no order %q", o.Kind)}
+	}
+	caller, err := authorize(ctx, useCase)
+	if err != nil {
+		return OrderReceipt{}, err
+	}
+	subject, err := m.orderSubject(ctx, caller, useCase, o)
+	if err != nil {
+		return OrderReceipt{}, err
+	}
+	m.mu.Lock()
+	r := m.running
+	m.mu.Unlock()
+	if r == nil {
+		return OrderReceipt{}, errors.New("the manager doesn't run, so nobody can carry that out; start it")
+	}
+	if err := m.audit(ctx, useCase, subject); err != nil {
+		return OrderReceipt{}, err
+	}
+	now := m.options.Clock()
+	id, err := newID(now)
+	if err != nil {
+		return OrderReceipt{}, err
+	}
+	answer := m.desk.expect(id)
+	defer m.desk.drop(id)
+	r.exec.Send(ctx, reconcile.Ordered{Order: reconcile.Order{
+		ID: id, Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet,
+		By: caller.Name, Until: now.Add(orderPatience),
+	}})
+	select {
+	case outcome := <-answer:
+		if outcome.Refused != "" {
+			return OrderReceipt{}, &ConflictError{fmt.Sprintf("%s is refused: %s", subject, outcome.Refused)}
+		}
+		return OrderReceipt{Instance: outcome.Instance, Done: outcome.Done}, nil
+	case <-r.ended:
+		return OrderReceipt{}, errors.New("the manager is stopping; whether that was carried out shows in forgeyard-fleet instance list")
+	case <-ctx.Done():
+		return OrderReceipt{}, fmt.Errorf("wait for %s: %w; whether it was carried out shows in forgeyard-fleet instance list", subject, ctx.Err())
+	}
+}
+
+// orderSubject finds what an order is about and says it in words. What is in
+// fleets that aren't the caller's isn't there.
+func (m *Manager) orderSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+	if o.Kind == reconcile.AdoptResource {
+		return m.adoptSubject(ctx, caller, useCase, o)
+	}
+	missing := &NotFoundError{Kind: "instance", ID: string(o.Instance)}
+	i, found, err := m.store.Instance(ctx, o.Instance)
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		return "", missing
+	}
+	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
+	if err != nil {
+		return "", err
+	}
+	if !caller.mayTouch(subject.Fleet.Address) {
+		return "", missing
+	}
+	text := fmt.Sprintf("%s of the instance %s (%s)", useCase, i.ID, o.Kind)
+	if o.Resource != "" {
+		text += fmt.Sprintf(" with %s", o.Resource)
+	}
+	return text, nil
+}
+
+func (m *Manager) adoptSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+	if len(caller.Fleets) > 0 { // what is nobody's is of no fleet that they may touch
+		return "", &DeniedError{Caller: caller.Name, UseCase: useCase, Fleet: o.Fleet}
+	}
+	fleets, err := m.store.Fleets(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !slices.ContainsFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == o.Fleet }) {
+		return "", &NotFoundError{Kind: "fleet", ID: string(o.Fleet)}
+	}
+	return fmt.Sprintf("%s of %s of %s into %s", useCase, o.Resource, o.Provider, o.Fleet), nil
+}
+
+// orderDesk hands outcomes to those who wait for them.
+type orderDesk struct {
+	mu      sync.Mutex
+	waiting map[string]chan reconcile.OrderOutcome
+}
+
+func (d *orderDesk) expect(id string) <-chan reconcile.OrderOutcome {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting == nil {
+		d.waiting = map[string]chan reconcile.OrderOutcome{}
+	}
+	d.waiting[id] = make(chan reconcile.OrderOutcome, 1)
+	return d.waiting[id]
+}
+
+func (d *orderDesk) drop(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.waiting, id)
+}
+
+// answer never blocks: each order has one outcome, and room for it.
+func (d *orderDesk) answer(outcomes []reconcile.OrderOutcome) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range outcomes {
+		if c := d.waiting[o.ID]; c != nil {
+			c <- o
+			delete(d.waiting, o.ID)
+		}
+	}
+}
+
+// Unrecorded lists what providers have of the installation that no live instance
+// accounts for, as the running manager last saw it; without one nothing is known.
+// Callers who are limited to fleets see the orphans of those.
+func (r *reading) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
+	caller, err := authorize(ctx, "unrecorded")
+	if err != nil {
+		return nil, err
+	}
+	return r.unrecordedFor(caller), nil
+}
+
+func (r *reading) unrecordedFor(caller Caller) []fleet.UnrecordedResource {
+	all := []fleet.UnrecordedResource{}
+	for _, u := range r.moment().Unrecorded {
+		all = append(all, visibleUnrecorded(u, caller).Resources...)
+	}
+	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
+// visibleUnrecorded leaves out what isn't of the caller's fleets.
+func visibleUnrecorded(u fleet.Unrecorded, caller Caller) fleet.Unrecorded {
+	if len(caller.Fleets) == 0 {
+		return u
+	}
+	var own fleet.Unrecorded
+	for _, one := range u.Resources {
+		if one.Fleet != "" && caller.mayTouch(one.Fleet) {
+			own.Resources, own.Orphans = append(own.Resources, one), own.Orphans+1
+		}
+	}
+	return own
+}

@@ -1,0 +1,77 @@
+package control
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// withInstance is an open manager whose store has one instance of fleet.demo.
+func withInstance(t *testing.T) *Manager {
+	t.Helper()
+	m := open(t, options(t))
+	t.Cleanup(func() { _ = m.Close() })
+	f := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here"}}
+	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: m.options.Clock(), Fleets: []fleet.ManagedFleet{f}}); err != nil {
+		t.Fatal(err)
+	}
+	op := fleet.Operation{ID: "k1", Kind: fleet.ProvisionOperation, Instance: "i1", Fleet: "f1", Request: []byte(`{}`)}
+	i := fleet.CapacityInstance{ID: "i1", Fleet: "f1", Provider: "local.here", Key: "k1", State: fleet.Healthy}
+	if err := m.store.Commit(t.Context(), store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}}); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
+	m := withInstance(t)
+	all := AllPermissions()
+	limited := []fleet.FleetAddress{"fleet.other"}
+	adopt := InstanceOrder{Kind: reconcile.AdoptResource, Provider: "local.here", Resource: "x", Fleet: "fleet.demo"}
+	replace := InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i1"}
+	for _, test := range []struct {
+		name   string
+		caller Caller
+		order  InstanceOrder
+		want   any
+	}{
+		{"a reader", Caller{Permissions: []Permission{ReadFleets}}, replace, new(*DeniedError)},
+		{"who may drain doesn't resolve", Caller{Permissions: []Permission{DrainFleets}}, InstanceOrder{Kind: reconcile.ResolveGone, Instance: "i1"}, new(*DeniedError)},
+		{"who may manage doesn't force a drain", Caller{Permissions: []Permission{ManageFleets}}, InstanceOrder{Kind: reconcile.ForceDrain, Instance: "i1"}, new(*DeniedError)},
+		{"another fleet's token doesn't know the instance", Caller{Permissions: all, Fleets: limited}, replace, new(*NotFoundError)},
+		{"a limited token adopts nothing", Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*DeniedError)},
+		{"no such instance", LocalUser("ada"), InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i2"}, new(*NotFoundError)},
+		{"no such fleet", LocalUser("ada"), InstanceOrder{Kind: reconcile.AdoptResource, Fleet: "fleet.none"}, new(*NotFoundError)},
+		{"no such order", LocalUser("ada"), InstanceOrder{Kind: "dance", Instance: "i1"}, new(*InvalidError)},
+	} {
+		if _, err := m.Order(WithCaller(t.Context(), test.caller), test.order); !errors.As(err, test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	if _, err := m.Order(WithCaller(t.Context(), LocalUser("ada")), replace); err == nil || !strings.Contains(err.Error(), "doesn't run") {
+		t.Errorf("a manager that doesn't run: %v", err)
+	}
+}
+
+func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
+	m := withInstance(t)
+	m.moment = func() view.Moment {
+		return view.Moment{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
+			{ID: "a", Standing: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Standing: fleet.Orphan}, {ID: "c", Standing: fleet.Foreign},
+		}}}}
+	}
+	for _, test := range []struct {
+		fleets []fleet.FleetAddress
+		want   int
+	}{{nil, 3}, {[]fleet.FleetAddress{"fleet.demo"}, 1}, {[]fleet.FleetAddress{"fleet.other"}, 0}} {
+		found, err := m.Unrecorded(WithCaller(t.Context(), Caller{Permissions: AllPermissions(), Fleets: test.fleets}))
+		if err != nil || len(found) != test.want {
+			t.Errorf("limited to %v: %v, %v", test.fleets, found, err)
+		}
+	}
+}

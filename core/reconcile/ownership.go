@@ -1,0 +1,134 @@
+package reconcile
+
+import (
+	"fmt"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// provenOurs returns the resource of the row that may be deleted next: the
+// instance, and once that is gone what belongs to it. It asks for all of [160]:
+// the key is a stored operation, which the row's is; a complete inspection begun
+// after the intent to terminate was stored shows exactly one resource with it;
+// and the evidence at the level of the provider holds in that inspection. The
+// reason says what is missing.
+func (l *Loop) provenOurs(p *provider, r *row, m *rowMemory) (fleet.Resource, bool, string) {
+	if p.sight == nil || p.sight.step < m.intent || p.sight.step == 0 {
+		return fleet.Resource{}, false, "No inspection since it was decided."
+	}
+	if r.Conflict != "" {
+		return fleet.Resource{}, false, r.Conflict
+	}
+	found := p.sight.of(r)
+	switch len(found) {
+	case 0:
+		if left := l.belongings(p, p.sight, r); len(left) > 0 {
+			return left[0], true, ""
+		}
+		return fleet.Resource{}, false, "No resource carries its key."
+	case 1:
+	default:
+		return fleet.Resource{}, false, fmt.Sprintf("%d resources carry its key.", len(found))
+	}
+	if r.ProviderInstance != "" && found[0].ID != r.ProviderInstance {
+		return fleet.Resource{}, false, fmt.Sprintf("%s was recorded, %s carries the key.", r.ProviderInstance, found[0].ID)
+	}
+	if why := l.doubt(*p.facts, r, found[0]); why != "" {
+		return fleet.Resource{}, false, why
+	}
+	return found[0], true, ""
+}
+
+// doubt says what the evidence lacks that a resource with the row's key is the
+// row's, at the level that the provider declares; "": nothing.
+//
+//	SIGNED    the tags are those of the row, and carry our proof of them
+//	NAMED     the key is the resource's name, and no tag contradicts it
+//	ASSIGNED  an asset that is claimed in our store
+func (l *Loop) doubt(f fleet.ProviderFacts, r *row, res fleet.Resource) string {
+	if r.Adopted != "" {
+		return "" // an operator said so, of this very id
+	}
+	if why := l.contradicted(r, res.Tags); why != "" {
+		return why
+	}
+	switch f.Ownership {
+	case fleet.OwnershipSigned:
+		return l.unsigned(r, res.Tags)
+	case fleet.OwnershipNamed:
+		return "" // found by its name
+	}
+	return unprovable(f)
+}
+
+// unsigned says why tags don't prove that the resource is the row's.
+func (l *Loop) unsigned(r *row, tags map[string]string) string {
+	if own := claimIn(tags); own != l.claimOf(r.CapacityInstance) {
+		return "its tags aren't those that it was made with"
+	}
+	if err := l.keys().Verify(tags[tagProof], l.claimOf(r.CapacityInstance)); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// contradicted says which tag names something else than the row. Where the
+// plugin stores no tags there are none to contradict.
+func (l *Loop) contradicted(r *row, tags map[string]string) string {
+	for _, t := range []struct{ tag, want string }{
+		{tagInstallation, l.settings.Installation}, {tagFleet, string(r.Fleet)}, {tagInstance, string(r.ID)}, {tagKey, string(r.Key)},
+	} {
+		if got, there := tags[t.tag]; there && got != t.want {
+			return fmt.Sprintf("its tag %s says %q and not %q", t.tag, got, t.want)
+		}
+	}
+	return ""
+}
+
+// deletable says whether this version can prove that a provider's resources are
+// ours to delete. Where it can't, it makes none.
+func deletable(f fleet.ProviderFacts) bool {
+	return f.Ownership == fleet.OwnershipSigned || f.Ownership == fleet.OwnershipNamed
+}
+
+func unprovable(f fleet.ProviderFacts) string {
+	return fmt.Sprintf("the plugin %s proves ownership by %q, which this version can't check", f.Plugin, f.Ownership)
+}
+
+func undeletable(f fleet.ProviderFacts) string {
+	return fmt.Sprintf("The plugin %s proves ownership by %q; this version deletes only what carries our proof or is named by its key, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
+}
+
+// contested says why it isn't clear which instance a listed resource is of: one
+// resource under two keys, or one recorded for another instance.
+func (s *sighting) contested(r *row) string {
+	if r.ProviderInstance != "" {
+		for _, res := range s.byID[r.ProviderInstance] {
+			if isInstance(res) && res.Key != r.Key && r.Adopted == "" {
+				return fmt.Sprintf("%s was recorded for key %s and is listed under key %q: nothing is done about it until a person looks.", r.ProviderInstance, r.Key, res.Key)
+			}
+		}
+	}
+	for _, res := range s.of(r) {
+		for _, other := range s.byID[res.ID] {
+			if res.ID != "" && isInstance(other) && other.Key != res.Key {
+				return fmt.Sprintf("%s is listed under the keys %s and %q: nothing is done about it until a person looks.", res.ID, res.Key, other.Key)
+			}
+		}
+	}
+	return ""
+}
+
+// recordedElsewhere names another live instance of the provider that the
+// resource was recorded for.
+func (w *work) recordedElsewhere(r *row, id fleet.ProviderInstanceRef) (fleet.CapacityInstanceID, bool) {
+	if id == "" || id == r.ProviderInstance {
+		return "", false
+	}
+	for _, other := range w.rows {
+		if other != r && other.Provider == r.Provider && other.Live() && other.ProviderInstance == id {
+			return other.ID, true
+		}
+	}
+	return "", false
+}

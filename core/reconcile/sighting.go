@@ -1,0 +1,110 @@
+package reconcile
+
+import (
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// sighting is what one inspection shows, without what it shows as gone.
+type sighting struct {
+	step  int // that returned the Inspect effect, after its commit
+	began time.Time
+	all   []fleet.Resource
+	// byKey are the instances; byID is of every kind.
+	byKey map[fleet.OperationID][]fleet.Resource
+	byID  map[fleet.ProviderInstanceRef][]fleet.Resource
+	// partsByKey and partsByOwner are the secondary resources: volumes, addresses
+	// and whatever else an instance has [160].
+	partsByKey   map[fleet.OperationID][]fleet.Resource
+	partsByOwner map[fleet.ProviderInstanceRef][]fleet.Resource
+}
+
+// freeAsset is the kind of what a provider could give and hasn't.
+const freeAsset = "asset"
+
+func isInstance(res fleet.Resource) bool { return res.Kind == "" || res.Kind == "instance" }
+
+func newSighting(step int, began time.Time, resources []fleet.Resource) *sighting {
+	s := &sighting{
+		step: step, began: began,
+		byKey: map[fleet.OperationID][]fleet.Resource{}, byID: map[fleet.ProviderInstanceRef][]fleet.Resource{},
+		partsByKey: map[fleet.OperationID][]fleet.Resource{}, partsByOwner: map[fleet.ProviderInstanceRef][]fleet.Resource{},
+	}
+	for _, res := range resources {
+		if res.State == fleet.ResourceGone || res.Kind == freeAsset {
+			continue
+		}
+		s.all = append(s.all, res)
+		s.byID[res.ID] = append(s.byID[res.ID], res)
+		switch {
+		case isInstance(res):
+			s.byKey[res.Key] = append(s.byKey[res.Key], res)
+		default:
+			if key := keyOf(res); key != "" {
+				s.partsByKey[key] = append(s.partsByKey[key], res)
+			}
+			if res.BelongsTo != "" {
+				s.partsByOwner[res.BelongsTo] = append(s.partsByOwner[res.BelongsTo], res)
+			}
+		}
+	}
+	return s
+}
+
+// keyOf is the key that a resource names, in its own field or its tags.
+func keyOf(res fleet.Resource) fleet.OperationID {
+	if res.Key != "" {
+		return res.Key
+	}
+	return fleet.OperationID(res.Tags[tagKey])
+}
+
+// of are the resources that may be a row's instance: those with its key, and for
+// one that was adopted those with its id.
+func (s *sighting) of(r *row) []fleet.Resource {
+	if r.Adopted != "" {
+		return s.byID[r.ProviderInstance]
+	}
+	return s.byKey[r.Key]
+}
+
+// belongings are the secondary resources of a row that are proven to be its own:
+// by their own proof, by the key as their name, or by a name with the key in it
+// and the instance that they say they belong to.
+func (l *Loop) belongings(p *provider, s *sighting, r *row) []fleet.Resource {
+	if p.facts == nil || r.Adopted != "" {
+		return nil
+	}
+	var own []fleet.Resource
+	for _, res := range s.partsByKey[r.Key] {
+		if l.belongs(*p.facts, r, res) {
+			own = append(own, res)
+		}
+	}
+	if r.ProviderInstance == "" {
+		return own
+	}
+	for _, res := range s.partsByOwner[r.ProviderInstance] {
+		if keyOf(res) != r.Key && l.belongs(*p.facts, r, res) {
+			own = append(own, res)
+		}
+	}
+	return own
+}
+
+func (l *Loop) belongs(f fleet.ProviderFacts, r *row, res fleet.Resource) bool {
+	if l.contradicted(r, res.Tags) != "" || res.Key != "" && res.Key != r.Key {
+		return false
+	}
+	switch {
+	case !deletable(f):
+		return false
+	case l.unsigned(r, res.Tags) == "":
+		return true
+	case f.Ownership == fleet.OwnershipNamed && res.Key == r.Key:
+		return true
+	}
+	return r.ProviderInstance != "" && res.BelongsTo == r.ProviderInstance && strings.Contains(string(res.ID), string(r.Key))
+}
