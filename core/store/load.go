@@ -20,6 +20,8 @@ type State struct {
 	Instances  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
+	// Claims are all there are, in the order of their providers and assets.
+	Claims []fleet.AssetClaim
 }
 
 // Load reads the state that the loop plans from. It decodes what changed since
@@ -38,6 +40,9 @@ func (s *Store) Load(ctx context.Context) (state State, err error) {
 		if state.Fleets, err = sortedRecords(ctx, tx, decode[fleet.ManagedFleet],
 			func(managed *fleet.ManagedFleet) string { return string(managed.ID) },
 			`SELECT record FROM fleet WHERE retired = 0`); err != nil {
+			return err
+		}
+		if state.Claims, err = claims(ctx, tx); err != nil {
 			return err
 		}
 		if last == nil {
