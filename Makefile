@@ -15,6 +15,7 @@ build:
 	$(BUILD) -o $(BIN)/forgeyard-fleet ./cmd/forgeyard-fleet
 	$(BUILD) -o $(BIN)/forgeyard-runner ./cmd/forgeyard-runner
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
+	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
@@ -44,7 +45,7 @@ lint:
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet work
-	for module in cmd core plugin-sdk plugins/local examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
+	for module in cmd core plugin-sdk plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...

@@ -30,6 +30,7 @@ func run(m *testing.M) int {
 		{"cmd", "./forgeyard-fleet", "forgeyard-fleet"},
 		{"cmd", "./forgeyard-runner", "forgeyard-runner"},
 		{"plugins/local", ".", "forgeyard-plugin-local"},
+		{"plugins/manual", ".", "forgeyard-plugin-manual"},
 	} {
 		if err := build(filepath.Join("../..", program.module), program.path, filepath.Join(bin, program.name)); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -67,6 +67,7 @@ func (o operation) request() *http.Request {
 			"/v1/plan":   `{"sources":[],"lock":"","variables":{}}`,
 			"/v1/apply":  `{"submission":{"sources":[],"lock":"","variables":{}},"approval":{"serial":0,"format":1,"lock":"","settings":"","fleets":{}}}`,
 			"/v1/tokens": `{"name":"ci","permissions":["fleet.read"]}`,
+			"/v1/joins":  `{"host":"mini-1"}`,
 		}[o.path])
 	}
 	r := httptest.NewRequest(o.method, strings.ReplaceAll(o.path, "{id}", id), body)

@@ -39,6 +39,7 @@ var Permissions = map[string]Permission{
 	"instances":    ReadFleets,
 	"instance":     ReadFleets,
 	"decisions":    ReadFleets,
+	"token join":   ManageFleets,
 	"token create": ManageFleets,
 	"token list":   ManageFleets,
 	"token revoke": ManageFleets,

@@ -27,6 +27,10 @@ type Service interface {
 	// It ends with ctx, or with the error that cut it off.
 	Watch(ctx context.Context) iter.Seq2[Progress, error]
 
+	// Join claims a host of an inventory for a fleet and makes the command that
+	// joins it; again, a new one in place of the one before.
+	Join(ctx context.Context, r JoinRequest) (JoinTicket, error)
+
 	// CreateToken makes an API token; its secret is returned this once.
 	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
 	Tokens(ctx context.Context) ([]Token, error)

@@ -153,7 +153,7 @@ type RunnerFleet struct {
 	// Joined is the plugin's word that its hosts exist and a person joins each:
 	// nothing that the manager could do would make one.
 	Joined bool       `json:"joined,omitempty"`
-	Scope     FleetScope `json:"scope,omitzero"`
+	Scope  FleetScope `json:"scope,omitzero"`
 	// Instance is the plugin's instance body as canonical JSON.
 	Instance json.RawMessage `json:"instance"`
 	// Immutable is the part of Instance that the plugin's schema marks

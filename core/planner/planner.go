@@ -22,6 +22,8 @@ type Input struct {
 	Holds map[fleet.RunnerFleetID]Hold
 	// AgentVersion is the version of the agent that new instances get.
 	AgentVersion string
+	// Assets are the inventories of providers whose hosts are joined by a person.
+	Assets map[fleet.ProviderAddress][]fleet.Asset
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -31,6 +33,8 @@ type Instance struct {
 	Busy bool
 	// Silent says that heartbeats are missing.
 	Silent bool
+	// JoinUntil is how long its host may still be joined, where it waits for that.
+	JoinUntil time.Time
 }
 
 // Hold keeps a fleet from starting instances.
@@ -66,6 +70,10 @@ type FleetPlan struct {
 	Waiting []Wait `json:"waiting,omitempty"`
 	// Drifted lists the instances made from an older definition or image.
 	Drifted []Drift `json:"drifted,omitempty"`
+	// Joined says that a person joins the fleet's hosts: nothing is created.
+	Joined bool `json:"joined,omitempty"`
+	// ToJoin are the hosts that could be joined now.
+	ToJoin []HostToJoin `json:"to_join,omitempty"`
 }
 
 // ActionKind is what happens to one instance.
@@ -133,17 +141,27 @@ func Plan(in Input) Output {
 }
 
 func planFleet(in Input, f fleet.ManagedFleet, instances []Instance) FleetPlan {
-	p := FleetPlan{Fleet: f.ID, Address: f.Address, Counts: count(instances)}
+	p := FleetPlan{Fleet: f.ID, Address: f.Address, Joined: f.Joined}
+	waiting, instances := unjoined(f, instances)
+	p.Counts = count(instances)
 	p.Desired, p.Bounds = desired(f)
+	if f.Joined {
+		p.Desired, p.Bounds = joinedDesired(f, p.Counts.Capacity)
+		p.joining(in, f, waiting, instances)
+	}
 	p.Drifted = drifted(f, instances, in.AgentVersion)
+	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	if f.Operational == fleet.FleetFrozen {
 		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
 		return p
 	}
+	p.withdrawClaims(in, f, waiting)
+	p.release(in, f, instances)
 	if p.refresh(in, instances); len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
 	switch excess := p.Counts.Capacity - p.Desired; {
+	case excess < 0 && f.Joined: // a person makes it up
 	case excess < 0:
 		p.grow(in, f, -excess)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:

@@ -18,12 +18,13 @@ func (l *Loop) plan(w *work) planner.Output {
 		AgentVersion: l.settings.AgentVersion,
 		Unobserved:   l.unobserved(w),
 		Holds:        w.holds(),
+		Assets:       w.assets,
 	}
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
 	}
 	for _, r := range w.rows {
-		in.Instances = append(in.Instances, planner.Instance{CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r)})
+		in.Instances = append(in.Instances, planner.Instance{CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), JoinUntil: r.joinUntil()})
 	}
 	return planner.Plan(in)
 }

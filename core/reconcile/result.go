@@ -23,12 +23,13 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
-		if !lifecycle.Settled(r.State) || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		settled := lifecycle.Settled(r.State) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
+		if !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
 	for _, p := range plan.Fleets {
-		if p.Create > 0 || len(p.Actions) > 0 || len(p.Drifted) > 0 || p.Counts.Capacity != p.Desired {
+		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			res.Settled = false
 		}
 	}
@@ -72,6 +73,7 @@ func (l *Loop) wake(w *work) time.Time {
 		if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
 			earlier(r.Since.Add(d))
 		}
+		earlier(r.joinUntil())
 		if r.runner != nil && r.State == fleet.Healthy {
 			last := r.runner.LastBeat
 			if l.witnessed.After(last) {

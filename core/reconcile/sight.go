@@ -28,6 +28,7 @@ func (l *Loop) see(w *work, e Inspected) {
 			byKey[res.Key] = append(byKey[res.Key], res)
 		}
 	}
+	w.showClaimed(e, byKey)
 	blind := blindness(e)
 	if blind == "" {
 		blind = l.vanished(w, p, e, byKey)

@@ -68,13 +68,18 @@ func (p *provider) provenOurs(r *row, m *rowMemory) (fleet.Resource, bool, strin
 	if !deletable(*p.facts) {
 		return fleet.Resource{}, false, undeletable(*p.facts)
 	}
+	if p.facts.Ownership == fleet.OwnershipAssigned && !r.holds(found[0].ID) {
+		return fleet.Resource{}, false, fmt.Sprintf("%s is not claimed by this instance.", found[0].ID)
+	}
 	return found[0], true, ""
 }
 
 // deletable says whether this version can prove that a provider's resources are
 // ours to delete. Where it can't, it makes none.
-func deletable(f fleet.ProviderFacts) bool { return f.Ownership == fleet.OwnershipNamed }
+func deletable(f fleet.ProviderFacts) bool {
+	return f.Ownership == fleet.OwnershipNamed || f.Ownership == fleet.OwnershipAssigned
+}
 
 func undeletable(f fleet.ProviderFacts) string {
-	return fmt.Sprintf("The plugin %s proves ownership by %q; this version can delete only what is named by its key, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
+	return fmt.Sprintf("The plugin %s proves ownership by %q; this version can delete only what is named by its key or claimed, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
 }

@@ -16,6 +16,7 @@ type work struct {
 	now         time.Time
 	serial      int64 // of the definition that the state showed
 	fleets      map[fleet.RunnerFleetID]fleet.ManagedFleet
+	assets      map[fleet.ProviderAddress][]fleet.Asset
 	rows        []*row // by instance id
 	byKey       map[fleet.OperationID]*row
 	byOperation map[fleet.OperationID]*row
@@ -35,8 +36,9 @@ type row struct {
 	fleet.CapacityInstance
 	fleet     fleet.ManagedFleet
 	provision *fleet.Operation
-	terminate *fleet.Operation // the open or last one; nil: none
-	runner    *fleet.Runner    // nil: no agent enrolled
+	terminate *fleet.Operation  // the open or last one; nil: none
+	runner    *fleet.Runner     // nil: no agent enrolled
+	claim     *fleet.AssetClaim // nil: the provider makes its hosts
 	dirty     bool
 	dirtyOps  map[fleet.OperationID]*fleet.Operation
 }
@@ -54,6 +56,7 @@ func newWork(now time.Time, s store.State) *work {
 		now:         now,
 		serial:      s.Serial,
 		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
+		assets:      s.Assets(),
 		rows:        make([]*row, 0, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
 		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
@@ -90,6 +93,7 @@ func newWork(now time.Time, s store.State) *work {
 			w.byKey[i.Key] = r
 		}
 	}
+	w.claim(s.Claims)
 	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })
 	return w
 }

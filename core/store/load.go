@@ -24,6 +24,17 @@ type State struct {
 	Claims []fleet.AssetClaim
 }
 
+// Assets are the inventories of the providers whose hosts are joined by a person.
+func (s State) Assets() map[fleet.ProviderAddress][]fleet.Asset {
+	assets := map[fleet.ProviderAddress][]fleet.Asset{}
+	for _, p := range s.Providers {
+		if len(p.Assets) > 0 {
+			assets[p.Address] = p.Assets
+		}
+	}
+	return assets
+}
+
 // Load reads the state that the loop plans from. It decodes what changed since
 // the last Load only, whoever wrote it; the first one decodes everything.
 func (s *Store) Load(ctx context.Context) (state State, err error) {

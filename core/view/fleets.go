@@ -28,6 +28,8 @@ type Fleet struct {
 	Health      Health                      `json:"health"`
 	// Reasons say why the fleet isn't healthy, and what else a person should know.
 	Reasons []string `json:"reasons,omitempty"`
+	// ToJoin are the hosts that wait for a person to join them.
+	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
@@ -64,9 +66,16 @@ func Forecast(s store.State, m Moment) planner.Output {
 	for _, f := range s.Fleets {
 		fleets[f.ID] = f
 	}
-	in := planner.Input{Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds}
+	in := planner.Input{Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Assets: s.Assets()}
+	joinUntil := map[fleet.CapacityInstanceID]time.Time{}
+	for _, c := range s.Claims {
+		joinUntil[c.Instance] = c.Expires
+	}
 	for _, i := range s.Instances {
 		p := planner.Instance{CapacityInstance: i}
+		if i.Unjoined() {
+			p.JoinUntil = joinUntil[i.ID]
+		}
 		if r := runners[i.ID]; r != nil {
 			p.Busy = r.Report.Phase == fleet.PhaseRunning
 			p.Silent = lifecycle.Silent(*r, fleets[i.Fleet].Timeouts.Heartbeat, m.Since, m.Now)
@@ -94,7 +103,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 		v := Fleet{
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
-			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID],
+			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 		}
 		v.Health, v.Reasons = health(s, m, f, p, v.Unresolved)
 		out = append(out, v)
@@ -134,7 +143,11 @@ func health(s store.State, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, 
 		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
 	}
 	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
-		say(CapacityConstrained, "%d of %d wanted are missing, and none of them is on its way.", missing, p.Desired)
+		how := "none of them is on its way"
+		if p.Joined {
+			how = "a person has to join them"
+		}
+		say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
 	}
 	for _, w := range p.Waiting {
 		say(CapacityConstrained, "%s", w.Sentence)
