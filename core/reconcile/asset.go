@@ -38,8 +38,8 @@ func (w *work) showClaimed(e Inspected, byKey map[fleet.OperationID][]fleet.Reso
 		}
 	}
 	for _, r := range w.rows {
-		if r.Provider != e.Provider || r.claim == nil {
-			continue
+		if r.Provider != e.Provider || r.claim == nil || r.provision.State == fleet.OperationPending && r.provision.Attempts == 0 {
+			continue // a free asset of a request that never went out is no answer to it
 		}
 		if res, listed := assets[fleet.ProviderInstanceRef(r.claim.Asset)]; listed {
 			res.Key = r.Key
