@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -172,28 +171,37 @@ func installBinary(from, to string) error {
 // startAndWait starts the agent and waits until it has enrolled, was refused, or
 // patience is over: then it goes on trying by itself.
 func (j joiner) startAndWait(ctx context.Context, document bootstrap.Document) int {
+	// An agent that has enrolled before has nothing to wait for but an early end.
+	before, again := agent.Enrolled(stateIn(j.folder), document.Token)
 	logs, ended, err := j.start(ctx)
 	if err != nil {
 		fmt.Fprintf(j.errs, "The agent could not be started: %v\n", err)
 		return exitFailed
 	}
-	code, runner := -1, ""
+	code, gone, runner := 0, false, before
+	if again {
+		j.patience = min(j.patience, soonEnded)
+	}
 	over := j.until(ctx, func() bool {
-		var enrolled bool
-		if runner, enrolled = agent.Enrolled(stateIn(j.folder), document.Token); enrolled {
-			return true
-		}
 		select {
 		case code = <-ended:
+			gone = true
 			return true
 		default:
+		}
+		if again {
 			return false
 		}
+		var enrolled bool
+		runner, enrolled = agent.Enrolled(stateIn(j.folder), document.Token)
+		return enrolled
 	})
 	switch {
-	case over && code >= 0:
+	case gone:
 		fmt.Fprintf(j.errs, "The agent ended with status %d; %s says why.\n", code, logs)
-		return cmp.Or(code, exitFailed)
+		return max(code, exitFailed)
+	case again:
+		fmt.Fprintf(j.out, "The agent runs again as runner %s.\n", runner)
 	case over:
 		fmt.Fprintf(j.out, "This host is enrolled as runner %s.\n", runner)
 	default:
@@ -201,6 +209,9 @@ func (j joiner) startAndWait(ctx context.Context, document bootstrap.Document) i
 	}
 	return exitDone
 }
+
+// soonEnded is how soon an agent that enrolled before hears that it is refused.
+const soonEnded = 3 * time.Second
 
 // start hands the agent to the service manager, or else starts it beside. ended
 // gets the exit status of the latter.
