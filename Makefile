@@ -30,7 +30,7 @@ test: test-packages
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/...
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...
 
 .PHONY: test-packages
 test-packages:
