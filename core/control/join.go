@@ -61,7 +61,7 @@ func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	boot, notes, err := m.joinBootstrap(ctx, state, choice.asset.Platform)
+	boot, notes, err := m.joinBootstrap(ctx, choice.asset.Platform)
 	if err != nil {
 		return JoinTicket{}, err
 	}
@@ -119,7 +119,7 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 
 // joinBootstrap is the first-boot document for the host, and what a person should
 // know about the address in it.
-func (m *Manager) joinBootstrap(ctx context.Context, s store.State, p fleet.Platform) (boot fleet.BootstrapIntent, notes []string, err error) {
+func (m *Manager) joinBootstrap(ctx context.Context, p fleet.Platform) (boot fleet.BootstrapIntent, notes []string, err error) {
 	if p.OS == "windows" {
 		return boot, nil, &InvalidError{"hosts with Windows can't be joined by a command in this version"}
 	}
