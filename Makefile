@@ -15,6 +15,7 @@ build:
 	$(BUILD) -o $(BIN)/forgeyard-fleet ./cmd/forgeyard-fleet
 	$(BUILD) -o $(BIN)/forgeyard-runner ./cmd/forgeyard-runner
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
+	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
@@ -44,7 +45,7 @@ crash:
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/...
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...
 
 .PHONY: test-packages
 test-packages:
@@ -60,7 +61,7 @@ lint:
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet work
 	$(GO) vet -tags failpoint work
-	for module in cmd core plugin-sdk plugins/local examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
+	for module in cmd core plugin-sdk plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...

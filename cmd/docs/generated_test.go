@@ -16,13 +16,15 @@ import (
 var update = flag.Bool("update", false, "write what is made from the code anew")
 
 func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
-	local := pluginSchemas(t).plugins["local"]
+	local, manual := pluginSchemas(t).plugins["local"], pluginSchemas(t).plugins["manual"]
 	parts := []struct{ page, part, text string }{
 		{"docs/fleet-hcl.md", "blocks", blocksMarkdown()},
 		{"docs/fleet-hcl.md", "functions", functionsMarkdown()},
 		{"docs/concepts.md", "lifecycle", lifecycleMarkdown()},
 		{"docs/plugins/local.md", "provider", schemaMarkdown(local.Provider)},
 		{"docs/plugins/local.md", "instance", schemaMarkdown(local.Instance)},
+		{"docs/plugins/manual.md", "provider", schemaMarkdown(manual.Provider)},
+		{"docs/plugins/manual.md", "instance", schemaMarkdown(manual.Instance)},
 	}
 	t.Run("the sample of every attribute", func(t *testing.T) {
 		path := filepath.Join(root, "docs", "samples", "every-attribute.hcl")
@@ -152,6 +154,13 @@ func lifecycleMarkdown() string {
 func schemaMarkdown(schema fleet.PluginSchema) string {
 	var table strings.Builder
 	table.WriteString("| attribute | type | default | |\n|---|---|---|---|\n")
+	schemaRows(&table, "", schema)
+	return table.String()
+}
+
+// schemaRows are the attributes of a block, and then those of the blocks in it,
+// by their path.
+func schemaRows(table *strings.Builder, path string, schema fleet.PluginSchema) {
 	for _, one := range schema.Attributes {
 		kind := string(one.Type.Kind)
 		if one.Type.Element != nil {
@@ -168,10 +177,14 @@ func schemaMarkdown(schema fleet.PluginSchema) string {
 		if one.Immutable {
 			text += " A change replaces instances."
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", one.Name, kind, standard, text)
+		fmt.Fprintf(table, "| `%s%s` | %s | %s | %s |\n", path, one.Name, kind, standard, text)
 	}
-	if len(schema.Blocks) > 0 {
-		panic("the page has no form for nested blocks of a plugin yet")
+	for _, block := range schema.Blocks {
+		kind := "block"
+		if block.Repeated {
+			kind = "blocks, any number"
+		}
+		fmt.Fprintf(table, "| `%s%s` | %s |  | %s |\n", path, block.Name, kind, block.Doc)
+		schemaRows(table, path+block.Name+".", block.Schema)
 	}
-	return table.String()
 }

@@ -102,6 +102,7 @@ func buildAll(dir string, flags ...string) error {
 		{"cmd", "./forgeyard-fleet", "forgeyard-fleet"},
 		{"cmd", "./forgeyard-runner", "forgeyard-runner"},
 		{"plugins/local", ".", "forgeyard-plugin-local"},
+		{"plugins/manual", ".", "forgeyard-plugin-manual"},
 	} {
 		if err := build(filepath.Join("../..", program.module), program.path, filepath.Join(dir, program.name), flags...); err != nil {
 			return err

@@ -155,3 +155,21 @@ func (w *workspace) plugin() (running launch, socket string) {
 func (w *workspace) alive(pid int) bool {
 	return slices.ContainsFunc(w.processes(), func(p process) bool { return p.pid == pid })
 }
+
+// terminate asks a process of the workspace to end.
+func (p process) terminate() { _ = unix.Kill(p.pid, unix.SIGTERM) }
+
+// processesOf are the workspace's processes of one program.
+func (w *workspace) processesOf(program string) []process {
+	w.t.Helper()
+	var found []process
+	for _, p := range w.processes() {
+		if first, _, _ := strings.Cut(p.command, " "); strings.Contains(filepath.Base(first), program) {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		w.t.Fatalf("no process of %s is there", program)
+	}
+	return found
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -26,11 +27,22 @@ func (a *app) tokenCommand() *cobra.Command {
 func (a *app) tokenCreateCommand() *cobra.Command {
 	var permissions, fleets []string
 	var wanted control.NewToken
+	var host joinFlags
 	c := &cobra.Command{
-		Use:   "create NAME",
-		Short: "Make an API token; its secret is shown this once",
-		Args:  cobra.ExactArgs(1),
+		Use:   "create NAME | --join HOST",
+		Short: "Make an API token, or the command that joins a host; its secret is shown this once",
+		Long: "Make an API token, whose secret is shown this once.\n\n" +
+			"With --join, claim a host of an inventory for a fleet and print the one line that, pasted on the host, makes\n" +
+			"it a runner. The line holds a token that is good once and for 24 hours; the same command again makes a new\n" +
+			"line and voids the one before, until the host is joined.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if host.join != "" {
+				return a.join(c, args, fleets, host)
+			}
+			if len(args) == 0 || host.foreground {
+				return errors.New("token create needs the NAME of an API token, or --join HOST, and --foreground goes with the latter")
+			}
 			wanted.Name = args[0]
 			for _, p := range permissions {
 				wanted.Permissions = append(wanted.Permissions, control.Permission(p))
@@ -48,12 +60,13 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			})
 		},
 	}
+	host.register(c.Flags())
 	var names []string
 	for _, p := range control.AllPermissions() {
 		names = append(names, string(p))
 	}
 	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, often or with commas: "+strings.Join(names, ", "))
-	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often")
+	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often. With --join: the one fleet that the host joins")
 	c.Flags().DurationVar(&wanted.For, "for", 30*24*time.Hour, "how long it is good; 0: until it is revoked")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)

@@ -40,6 +40,7 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)
 	}
+	a.renderToJoin("  ", f.Address, f.ToJoin)
 	if len(f.Decisions) > 0 {
 		a.printf("  last decisions\n")
 	}

@@ -1,6 +1,10 @@
 // Command forgeyard-runner is the agent on a host: it enrolls with the manager
 // that its bootstrap document names, and runs what it is told there.
 //
+// "forgeyard-runner join" makes a host that exists already one of a fleet: it
+// reads the document from its standard input, installs itself, and starts the
+// agent as a service where that is possible.
+//
 // Exit codes: 0 it ended as it should, or another agent already runs here; 1 it
 // could not go on; 2 it was called wrongly; 3 the manager refused this host for
 // good, so that starting it again is of no use.
@@ -48,11 +52,16 @@ func main() {
 
 // run is main with everything handed in.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	if len(args) > 0 && args[0] == "join" {
+		return join(ctx, args[1:], thisHost(out, errs))
+	}
 	flags := flag.NewFlagSet("forgeyard-runner", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	documentPath := flags.String("bootstrap", "", "the bootstrap document `FILE` (required)")
 	state := flags.String("state", "", "the `DIR` for the agent's key, certificate and jobs (default: the bootstrap's folder)")
 	lock := flags.String("lock", "", "the lock `FILE` that is held while the agent runs (default: lock in the state folder)")
+	stay := flags.Bool("stay", false, "a signal ends the process alone and not the runner, which is expected back: for hosts that reboot")
+	refusedStatus := flags.Int("refused-status", exitRefused, "the exit `STATUS` when the manager refused this host for good; 0 where a service manager would start it again")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -84,12 +93,15 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	err = agent.Run(ctx, agent.Config{
 		ManagerURL: document.ManagerURL, TLS: func(checkTime bool) *tls.Config { return bootstrap.TLSConfig(document, checkTime) },
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
-		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath,
+		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath, Stay: *stay,
 		// The file that runs, even where it was replaced since, and out of the way of
 		// whoever may not enter its folder.
 		Helper: []string{"/proc/self/exe", helperArgument},
 	})
-	return exitCode(log, err)
+	if code := exitCode(log, err); code != exitRefused {
+		return code
+	}
+	return *refusedStatus
 }
 
 func exitCode(log *slog.Logger, err error) int {

@@ -40,6 +40,10 @@ type Config struct {
 	// HostMark is passed on to every job in HostMarkVariable, so that whoever
 	// started the agent finds its jobs even when the agent is no more; empty: none.
 	HostMark string
+	// Stay makes the end of the process by a signal no end of the runner: it says
+	// nothing to the manager, and the same runner is expected back, as after a
+	// reboot of a host that isn't anybody's to replace.
+	Stay bool
 	// Path is where a job's commands are found; empty: the agent's own PATH.
 	Path string
 	// BootstrapFile is where the token was read from, which no job may read; empty:

@@ -180,7 +180,7 @@ func (r *runner) end(why error) error {
 	if r.job != nil && !r.endJob() {
 		return errors.Join(why, fmt.Errorf("the agent ends, but %s", r.problem))
 	}
-	if why == nil && r.history.record.Running == nil {
+	if why == nil && !r.Stay && r.history.record.Running == nil {
 		short, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		r.leave(short, "signal", 2)

@@ -64,6 +64,7 @@ func NewHandler(c Config) *Handler {
 	h.addPlans()
 	h.addEvents()
 	h.addTokens()
+	h.addJoins()
 	polish(h.api.OpenAPI())
 	return h
 }

@@ -70,6 +70,7 @@ func (o operation) request() *http.Request {
 			"/v1/instances/{id}/resolve": `{"outcome":"created","provider_instance":"vm-1"}`,
 			"/v1/instances/{id}/drain":   `{"force":true}`,
 			"/v1/unrecorded/adopt":       `{"provider":"local.here","resource":"x","fleet":"fleet.linux","remove":true}`,
+			"/v1/joins":                  `{"host":"mini-1"}`,
 		}[o.path])
 	}
 	r := httptest.NewRequest(o.method, strings.ReplaceAll(o.path, "{id}", id), body)

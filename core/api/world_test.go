@@ -39,6 +39,7 @@ type service struct {
 	history   control.History
 	decisions []fleet.Decision
 	token     control.Token
+	ticket    control.JoinTicket
 	audit     []control.AuditRecord
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
@@ -142,6 +143,11 @@ func (s *service) CreateToken(ctx context.Context, t control.NewToken) (control.
 	return s.token, secret, s.err
 }
 
+func (s *service) Join(ctx context.Context, r control.JoinRequest) (control.JoinTicket, error) {
+	s.note(ctx, r)
+	return s.ticket, s.err
+}
+
 func (s *service) Tokens(ctx context.Context) ([]control.Token, error) {
 	s.note(ctx)
 	return []control.Token{s.token}, s.err
@@ -162,6 +168,7 @@ func lab() *service {
 	s := &service{
 		plan:    control.Plan{Installation: "lab", Serial: 7},
 		receipt: control.Receipt{Serial: 8, Changed: true},
+		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
 		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
 		audit:   []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 	}

@@ -48,6 +48,7 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	if schemas == nil {
 		return
 	}
+	result.Joined = schemas.Joined
 	config, immutable := instance.pluginBody(result.Provider.Plugin(), schemas.Instance)
 	instance.close()
 	result.Instance, result.Immutable = canonical(config), canonical(immutable)

@@ -6,7 +6,7 @@ const classNotYet = "It is part of the class's identity, so a change replaces in
 var capacityReference = []ReferenceBlock{
 	{
 		Path: "provider", Labels: []string{"PLUGIN", "NAME"}, Repeated: true, Body: PluginBody,
-		Doc: "One place where hosts come from. `PLUGIN` is an entry of `required_plugins`, and the plugin's schema says what the body holds: see [plugins/local.md](plugins/local.md). Refer to it as `provider.PLUGIN.NAME`. One plugin process serves each block.",
+		Doc: "One place where hosts come from. `PLUGIN` is an entry of `required_plugins`, and the plugin's schema says what the body holds: see [plugins/local.md](plugins/local.md) and [plugins/manual.md](plugins/manual.md). Refer to it as `provider.PLUGIN.NAME`. One plugin process serves each block.",
 		Example: `provider "local" "here" {
   root = "/var/lib/acme-ci"
 }

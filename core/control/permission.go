@@ -46,6 +46,7 @@ var Permissions = map[string]Permission{
 	"instance replace": ManageFleets,
 	"instance drain":   DrainFleets,
 
+	"token join":   ManageFleets,
 	"token create": ManageFleets,
 	"token list":   ManageFleets,
 	"token revoke": ManageFleets,

@@ -229,7 +229,7 @@ func short(digest string) string { return digest[:min(len(digest), len("sha256:"
 // forecast runs the planner on the state as the plan would leave it.
 func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {
 	state := in.state
-	state.Fleets = nil
+	state.Fleets, state.Providers = nil, p.definition.Providers
 	for _, f := range fleets {
 		state.Fleets = append(state.Fleets, f)
 	}

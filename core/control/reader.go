@@ -226,6 +226,9 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 	if found.HasErrors() {
 		return nil, Bundle{}, found
 	}
+	if err := bundle.listInventories(ctx, loaded, o); err != nil {
+		return nil, Bundle{}, err
+	}
 	return &loadedSubmission{Loaded: loaded, warnings: found}, bundle, nil
 }
 

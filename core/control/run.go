@@ -42,6 +42,7 @@ const (
 type running struct {
 	definition atomic.Pointer[fleet.Definition]
 	exec       *executor.Executor
+	issuer     *issuer
 	providers  *providers
 	schedulers *schedulers
 	agents     *agentServer
@@ -76,7 +77,8 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	// Agents are beside this program unless the definition says otherwise.
 	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
 	started := m.options.Clock()
-	loop := reconcile.New(m.store, &issuer{m: m, running: r, listener: listener, binaries: binaries}, reconcile.Settings{
+	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
+	loop := reconcile.New(m.store, r.issuer, reconcile.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
 		Ownership: func() ownership.Keyring { return *m.ownership.Load() },
 	})
@@ -234,11 +236,15 @@ func (i *issuer) Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}
-	url := advertised(i.running.definition.Load().Manager, i.listener)
+	return i.m.bootstrap(kind, advertised(i.running.definition.Load().Manager, i.listener), p, sum), nil
+}
+
+// bootstrap is the first-boot document of a host that reaches the manager at url.
+func (m *Manager) bootstrap(kind, url string, p fleet.Platform, agentSHA256 string) fleet.BootstrapIntent {
 	return fleet.BootstrapIntent{
-		Kind: kind, ManagerURL: url, CAFingerprint: i.m.authority.Fingerprint(), ServerName: enroll.ServerName(i.m.options.Installation),
-		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: sum,
-	}, nil
+		Kind: kind, ManagerURL: url, CAFingerprint: m.authority.Fingerprint(), ServerName: enroll.ServerName(m.options.Installation),
+		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: agentSHA256,
+	}
 }
 
 // advertised is the URL that bootstraps carry.

@@ -30,6 +30,9 @@ type Service interface {
 	// Order carries out what a person decided about one instance or one resource
 	// that is nobody's; what can't be is a *ConflictError.
 	Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error)
+	// Join claims a host of an inventory for a fleet and makes the command that
+	// joins it; again, a new one in place of the one before.
+	Join(ctx context.Context, r JoinRequest) (JoinTicket, error)
 
 	// CreateToken makes an API token; its secret is returned this once.
 	CreateToken(ctx context.Context, t NewToken) (Token, string, error)

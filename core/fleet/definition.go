@@ -58,6 +58,9 @@ type PluginRequirement struct {
 type Provider struct {
 	Address ProviderAddress `json:"address"`
 	Config  json.RawMessage `json:"config"`
+	// Assets is the inventory of a provider whose hosts are joined by a person,
+	// as the plugin lists it from Config; empty for all others.
+	Assets []Asset `json:"assets,omitempty"`
 }
 
 // Image is an immutable image reference [58]. The zero value means that the
@@ -146,8 +149,11 @@ type RunnerFleet struct {
 	Lifetime  LifetimeClass    `json:"lifetime_class,omitempty"`
 	// Protected fleets sign: they neither scale by themselves nor go to zero,
 	// and nobody may take their hosts away [18].
-	Protected bool       `json:"protected,omitempty"`
-	Scope     FleetScope `json:"scope,omitzero"`
+	Protected bool `json:"protected,omitempty"`
+	// Joined is the plugin's word that its hosts exist and a person joins each:
+	// nothing that the manager could do would make one.
+	Joined bool       `json:"joined,omitempty"`
+	Scope  FleetScope `json:"scope,omitzero"`
 	// Instance is the plugin's instance body as canonical JSON.
 	Instance json.RawMessage `json:"instance"`
 	// Immutable is the part of Instance that the plugin's schema marks

@@ -49,6 +49,9 @@ type CapacityInstance struct {
 	ProviderInstance ProviderInstanceRef `json:"provider_instance,omitempty"`
 	// Runner is empty until an agent enrolled.
 	Runner RunnerID `json:"runner,omitempty"`
+	// Asset is the host of the provider's inventory that the instance has; empty:
+	// the provider makes its hosts.
+	Asset string `json:"asset,omitempty"`
 	// Key is the operation that provisions the instance.
 	Key   OperationID           `json:"key"`
 	State CapacityInstanceState `json:"state"`

@@ -6,6 +6,8 @@ type PluginSchemas struct {
 	Version  string       `json:"version"`
 	Provider PluginSchema `json:"provider"`
 	Instance PluginSchema `json:"instance"`
+	// Joined says that a person joins the plugin's hosts.
+	Joined bool `json:"joined,omitempty"`
 }
 
 // PluginSchema describes one block body that a plugin owns.

@@ -149,6 +149,9 @@ type Counts struct {
 	Failed       int `json:"failed"`
 	Quarantined  int `json:"quarantined"`
 	Terminating  int `json:"terminating"`
+	// Joining counts claimed hosts that no agent has come from: neither footprint
+	// nor capacity.
+	Joining int `json:"joining,omitempty"`
 }
 
 func count(instances []Instance) Counts {

@@ -29,6 +29,8 @@ type Input struct {
 	Holds map[fleet.RunnerFleetID]Hold
 	// AgentVersion is the version of the agent that new instances get.
 	AgentVersion string
+	// Assets are the inventories of providers whose hosts are joined by a person.
+	Assets map[fleet.ProviderAddress][]fleet.Asset
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -44,6 +46,8 @@ type Instance struct {
 	IdleSince time.Time
 	// Silent says that heartbeats are missing.
 	Silent bool
+	// JoinUntil is how long its host may still be joined, where it waits for that.
+	JoinUntil time.Time
 }
 
 // Usage is what a scheduler shows of an instance, as in Instance.
@@ -84,6 +88,8 @@ type Output struct {
 type FleetPlan struct {
 	Fleet   fleet.RunnerFleetID `json:"fleet"`
 	Address fleet.FleetAddress  `json:"address"`
+	// Follows says that the fleet follows the demand of a scheduler.
+	Follows bool `json:"follows,omitempty"`
 	// Desired is the number of instances the fleet should have, and Bounds the
 	// chain that made it.
 	Desired int           `json:"desired"`
@@ -101,6 +107,10 @@ type FleetPlan struct {
 	Next time.Time `json:"next,omitzero"`
 	// Drifted lists the instances made from an older definition or image.
 	Drifted []Drift `json:"drifted,omitempty"`
+	// Joined says that a person joins the fleet's hosts: nothing is created.
+	Joined bool `json:"joined,omitempty"`
+	// ToJoin are the hosts that could be joined now.
+	ToJoin []HostToJoin `json:"to_join,omitempty"`
 }
 
 // ActionKind is what happens to one instance.
@@ -211,19 +221,29 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 }
 
 func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) FleetPlan {
-	p := FleetPlan{Fleet: f.ID, Address: f.Address, Counts: count(instances)}
+	p := FleetPlan{Fleet: f.ID, Address: f.Address, Joined: f.Joined, Follows: f.Scheduler != "" && f.Operational == fleet.FleetActive}
+	waiting, instances := unjoined(f, instances)
+	p.Counts = count(instances)
 	p.Desired, p.Bounds = desired(in, f, p.Counts, s)
+	if f.Joined {
+		p.Desired, p.Bounds = joinedDesired(f, p.Counts.Capacity)
+		p.joining(in, f, waiting, instances)
+	}
 	p.Drifted = drifted(f, instances, in.AgentVersion)
+	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
 		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
 		return p
 	}
+	p.withdrawClaims(in, f, waiting)
+	p.release(in, f, instances)
 	if p.refresh(in, instances); len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
 	p.reactivate(f, s)
 	switch excess := p.Counts.Capacity + len(p.Actions) - p.Desired; {
+	case excess < 0 && f.Joined: // a person makes it up
 	case excess < 0:
 		p.grow(in, f, instances, -excess)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:

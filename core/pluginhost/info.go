@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -88,6 +89,7 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 		info.Ownership = known
 	}
 	info.Schemas.Name, info.Schemas.Version = response.GetName(), response.GetVersion()
+	info.Schemas.Joined = slices.Contains(info.Services, providerpb.JoinService)
 	if !fleet.ValidName(info.Schemas.Name) {
 		return Info{}, fmt.Errorf("the name %q is not one", info.Schemas.Name)
 	}

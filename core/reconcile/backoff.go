@@ -78,6 +78,9 @@ func (l *Loop) countFailures(w *work) {
 // badEnd says whether a move ended an instance before it was of use.
 func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
 	r := e.row
+	if r.neverJoined() {
+		return "", false
+	}
 	switch e.cause {
 	case lifecycle.AdmissionRefused, lifecycle.EvidenceFailed:
 		return fleet.ErrorInvalid, true

@@ -16,7 +16,9 @@ func (l *Loop) passDeadlines(w *work) {
 	for _, r := range w.rows {
 		switch r.State {
 		case fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
-			l.passBoot(w, r)
+			if !l.passJoin(w, r) {
+				l.passBoot(w, r)
+			}
 		case fleet.Healthy:
 			l.passSilence(w, r)
 		case fleet.Quarantined:

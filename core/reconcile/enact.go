@@ -20,6 +20,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Holds:        w.holds(),
 		Demand:       l.demand(w),
 		Scaled:       l.scaled,
+		Assets:       w.assets,
 	}
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
@@ -27,6 +28,7 @@ func (l *Loop) plan(w *work) planner.Output {
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{
 			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
+			JoinUntil: r.joinUntil(),
 		})
 	}
 	return planner.Plan(in)

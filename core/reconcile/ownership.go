@@ -57,6 +57,11 @@ func (l *Loop) doubt(f fleet.ProviderFacts, r *row, res fleet.Resource) string {
 		return l.unsigned(r, res.Tags)
 	case fleet.OwnershipNamed:
 		return "" // found by its name
+	case fleet.OwnershipAssigned:
+		if r.holds(res.ID) {
+			return ""
+		}
+		return fmt.Sprintf("%s is not claimed by this instance", res.ID)
 	}
 	return unprovable(f)
 }
@@ -88,7 +93,11 @@ func (l *Loop) contradicted(r *row, tags map[string]string) string {
 // deletable says whether this version can prove that a provider's resources are
 // ours to delete. Where it can't, it makes none.
 func deletable(f fleet.ProviderFacts) bool {
-	return f.Ownership == fleet.OwnershipSigned || f.Ownership == fleet.OwnershipNamed
+	switch f.Ownership {
+	case fleet.OwnershipSigned, fleet.OwnershipNamed, fleet.OwnershipAssigned:
+		return true
+	}
+	return false
 }
 
 func unprovable(f fleet.ProviderFacts) string {
@@ -96,7 +105,7 @@ func unprovable(f fleet.ProviderFacts) string {
 }
 
 func undeletable(f fleet.ProviderFacts) string {
-	return fmt.Sprintf("The plugin %s proves ownership by %q; this version deletes only what carries our proof or is named by its key, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
+	return fmt.Sprintf("The plugin %s proves ownership by %q; this version deletes only what carries our proof, is named by its key or was claimed, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
 }
 
 // contested says why it isn't clear which instance a listed resource is of: one

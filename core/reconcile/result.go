@@ -30,12 +30,13 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).connected || r.Scheduling.Told() && !r.Live() {
 			res.Settled = false // its scheduler must still be told
 		}
-		if !lifecycle.Settled(r.State) || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		settled := lifecycle.Settled(r.State) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
+		if !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
 	for _, p := range plan.Fleets {
-		if p.Create > 0 || len(p.Actions) > 0 || len(p.Drifted) > 0 || !enough(w.fleets[p.Fleet], p) {
+		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			res.Settled = false
 		}
 	}
@@ -66,16 +67,6 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	return res
 }
 
-// enough says that a fleet has what it should have. One that follows demand may
-// have more for a while: it lets go of it by itself, when nobody has needed it
-// for long enough.
-func enough(f fleet.ManagedFleet, p planner.FleetPlan) bool {
-	if f.Scheduler != "" && f.Operational == fleet.FleetActive {
-		return p.Counts.Capacity >= p.Desired
-	}
-	return p.Counts.Capacity == p.Desired
-}
-
 // hasHeard says that an admitted runner is known to live and to know that it
 // should work: until then its manager must not go away. One that is silent can't
 // be waited for.
@@ -99,6 +90,7 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
 			earlier(r.Since.Add(d))
 		}
+		earlier(r.joinUntil())
 		if r.runner != nil && r.State == fleet.Healthy {
 			last := r.runner.LastBeat
 			if l.witnessed.After(last) {

@@ -43,6 +43,10 @@ func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
 			r.conflict(undeletable(*p.facts))
 			return nil
 		}
+		if why := r.unassigned(*p.facts); why != "" {
+			r.conflict(why)
+			return nil
+		}
 		var intent fleet.ProvisionIntent
 		if err := json.Unmarshal(op.Request, &intent); err != nil {
 			r.conflict(fmt.Sprintf("The stored request of %s can't be read: %v.", op.ID, err))

@@ -25,6 +25,7 @@ func (l *Loop) see(w *work, e Inspected) {
 	p := l.provider(e.Provider)
 	p.inspecting = false
 	shown := newSighting(p.inspectStep, e.Began, e.Inspection.Resources)
+	w.showClaimed(e, shown)
 	blind := blindness(e)
 	if blind == "" {
 		blind = l.vanished(w, p, e, shown)

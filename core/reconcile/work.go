@@ -16,6 +16,7 @@ type work struct {
 	now         time.Time
 	serial      int64 // of the definition that the state showed
 	fleets      map[fleet.RunnerFleetID]fleet.ManagedFleet
+	assets      map[fleet.ProviderAddress][]fleet.Asset
 	rows        []*row // by instance id
 	byID        map[fleet.CapacityInstanceID]*row
 	byKey       map[fleet.OperationID]*row
@@ -37,8 +38,9 @@ type row struct {
 	fleet.CapacityInstance
 	fleet     fleet.ManagedFleet
 	provision *fleet.Operation
-	terminate *fleet.Operation // the open or last one; nil: none
-	runner    *fleet.Runner    // nil: no agent enrolled
+	terminate *fleet.Operation  // the open or last one; nil: none
+	runner    *fleet.Runner     // nil: no agent enrolled
+	claim     *fleet.AssetClaim // nil: the provider makes its hosts
 	// leases is how many jobs its scheduler last showed on it.
 	leases   int
 	dirty    bool
@@ -58,6 +60,7 @@ func newWork(now time.Time, s store.State) *work {
 		now:         now,
 		serial:      s.Serial,
 		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
+		assets:      s.Assets(),
 		rows:        make([]*row, 0, len(s.Instances)),
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
@@ -95,6 +98,7 @@ func newWork(now time.Time, s store.State) *work {
 			w.byID[i.ID], w.byKey[i.Key] = r, r
 		}
 	}
+	w.claim(s.Claims)
 	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })
 	return w
 }

@@ -40,6 +40,9 @@ func (s *Store) Commit(ctx context.Context, change Change) error {
 		if err := upsertOperations(ctx, tx, revision, change.Operations); err != nil {
 			return err
 		}
+		if err := releaseAssets(ctx, tx, revision, change.Instances); err != nil {
+			return err
+		}
 		if err := upsertDecisions(ctx, tx, change.Decisions); err != nil {
 			return err
 		}

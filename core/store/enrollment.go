@@ -10,11 +10,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-const subject = `SELECT operation.record, operation.request, instance.record, fleet.record, runner.record, runner.revoked_at
+const subject = `SELECT operation.record, operation.request, instance.record, fleet.record, runner.record, runner.revoked_at, claim.record
 	FROM operation
 	JOIN instance ON instance.id = operation.instance
 	JOIN fleet ON fleet.id = instance.fleet
 	LEFT JOIN runner ON runner.operation = operation.id
+	LEFT JOIN claim ON claim.instance = instance.id
 	WHERE `
 
 // EnrollmentSubject finds what the token of a provision operation is bound to.
@@ -28,15 +29,15 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 }
 
 func (s *Store) subject(ctx context.Context, doing, query, id string) (found fleet.EnrollmentSubject, ok bool, err error) {
-	var operation, request, instance, managed, runner, revoked []byte
-	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked)
+	var operation, request, instance, managed, runner, revoked, claim []byte
+	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fleet.EnrollmentSubject{}, false, nil
 	}
 	if err != nil {
 		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
 	}
-	var errs [4]error
+	var errs [5]error
 	found.Operation, errs[0] = decodeOperation(row{operation, request})
 	found.Instance, errs[1] = decode[fleet.CapacityInstance](row{record: instance})
 	found.Fleet, errs[2] = decode[fleet.ManagedFleet](row{record: managed})
@@ -44,6 +45,11 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 		var enrolled fleet.Runner
 		enrolled, errs[3] = decodeRunner(row{runner, revoked})
 		found.Runner = &enrolled
+	}
+	if claim != nil {
+		var claimed fleet.AssetClaim
+		claimed, errs[4] = decode[fleet.AssetClaim](row{record: claim})
+		found.Operation = withJoinToken(found.Operation, claimed)
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)

@@ -21,6 +21,19 @@ type State struct {
 	Instances  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
+	// Claims are all there are, in the order of their providers and assets.
+	Claims []fleet.AssetClaim
+}
+
+// Assets are the inventories of the providers whose hosts are joined by a person.
+func (s State) Assets() map[fleet.ProviderAddress][]fleet.Asset {
+	assets := map[fleet.ProviderAddress][]fleet.Asset{}
+	for _, p := range s.Providers {
+		if len(p.Assets) > 0 {
+			assets[p.Address] = p.Assets
+		}
+	}
+	return assets
 }
 
 // Load reads the state that the loop plans from. It decodes what changed since
@@ -39,6 +52,9 @@ func (s *Store) Load(ctx context.Context) (state State, err error) {
 		if state.Fleets, err = sortedRecords(ctx, tx, decode[fleet.ManagedFleet],
 			func(managed *fleet.ManagedFleet) string { return string(managed.ID) },
 			`SELECT record FROM fleet WHERE retired = 0`); err != nil {
+			return err
+		}
+		if state.Claims, err = claims(ctx, tx); err != nil {
 			return err
 		}
 		if last == nil {

@@ -33,6 +33,8 @@ type Fleet struct {
 	// running manager knows; Heard is the newest heartbeat of its runners.
 	Seen  time.Time `json:"seen,omitzero"`
 	Heard time.Time `json:"heard,omitzero"`
+	// ToJoin are the hosts that wait for a person to join them.
+	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
@@ -79,12 +81,19 @@ func Forecast(s store.State, m Moment) planner.Output {
 		heartbeats[f.ID] = f.Timeouts.Heartbeat
 	}
 	in := planner.Input{
-		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand,
+		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Assets: s.Assets(),
 		Instances: make([]planner.Instance, 0, len(s.Instances)),
+	}
+	joinUntil := map[fleet.CapacityInstanceID]time.Time{}
+	for _, c := range s.Claims {
+		joinUntil[c.Instance] = c.Expires
 	}
 	for _, i := range s.Instances {
 		usage := m.Usage[i.ID]
 		p := planner.Instance{CapacityInstance: i, Leases: usage.Leases, IdleSince: usage.IdleSince, Busy: usage.Leases > 0}
+		if i.Unjoined() {
+			p.JoinUntil = joinUntil[i.ID]
+		}
 		if r := runners[i.ID]; r != nil {
 			if i.Scheduling.Scheduler == "" {
 				p.Busy = r.Report.Phase == fleet.PhaseRunning
@@ -115,7 +124,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 		v := Fleet{
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
-			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID],
+			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 		}
 		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
 		v.Health, v.Reasons = health(members[f.ID], m, f, p, v.Unresolved)
@@ -160,7 +169,11 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
 	}
 	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
-		say(CapacityConstrained, "%d of %d wanted are missing, and none of them is on its way.", missing, p.Desired)
+		how := "none of them is on its way"
+		if p.Joined {
+			how = "a person has to join them"
+		}
+		say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
 	}
 	for _, w := range p.Waiting {
 		say(CapacityConstrained, "%s", w.Sentence)

@@ -77,6 +77,10 @@ type Plugin[C, I any] struct {
 	// ListSettle is how long Inspect may miss a resource after the call that made
 	// it is over. 0: never, the list is consistent.
 	ListSettle time.Duration
+	// Joined says that a person joins each host of an inventory, which Inspect
+	// lists as assets: the host (the manager) makes none by itself. New and
+	// Inspect must then do without a network.
+	Joined bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry; 0: the host decides.

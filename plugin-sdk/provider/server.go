@@ -48,12 +48,17 @@ func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*pr
 
 // info describes the plugin; it reads no config and touches no network.
 func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
+	var services []string
+	if p.Joined {
+		services = append(services, providerpb.JoinService)
+	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,
 		Version:        p.Version,
 		Sdk:            "go " + SDKVersion,
 		ProviderSchema: compiled.config.toWire(),
 		InstanceSchema: compiled.instance.toWire(),
+		Services:       services,
 		Idempotency:    providerpb.Idempotency(p.Idempotency),
 		Ownership:      providerpb.Ownership(p.Ownership),
 		ListSettle:     durationpb.New(p.ListSettle),

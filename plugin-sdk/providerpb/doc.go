@@ -22,6 +22,23 @@ const (
 	PluginName = "provider"
 )
 
+// Hosts that exist already. A plugin of an inventory lists each of its hosts by
+// Inspect as a resource of the kind AssetKind, whose id is stable, with the tags
+// AssetOS and AssetArch; every other tag is a label. The manager claims one for
+// an instance and names it in Item.asset. Where the instance block has the
+// attributes "hosts" (a list) and "labels" (a map), the manager reads them to
+// choose: they limit a fleet to assets of these ids, and with these labels.
+const (
+	AssetKind = "asset"
+	AssetOS   = "os"
+	AssetArch = "arch"
+	// JoinService among the services says that a person joins each host, by a
+	// command that the manager prints: the manager makes none by itself. Such a
+	// plugin needs its provider block alone to be configured and inspected, since
+	// both happen whenever a plan is made. No gRPC service goes with it.
+	JoinService = "join"
+)
+
 // Limits of the wire.
 const (
 	// MaxMessageBytes bounds one gRPC message in either direction.

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// claimed is instance n on an asset, with its operation and a join token.
+func claimed(n int, asset string) NewClaim {
+	instance, operation := provisioned(n)
+	instance.Provider, operation.Provider, instance.Asset = "manual.lab", "manual.lab", asset
+	return NewClaim{
+		Instance: instance, Operation: operation, Serial: 1, Max: 4,
+		Claim: fleet.AssetClaim{Provider: "manual.lab", Asset: asset, Instance: instance.ID, At: now, By: "ada",
+			Nonce: []byte(id("nonce", n)), TokenHash: id("hash", n), Expires: now.Add(fleet.JoinTokenLife)},
+		Audit: AuditRecord{ID: id("audit", n), At: now, By: "ada", Action: "token create --join", Detail: asset},
+	}
+}
+
+func claimsAssetOnce(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	var wins atomic.Int32
+	var both sync.WaitGroup
+	for n := 1; n <= 2; n++ {
+		both.Go(func() {
+			switch err := s.ClaimAsset(t.Context(), claimed(n, "mini-1")); {
+			case err == nil:
+				wins.Add(1)
+			default:
+				taken, ok := errors.AsType[*AssetTakenError](err)
+				if !ok || taken.Claim.Asset != "mini-1" {
+					t.Errorf("the slower one hears: %v", err)
+				}
+			}
+		})
+	}
+	both.Wait()
+	state := got[State](t)(s.Load(t.Context()))
+	if wins.Load() != 1 || len(state.Claims) != 1 || len(state.Instances) != 1 || len(state.Operations) != 1 {
+		t.Fatalf("%d won; there are %d claims, %d instances and %d operations", wins.Load(), len(state.Claims), len(state.Instances), len(state.Operations))
+	}
+	if state.Claims[0].Instance != state.Instances[0].ID || state.Instances[0].Key != state.Operations[0].ID {
+		t.Errorf("they don't belong together: %+v", state)
+	}
+	if records := got[[]AuditRecord](t)(s.Audit(t.Context(), 0)); len(records) != 1 {
+		t.Errorf("%d audit records", len(records))
+	}
+	// An earlier writer can't claim at all, and another provider's host of the
+	// same name is another host.
+	other := open(t, location)
+	claim(t, other, "the next")
+	refused[*FencedError](t, s.ClaimAsset(t.Context(), claimed(3, "mini-2")))
+	elsewhere := claimed(4, "mini-1")
+	elsewhere.Claim.Provider = "manual.attic"
+	must(t, other.ClaimAsset(t.Context(), elsewhere))
+}
+
+func releasesAsset(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	first := claimed(1, "mini-1")
+	must(t, s.ClaimAsset(t.Context(), first))
+	must(t, s.Enroll(t.Context(), enrolled(1)))
+	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)
+	must(t, err)
+	if subject.Operation.TokenHash != first.Claim.TokenHash || !subject.Operation.TokenExpires.Equal(first.Claim.Expires) {
+		t.Errorf("the token of the claim isn't the one that enrollment asks for: %+v", subject.Operation)
+	}
+	end := first.Instance
+	end.State, end.Since = fleet.Terminating, now.Add(time.Minute)
+	must(t, s.Commit(t.Context(), Change{Instances: []fleet.CapacityInstance{end}}))
+	refused[*AssetTakenError](t, s.ClaimAsset(t.Context(), claimed(2, "mini-1")))
+
+	end.State = fleet.Terminated
+	must(t, s.Commit(t.Context(), Change{Instances: []fleet.CapacityInstance{end}}))
+	subject, _, err = s.EnrollmentSubject(t.Context(), first.Operation.ID)
+	must(t, err)
+	if !subject.Runner.Revoked.Equal(end.Since) {
+		t.Errorf("the runner was revoked at %v, its host released at %v", subject.Runner.Revoked, end.Since)
+	}
+	must(t, s.ClaimAsset(t.Context(), claimed(2, "mini-1")))
+	state := got[State](t)(s.Load(t.Context()))
+	if len(state.Claims) != 1 || state.Claims[0].Instance != provisionedID(2) {
+		t.Errorf("claims: %+v", state.Claims)
+	}
+}
+
+func provisionedID(n int) fleet.CapacityInstanceID {
+	i, _ := provisioned(n)
+	return i.ID
+}
+
+func refusesClaim(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	full := claimed(2, "mini-2")
+	full.Max = 1
+	must(t, s.ClaimAsset(t.Context(), claimed(1, "mini-1")))
+	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), full))
+	stale := claimed(2, "mini-2")
+	stale.Serial = 9
+	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), stale))
+	leaving := managed(1)
+	leaving.Operational = fleet.FleetDraining
+	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab", Removed: []fleet.FleetAddress{leaving.Address}}, At: now, By: "ada", Fleets: []fleet.ManagedFleet{leaving}})
+	must(t, err)
+	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), claimed(2, "mini-2")))
+	if state := got[State](t)(s.Load(t.Context())); len(state.Instances) != 1 || len(state.Claims) != 1 {
+		t.Errorf("what was refused left something behind: %+v", state)
+	}
+}
+
+func renewsJoinToken(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	first := claimed(1, "mini-1")
+	must(t, s.ClaimAsset(t.Context(), first))
+	renewed := first.Claim
+	renewed.Nonce, renewed.TokenHash = []byte("another"), "another hash"
+	must(t, s.RenewJoinToken(t.Context(), renewed, AuditRecord{ID: "again", At: now}))
+	// A step that saw the claim before writes the operation; the token stays.
+	must(t, s.Commit(t.Context(), Change{Operations: []fleet.Operation{first.Operation}}))
+	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)
+	must(t, err)
+	if diff := cmp.Diff(renewed, got[State](t)(s.Load(t.Context())).Claims[0]); diff != "" || subject.Operation.TokenHash != "another hash" {
+		t.Errorf("enrollment asks for %q; %s", subject.Operation.TokenHash, diff)
+	}
+	must(t, s.Enroll(t.Context(), enrolled(1)))
+	refused[*ClaimRefusedError](t, s.RenewJoinToken(t.Context(), first.Claim, AuditRecord{ID: "third", At: now}))
+}
