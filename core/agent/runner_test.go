@@ -85,10 +85,10 @@ func (h *jobHost) against(m *playedManager) *runner {
 	h.config.ManagerURL = server.URL
 	h.config.Retry = Backoff{First: 5 * time.Millisecond, Most: 5 * time.Millisecond}
 	h.config.Grace = time.Second
-	h.config.TLS = func(bool) *tls.Config {
+	h.config.TLS = func(agentapi.Trust, bool) *tls.Config {
 		return &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(tls.ConnectionState) error { return nil }}
 	}
-	k, err := newClient(h.config)
+	k, err := newClient(h.config, agentapi.Trust{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -63,6 +63,7 @@ func NewHandler(c Config) *Handler {
 	h.addPlans()
 	h.addEvents()
 	h.addTokens()
+	h.addKeys()
 	polish(h.api.OpenAPI())
 	return h
 }

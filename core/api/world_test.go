@@ -39,6 +39,8 @@ type service struct {
 	decisions []fleet.Decision
 	token     control.Token
 	audit     []control.AuditRecord
+	keys      []control.Key
+	refusals  []fleet.Refusal
 	watch     func(context.Context) iter.Seq2[control.Progress, error]
 
 	mu     sync.Mutex
@@ -139,13 +141,36 @@ func (s *service) Audit(ctx context.Context, limit int) ([]control.AuditRecord, 
 	return s.audit, s.err
 }
 
+func (s *service) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
+	s.note(ctx)
+	return s.refusals, s.err
+}
+
+func (s *service) Keys(ctx context.Context) ([]control.Key, error) {
+	s.note(ctx)
+	return s.keys, s.err
+}
+
+func (s *service) RotateKey(ctx context.Context, kind string) (control.Key, error) {
+	s.note(ctx, kind)
+	return s.keys[0], s.err
+}
+
+func (s *service) DropKey(ctx context.Context, id string) error {
+	s.note(ctx, id)
+	return s.err
+}
+
 // lab is a service with something of everything.
 func lab() *service {
 	s := &service{
-		plan:    control.Plan{Installation: "lab", Serial: 7},
-		receipt: control.Receipt{Serial: 8, Changed: true},
-		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
-		audit:   []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+		plan:     control.Plan{Installation: "lab", Serial: 7},
+		receipt:  control.Receipt{Serial: 8, Changed: true},
+		token:    control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
+		audit:    []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
+		keys: []control.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
+			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))

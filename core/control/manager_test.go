@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -73,24 +72,6 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	}
 	if _, running := Held(o.Place.State); running {
 		t.Error("a manager that didn't start holds the lock")
-	}
-}
-
-func TestALostKeyRefusesTheStart(t *testing.T) {
-	for _, name := range []string{"authority.pem", "enrollment.key"} {
-		t.Run(name, func(t *testing.T) {
-			o := options(t)
-			if err := open(t, o).Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Remove(filepath.Join(o.Place.State, "keys", name)); err != nil {
-				t.Fatal(err)
-			}
-			var mismatch *enroll.KeyMismatchError
-			if _, err := Open(t.Context(), o); !errors.As(err, &mismatch) {
-				t.Errorf("error %v, want a KeyMismatchError", err)
-			}
-		})
 	}
 }
 

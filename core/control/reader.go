@@ -22,6 +22,9 @@ type reading struct {
 	store   *store.Store
 	// moment is now, with what a running manager knows beyond the store.
 	moment func() view.Moment
+	// refused are the calls of agents that a running manager refused; nil: none
+	// runs here.
+	refused func() []fleet.Refusal
 }
 
 // Look reads a state directory without becoming its writer.
@@ -171,7 +174,9 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	if !caller.mayTouch(subject.Fleet.Address) {
 		return view.Instance{}, missing // that it exists is not theirs to know
 	}
-	return view.One(i, subject.Fleet.Address, subject.Runner, operations), nil
+	shown := view.One(i, subject.Fleet.Address, subject.Runner, operations)
+	shown.Refusals = r.refusalsOf(i.ID)
+	return shown, nil
 }
 
 // Decisions are the newest decisions about a fleet.

@@ -77,12 +77,12 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.providers = newProviders(m)
 	r.exec = executor.New(executor.Settings{
 		Loop: loop, Provider: r.providers.current, Clock: m.options.Clock, Log: m.options.Log,
-		Token:   func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
+		Token:   func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res reconcile.Result) { m.hub.publish(progressOf(m.options.Clock(), res)) },
 		Hung:    r.providers.restart,
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
-			return err
+			return errors.Join(err, m.dropIdleKeys(ctx))
 		},
 	})
 	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake); err != nil {
@@ -170,7 +170,7 @@ type agentServer struct {
 
 func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wake func()) (*agentServer, error) {
 	server, err := enroll.NewServer(enroll.Config{
-		Authority: m.authority, Tokens: m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
+		Authorities: &m.authorities, Tokens: &m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
 		Random: rand.Reader, Jitter: mathrand.Float64, Wake: wake, Logger: m.options.Log, FlushInterval: flushFacts,
 	})
 	if err != nil {
@@ -214,9 +214,9 @@ func (i *issuer) Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}
-	url := advertised(i.running.definition.Load().Manager, i.listener)
+	url, authority := advertised(i.running.definition.Load().Manager, i.listener), i.m.authorities.Signing()
 	return fleet.BootstrapIntent{
-		Kind: kind, ManagerURL: url, CAFingerprint: i.m.authority.Fingerprint(), ServerName: enroll.ServerName(i.m.options.Installation),
+		Kind: kind, ManagerURL: url, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName(),
 		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: sum,
 	}, nil
 }
