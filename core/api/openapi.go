@@ -97,7 +97,7 @@ func polish(doc *huma.OpenAPI) {
 	// Only what comes in is held to its known fields.
 	incoming := map[string]bool{}
 	for _, item := range doc.Paths {
-		if item.Post != nil {
+		if item.Post != nil && item.Post.RequestBody != nil {
 			reach(doc, item.Post.RequestBody.Content["application/json"].Schema, incoming)
 		}
 	}
