@@ -97,7 +97,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	if err != nil {
 		return Plan{}, err
 	}
-	p.Warnings = loaded.warnings
+	p.Warnings = append(loaded.warnings, stranded(stored.Definition.Manager, loaded.Definition.Manager, state)...)
 	return p, p.allowedTo(caller)
 }
 
