@@ -30,6 +30,7 @@ type playedManager struct {
 	next      time.Duration // between beats; 0: so long that what comes sooner has a reason
 	beats     []agentapi.Heartbeat
 	refused   int
+	trust     *agentapi.Trust
 }
 
 func (m *playedManager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +52,7 @@ func (m *playedManager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	m.beats = append(m.beats, beat)
 	next := cmp.Or(m.next, time.Minute)
-	_ = json.NewEncoder(w).Encode(agentapi.HeartbeatResponse{Directive: m.directive, NextMillis: next.Milliseconds()})
+	_ = json.NewEncoder(w).Encode(agentapi.HeartbeatResponse{Directive: m.directive, NextMillis: next.Milliseconds(), Trust: m.trust})
 }
 
 func (m *playedManager) set(change func()) {
