@@ -250,7 +250,7 @@ func TestTheSameTokenWithTheSameKeyIsNoRefusal(t *testing.T) {
 	}
 }
 
-func TestRefusalsThatAreKeptAreBounded(t *testing.T) {
+func TestRefusalsAreCountedByInstanceTheLatestFirst(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	c := w.newCaller(newKey(t))
