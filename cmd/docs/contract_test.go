@@ -73,7 +73,7 @@ func TestTheAgentsPageHasEveryPathFieldAndProblem(t *testing.T) {
 		t.Fatalf("%d paths and %d problems were found in the code", paths, problems)
 	}
 	for _, wire := range []any{
-		agentapi.EnrollRequest{}, agentapi.EnrollResponse{}, agentapi.Certificate{}, agentapi.Heartbeat{}, agentapi.Probe{}, agentapi.HeartbeatResponse{},
+		agentapi.EnrollRequest{}, agentapi.EnrollResponse{}, agentapi.Certificate{}, agentapi.Heartbeat{}, agentapi.Probe{}, agentapi.HeartbeatResponse{}, agentapi.Trust{},
 		agentapi.Directive{}, agentapi.RenewRequest{}, agentapi.LeaveRequest{}, agentapi.Problem{},
 	} {
 		kind := reflect.TypeOf(wire)

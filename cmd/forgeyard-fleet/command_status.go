@@ -40,7 +40,12 @@ func (a *app) statusCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(fleets)
 				}
+				refusals, err := look.Refusals(ctx)
+				if err != nil {
+					return err
+				}
 				a.renderStatus(fleets, manager)
+				a.renderRefusals(refusals)
 				return nil
 			})
 		},

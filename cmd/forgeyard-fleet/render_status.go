@@ -108,6 +108,9 @@ func (a *app) renderInstance(i view.Instance) {
 			a.printf("  ! %s\n", r.Alert)
 		}
 	}
+	for _, r := range i.Refusals {
+		a.renderRefusal(r)
+	}
 	if len(i.Admission.Checks) > 0 {
 		a.printf("  admission %s\n", i.Admission.State)
 		for _, c := range i.Admission.Checks {

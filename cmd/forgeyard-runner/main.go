@@ -26,6 +26,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -91,7 +92,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitFailed
 	}
 	err = agent.Run(ctx, agent.Config{
-		ManagerURL: document.ManagerURL, TLS: func(checkTime bool) *tls.Config { return bootstrap.TLSConfig(document, checkTime) },
+		ManagerURL: document.ManagerURL, TLS: trust(document),
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
 		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath, Stay: *stay,
 		// The file that runs, even where it was replaced since, and out of the way of
@@ -102,6 +103,18 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return code
 	}
 	return *refusedStatus
+}
+
+// trust is how the agent knows the manager of its bootstrap document, also after
+// that has got another authority.
+func trust(document bootstrap.Document) func(agentapi.Trust, bool) *tls.Config {
+	return func(t agentapi.Trust, checkTime bool) *tls.Config {
+		manager := document
+		if t != (agentapi.Trust{}) {
+			manager.CAFingerprint, manager.ServerName = t.CAFingerprint, t.ServerName
+		}
+		return bootstrap.TLSConfig(manager, checkTime)
+	}
 }
 
 func exitCode(log *slog.Logger, err error) int {

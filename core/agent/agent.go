@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
 // DefaultJobsDir is where jobs of another user than the agent's have their
@@ -21,10 +23,11 @@ const DefaultJobsDir = "/var/lib/forgeyard-jobs"
 type Config struct {
 	// ManagerURL is the https address of the manager.
 	ManagerURL string
-	// TLS gives a new configuration that trusts the manager of the bootstrap
-	// document and nobody else, by its VerifyConnection. Validity is judged by
-	// the configuration's Time with checkTime alone.
-	TLS func(checkTime bool) *tls.Config
+	// TLS gives a new configuration that trusts one manager and nobody else, by its
+	// VerifyConnection: that of the bootstrap document, or, where trust isn't zero,
+	// the one that this names. Validity is judged by the configuration's Time with
+	// checkTime alone.
+	TLS func(trust agentapi.Trust, checkTime bool) *tls.Config
 	// Token is spent once; it is a secret until then.
 	Token string
 	// StateDir holds the key, the certificate, the job's files and the log.
@@ -140,15 +143,15 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	client, err := newClient(c)
-	if err != nil {
-		return err
-	}
-	defer client.close()
 	identity, err := openIdentity(c.StateDir, c.Token)
 	if err != nil {
 		return err
 	}
+	client, err := newClient(c, identity.record.Trust)
+	if err != nil {
+		return err
+	}
+	defer client.close()
 	var renewAfter time.Duration // a stored certificate's age is unknown: renew at once
 	if !identity.enrolled() {
 		if renewAfter, err = enroll(ctx, c, client, identity); err != nil {

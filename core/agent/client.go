@@ -28,6 +28,7 @@ type client struct {
 	// manager's own certificate isn't judged by it until the agent is enrolled.
 	newcomer, enrolled *http.Client
 	certificate        atomic.Pointer[tls.Certificate]
+	config             Config
 }
 
 // UntrustedManagerError says that whoever answers isn't the manager that the
@@ -69,14 +70,23 @@ func reactionTo(err error) (agentapi.Reaction, *RefusedError) {
 	return agentapi.ReactionTo(p.problem.Code), &RefusedError{Code: p.problem.Code, Detail: p.problem.Detail}
 }
 
-func newClient(c Config) (*client, error) {
+func newClient(c Config, t agentapi.Trust) (*client, error) {
 	u, err := url.Parse(c.ManagerURL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("the manager's URL %q is not an https URL; the bootstrap document is wrong", c.ManagerURL)
 	}
-	k := &client{url: strings.TrimSuffix(c.ManagerURL, "/")}
-	k.newcomer, k.enrolled = k.over(c.TLS(false), c.Now), k.over(c.TLS(true), c.Now)
+	k := &client{url: strings.TrimSuffix(c.ManagerURL, "/"), config: c}
+	k.trust(t)
 	return k, nil
+}
+
+// trust makes the next connections to the manager that t names and to nobody
+// else; zero: the bootstrap document's. No call may be under way.
+func (k *client) trust(t agentapi.Trust) {
+	if k.enrolled != nil {
+		k.close()
+	}
+	k.newcomer, k.enrolled = k.over(k.config.TLS(t, false), k.config.Now), k.over(k.config.TLS(t, true), k.config.Now)
 }
 
 // over makes a client over the pinned TLS that shows the agent's certificate
@@ -165,4 +175,10 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 func hasCode(err error, code string) bool {
 	var p *problemError
 	return errors.As(err, &p) && p.problem.Code == code
+}
+
+// hasProblem says whether the manager itself answered, with a refusal.
+func hasProblem(err error) bool {
+	var p *problemError
+	return errors.As(err, &p)
 }

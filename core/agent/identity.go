@@ -38,6 +38,11 @@ type identityRecord struct {
 	// Enrolled is when the manager took this agent, by the host's clock, which it
 	// had just found right. max_age counts from here.
 	Enrolled time.Time `json:"enrolled,omitzero"`
+	// Trust is how the manager is known; zero: as the bootstrap document says.
+	// Before is how it was known before, until a call under Trust succeeded; nil:
+	// it did.
+	Trust  agentapi.Trust  `json:"trust,omitzero"`
+	Before *agentapi.Trust `json:"trust_before,omitempty"`
 }
 
 // openIdentity reads the state folder or makes a new key there. An identity

@@ -63,6 +63,8 @@ type runner struct {
 	renewDue                   time.Time
 	renewFailed                int
 
+	trustNotBefore time.Time // when a trust that failed may be tried again
+
 	probeNames []string
 	probing    bool
 	probed     chan map[string]agentapi.Probe

@@ -72,6 +72,7 @@ func (r *runner) jobsRun() int {
 // keepAnswer makes the manager's answer what is wanted. Without an answer
 // nothing changes: the job goes on.
 func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
+	r.judgeTrust(err)
 	if err != nil {
 		if hasCode(err, agentapi.CodeCertificateExpired) && r.renewFailed == 0 {
 			r.renewDue = time.Now()
@@ -92,6 +93,9 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 	}
 	if answer.Directive.Want != r.directive.Want {
 		r.Logger.Info("the manager wants something else", "want", answer.Directive.Want, "before", r.directive.Want)
+	}
+	if answer.Trust != nil {
+		r.tryTrust(*answer.Trust)
 	}
 	r.directive, r.heard = answer.Directive, true
 	r.interval = min(max(time.Duration(answer.NextMillis)*time.Millisecond, 50*time.Millisecond), 5*time.Minute)
@@ -135,6 +139,7 @@ func (r *runner) beginRenewal() {
 }
 
 func (r *runner) keepRenewal(answer agentapi.Certificate, err error) {
+	r.judgeTrust(err)
 	if err == nil {
 		err = r.useCertificate(answer)
 	}

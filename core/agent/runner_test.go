@@ -30,6 +30,7 @@ type playedManager struct {
 	next      time.Duration // between beats; 0: so long that what comes sooner has a reason
 	beats     []agentapi.Heartbeat
 	refused   int
+	trust     *agentapi.Trust
 }
 
 func (m *playedManager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +52,7 @@ func (m *playedManager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	m.beats = append(m.beats, beat)
 	next := cmp.Or(m.next, time.Minute)
-	_ = json.NewEncoder(w).Encode(agentapi.HeartbeatResponse{Directive: m.directive, NextMillis: next.Milliseconds()})
+	_ = json.NewEncoder(w).Encode(agentapi.HeartbeatResponse{Directive: m.directive, NextMillis: next.Milliseconds(), Trust: m.trust})
 }
 
 func (m *playedManager) set(change func()) {
@@ -85,10 +86,10 @@ func (h *jobHost) against(m *playedManager) *runner {
 	h.config.ManagerURL = server.URL
 	h.config.Retry = Backoff{First: 5 * time.Millisecond, Most: 5 * time.Millisecond}
 	h.config.Grace = time.Second
-	h.config.TLS = func(bool) *tls.Config {
+	h.config.TLS = func(agentapi.Trust, bool) *tls.Config {
 		return &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(tls.ConnectionState) error { return nil }}
 	}
-	k, err := newClient(h.config)
+	k, err := newClient(h.config, agentapi.Trust{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

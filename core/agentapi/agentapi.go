@@ -90,6 +90,16 @@ type HeartbeatResponse struct {
 	// phase changes.
 	NextMillis        int64    `json:"next_millis"`
 	ProbeCapabilities []string `json:"probe_capabilities,omitempty"`
+	// Trust is sent to an agent that pins an older authority than the manager's
+	// present one: it should pin this one instead, once a call under it succeeded.
+	Trust *Trust `json:"trust,omitempty"`
+}
+
+// Trust is how to know the manager: the digest of its authority's certificate, and
+// the name that its own certificate is for.
+type Trust struct {
+	CAFingerprint string `json:"ca_fingerprint"`
+	ServerName    string `json:"server_name"`
 }
 
 // Directive is the wanted state; it is repeated in every answer.

@@ -13,6 +13,8 @@ const (
 	CodeUnknownRunner = "unknown_runner"
 	CodeBadRequest    = "bad_request"
 	CodeTryLater      = "try_later"
+	// CodeTooMany: strangers called in vain too often from this address.
+	CodeTooMany = "too_many_calls"
 	// CodeCertificateExpired asks for a renewal with the same key at once, and
 	// then for the call again.
 	CodeCertificateExpired = "certificate_expired"
@@ -52,6 +54,7 @@ var reactions = map[string]Reaction{
 	CodeClockSkew:          TryAgain,
 	CodeCertificateExpired: TryAgain,
 	CodeTryLater:           TryAgain,
+	CodeTooMany:            TryAgain,
 }
 
 // ReactionTo is what an agent does about the code. One that it doesn't know is a

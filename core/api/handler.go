@@ -65,6 +65,7 @@ func NewHandler(c Config) *Handler {
 	h.addEvents()
 	h.addTokens()
 	h.addJoins()
+	h.addKeys()
 	polish(h.api.OpenAPI())
 	return h
 }

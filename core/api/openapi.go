@@ -60,6 +60,7 @@ func document() huma.Config {
 				{Name: "definition", Description: "Planning and applying fleet files."},
 				{Name: "events", Description: "Watching."},
 				{Name: "tokens", Description: "Who may do what, and who did what."},
+				{Name: "keys", Description: "What the installation signs and proves with."},
 				{Name: "about", Description: "The manager itself."},
 			},
 		},

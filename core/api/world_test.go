@@ -43,6 +43,8 @@ type service struct {
 	audit     []control.AuditRecord
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
+	keys       []control.Key
+	refusals   []fleet.Refusal
 	watch      func(context.Context) iter.Seq2[control.Progress, error]
 
 	mu     sync.Mutex
@@ -163,14 +165,37 @@ func (s *service) Audit(ctx context.Context, limit int) ([]control.AuditRecord, 
 	return s.audit, s.err
 }
 
+func (s *service) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
+	s.note(ctx)
+	return s.refusals, s.err
+}
+
+func (s *service) Keys(ctx context.Context) ([]control.Key, error) {
+	s.note(ctx)
+	return s.keys, s.err
+}
+
+func (s *service) RotateKey(ctx context.Context, kind string) (control.Key, error) {
+	s.note(ctx, kind)
+	return s.keys[0], s.err
+}
+
+func (s *service) DropKey(ctx context.Context, id string) error {
+	s.note(ctx, id)
+	return s.err
+}
+
 // lab is a service with something of everything.
 func lab() *service {
 	s := &service{
-		plan:    control.Plan{Installation: "lab", Serial: 7},
-		receipt: control.Receipt{Serial: 8, Changed: true},
-		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
-		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
-		audit:   []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+		plan:     control.Plan{Installation: "lab", Serial: 7},
+		receipt:  control.Receipt{Serial: 8, Changed: true},
+		ticket:   control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
+		token:    control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
+		audit:    []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
+		keys: []control.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
+			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
 	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Standing: fleet.Orphan, Fleet: "fleet.linux",
 		Reason: "r", Decide: "d", FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}

@@ -52,14 +52,16 @@ func (o Options) lookup() func(string) (string, bool) {
 // gives it back.
 type Manager struct {
 	reading
-	lock      *writerLock
-	authority *enroll.Authority
-	tokens    *enroll.Tokens
+	lock        *writerLock
+	authorities enroll.Authorities
+	tokens      enroll.Tokens
 	// ownership makes and checks the proofs in resource tags. A rotation replaces
 	// it while the loop runs.
 	ownership atomic.Pointer[ownership.Keyring]
 	hub       *hub
 	desk      orderDesk
+	// keysMu is held while a key is changed.
+	keysMu sync.Mutex
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
 	applying sync.Mutex
@@ -76,7 +78,7 @@ const sweepWait = 10 * time.Second
 // where it is missing. Another writer gives a *LockedError.
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{reading: reading{options: o}, hub: newHub()}
-	m.moment = m.now
+	m.moment, m.refused = m.now, m.refusedCalls
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -143,38 +145,6 @@ func (m *Manager) remember(ctx context.Context, name, value, mismatch string) er
 	return nil
 }
 
-// loadKeys reads the keys that this installation made, or makes them at the
-// first start. The store holds their ids: a key that got lost or exchanged is
-// noticed before anything is signed with another.
-func (m *Manager) loadKeys(ctx context.Context) (err error) {
-	folder := keysFolder(m.options.Place)
-	if err := enroll.RemoveUnfinishedKeys(folder); err != nil {
-		return err
-	}
-	if m.authority, err = enroll.LoadAuthority(folder, m.options.Installation, m.options.Clock()); err != nil {
-		return err
-	}
-	if m.tokens, err = enroll.LoadTokens(folder); err != nil {
-		return err
-	}
-	for _, key := range []struct{ name, id string }{{"authority key", m.authority.KeyID()}, {"enrollment key", m.tokens.KeyID()}} {
-		stored, found, err := m.store.Setting(ctx, key.name)
-		if err != nil {
-			return err
-		}
-		if err := enroll.CheckKeyID(key.name, stored, key.id); err != nil {
-			return err
-		}
-		if !found {
-			failpoint.KeyUnremembered.Hit()
-			if err := m.store.SetSetting(ctx, key.name, key.id); err != nil {
-				return err
-			}
-		}
-	}
-	return m.loadOwnershipKeys(ctx)
-}
-
 // Close closes the store and gives the lock back. It comes after Run.
 func (m *Manager) Close() error {
 	var errs []error
@@ -208,11 +178,11 @@ func (m *Manager) Settings(ctx context.Context) (fleet.ManagerSettings, error) {
 
 // ServerCertificate is the manager's own, for listeners beside the agents'.
 func (m *Manager) ServerCertificate() (*tls.Certificate, error) {
-	return m.authority.ServerCertificate(m.options.Clock())
+	return m.authorities.Signing().ServerCertificate(m.options.Clock())
 }
 
 // Fingerprint is of the installation's authority: what clients pin.
-func (m *Manager) Fingerprint() string { return m.authority.Fingerprint() }
+func (m *Manager) Fingerprint() string { return m.authorities.Signing().Fingerprint() }
 
 // Listen opens the listener of the enrollment endpoint: where the definition
 // says, else on loopback and the port that was chosen at the first start.

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -76,24 +75,6 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	}
 }
 
-func TestALostKeyRefusesTheStart(t *testing.T) {
-	for _, name := range []string{"authority.pem", "enrollment.key", "ownership.key"} {
-		t.Run(name, func(t *testing.T) {
-			o := options(t)
-			if err := open(t, o).Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Remove(filepath.Join(o.Place.State, "keys", name)); err != nil {
-				t.Fatal(err)
-			}
-			var mismatch *enroll.KeyMismatchError
-			if _, err := Open(t.Context(), o); !errors.As(err, &mismatch) {
-				t.Errorf("error %v, want a KeyMismatchError", err)
-			}
-		})
-	}
-}
-
 func TestTheChosenPortIsKept(t *testing.T) {
 	o := options(t)
 	m := open(t, o)
@@ -123,37 +104,32 @@ func TestTheChosenPortIsKept(t *testing.T) {
 	}
 }
 
-func TestAnOwnershipKeyIsAddedAndAKeysFolderFromBeforeIsRefused(t *testing.T) {
+func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T) {
 	o := options(t)
 	m := open(t, o)
-	first := m.ownership.Load().KeyID()
-	path := filepath.Join(o.Place.State, "keys", "ownership.key")
-	before, err := os.ReadFile(path)
-	if err != nil {
+	ctx := WithCaller(t.Context(), LocalUser("ada"))
+	ids := []string{m.ownership.Load().KeyID()}
+	for range 2 {
+		key, err := m.RotateKey(ctx, "ownership")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append([]string{key.ID}, ids...)
+	}
+	if err := m.dropIdleKeys(ctx); err != nil {
 		t.Fatal(err)
 	}
-	added, err := m.addOwnershipKey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if now := m.ownership.Load(); now.KeyID() != added || added == first || !now.Knows(first) {
-		t.Errorf("current is %s, added was %s, %s is known: %v", now.KeyID(), added, first, now.Knows(first))
+	if got := m.ownership.Load().KeyIDs(); !slices.Equal(got, ids) {
+		t.Errorf("keys %v, want %v", got, ids)
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := open(t, o)
-	if again.ownership.Load().KeyID() != added {
-		t.Error("the next start has another current key")
+	if got := again.ownership.Load().KeyIDs(); !slices.Equal(got, ids) {
+		t.Errorf("the next start has the keys %v, want %v", got, ids)
 	}
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, before, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var mismatch *enroll.KeyMismatchError
-	if _, err := Open(t.Context(), o); !errors.As(err, &mismatch) {
-		t.Errorf("error %v, want a KeyMismatchError", err)
 	}
 }

@@ -1,49 +1,47 @@
 package control
 
 import (
-	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// ownershipKeySetting is where the store keeps the id of the newest ownership
-// key that a proof may have been made with.
-const ownershipKeySetting = "ownership key"
-
-// loadOwnershipKeys reads the keys that prove resources to be ours, or makes the
-// first one. A keys folder without the key that the store knows of is refused:
-// with it, what this installation made would look like a stranger's.
-func (m *Manager) loadOwnershipKeys(ctx context.Context) error {
-	ring, err := enroll.LoadOwnershipKeys(keysFolder(m.options.Place))
-	if err != nil {
-		return err
-	}
-	stored, _, err := m.store.Setting(ctx, ownershipKeySetting)
-	if err != nil {
-		return err
-	}
-	if err := enroll.CheckOwnershipKey(stored, ring); err != nil {
-		return err
-	}
-	if stored != ring.KeyID() { // the first start, or one after a rotation that was cut short
-		if err := m.store.SetSetting(ctx, ownershipKeySetting, ring.KeyID()); err != nil {
+// ownershipKeys prove that resources are ours.
+func (m *Manager) ownershipKeys() keyKind {
+	return keyKind{
+		name: "ownership", file: enroll.OwnershipKeyFile, kept: true,
+		purpose:  "proves by tags that a provider's resources are this installation's",
+		replaces: "new resources carry proofs by the new key; what was made before stays ours by the old one, which is kept",
+		load:     func(path string) (namedKey, error) { return enroll.LoadOwnershipKey(path) },
+		use: func(newest namedKey, older []namedKey) error {
+			ring, err := enroll.OwnershipKeyring(newest.(*enroll.OwnershipKey), typed[*enroll.OwnershipKey](older)...)
+			if err == nil {
+				m.ownership.Store(&ring)
+			}
 			return err
-		}
+		},
+		needs: func(old namedKey, s store.State, _ time.Time) []string { return ownershipKeyNeeded(old.KeyID(), s) },
 	}
-	m.ownership.Store(&ring)
-	return nil
 }
 
-// addOwnershipKey makes a new current ownership key and returns its id. What was
-// made with earlier ones stays ours. It may be called while the loop runs.
-func (m *Manager) addOwnershipKey(ctx context.Context) (keyID string, err error) {
-	ring, err := enroll.AddOwnershipKey(keysFolder(m.options.Place))
-	if err != nil {
-		return "", err
+// ownershipKeyNeeded names the live instances whose resources carry a proof by an
+// old key.
+func ownershipKeyNeeded(id string, s store.State) (needed []string) {
+	for _, op := range s.Operations {
+		if op.Kind != fleet.ProvisionOperation {
+			continue
+		}
+		var intent fleet.ProvisionIntent
+		// A request that can't be read may carry any proof.
+		if json.Unmarshal(op.Request, &intent) != nil || strings.Contains(intent.Tags[reconcile.ProofTag], "v1-"+id+"-") {
+			needed = append(needed, fmt.Sprintf("the resource of instance %s is told to be ours by it", op.Instance))
+		}
 	}
-	if err := m.store.SetSetting(ctx, ownershipKeySetting, ring.KeyID()); err != nil {
-		return "", err
-	}
-	m.ownership.Store(&ring)
-	return ring.KeyID(), nil
+	return needed
 }

@@ -47,10 +47,14 @@ var Permissions = map[string]Permission{
 	"instance drain":   DrainFleets,
 
 	"token join":   ManageFleets,
+	"refusals":     ReadFleets,
 	"token create": ManageFleets,
 	"token list":   ManageFleets,
 	"token revoke": ManageFleets,
 	"audit":        ManageFleets,
+	"key list":     ManageFleets,
+	"key rotate":   ManageFleets,
+	"key drop":     ManageFleets,
 }
 
 // Caller is who asks, as the surface has established it: a user of this machine

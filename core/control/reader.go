@@ -22,6 +22,9 @@ type reading struct {
 	store   *store.Store
 	// moment is now, with what a running manager knows beyond the store.
 	moment func() view.Moment
+	// refused are the calls of agents that a running manager refused; nil: none
+	// runs here.
+	refused func() []fleet.Refusal
 }
 
 // Look reads a state directory without becoming its writer.
@@ -103,6 +106,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 		return Plan{}, err
 	}
 	p.Warnings, p.Unrecorded = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
+	p.Warnings = append(p.Warnings, stranded(stored.Definition.Manager, loaded.Definition.Manager, state)...)
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}

@@ -87,7 +87,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.schedulers.update(applied.Definition)
 	r.exec = executor.New(executor.Settings{
 		Loop: loop, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
-		Token: func(op fleet.Operation) string { return m.tokens.Token(op.ID, op.Nonce) },
+		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res reconcile.Result) {
 			r.schedulers.forget(res.Instances)
 			m.hub.note(work{demand: res.Demand, usage: res.Usage})
@@ -97,10 +97,10 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Hung: r.providers.restart,
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
-			return err
+			return errors.Join(err, m.dropIdleKeys(ctx))
 		},
 	})
-	if r.agents, err = m.serveAgents(listener, binaries, r); err != nil {
+	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake, r.schedulers.connection); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	r.providers.start(r.drained, r.exec.Send)
@@ -189,10 +189,10 @@ type agentServer struct {
 	err   error
 }
 
-func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, r *running) (*agentServer, error) {
+func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wake func(), connection func(fleet.CapacityInstanceID) (enroll.Connection, bool)) (*agentServer, error) {
 	server, err := enroll.NewServer(enroll.Config{
-		Authority: m.authority, Tokens: m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
-		Random: rand.Reader, Jitter: mathrand.Float64, Wake: r.exec.Wake, Connection: r.schedulers.connection, Logger: m.options.Log, FlushInterval: flushFacts,
+		Authorities: &m.authorities, Tokens: &m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
+		Random: rand.Reader, Jitter: mathrand.Float64, Wake: wake, Connection: connection, Logger: m.options.Log, FlushInterval: flushFacts,
 		CertificateLife: failpoint.CertificateLife(certificateLife),
 	})
 	if err != nil {
@@ -241,8 +241,9 @@ func (i *issuer) Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent
 
 // bootstrap is the first-boot document of a host that reaches the manager at url.
 func (m *Manager) bootstrap(kind, url string, p fleet.Platform, agentSHA256 string) fleet.BootstrapIntent {
+	authority := m.authorities.Signing()
 	return fleet.BootstrapIntent{
-		Kind: kind, ManagerURL: url, CAFingerprint: m.authority.Fingerprint(), ServerName: enroll.ServerName(m.options.Installation),
+		Kind: kind, ManagerURL: url, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName(),
 		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: agentSHA256,
 	}
 }

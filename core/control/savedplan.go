@@ -142,6 +142,9 @@ func usedPlan(by string, at time.Time, serial int64) error {
 
 // identity tells installations of one name apart: the id of the authority's key.
 func (r *reading) identity(ctx context.Context) (string, error) {
-	id, _, err := r.store.Setting(ctx, "authority key")
-	return id, err
+	ring, err := readKeyring(ctx, r.store, authorityKeyring)
+	if err != nil || len(ring) == 0 {
+		return "", err
+	}
+	return ring[0].ID, nil // of the first one, whatever was rotated since
 }

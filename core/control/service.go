@@ -40,6 +40,15 @@ type Service interface {
 	RevokeToken(ctx context.Context, idOrName string) error
 	// Audit lists what was done by whom, the newest first.
 	Audit(ctx context.Context, limit int) ([]AuditRecord, error)
+
+	// Keys lists the installation's keys, those in use first of each kind.
+	Keys(ctx context.Context) ([]Key, error)
+	// RotateKey replaces the key of a kind by a new one, which it returns. The old
+	// one stays trusted until nothing needs it.
+	RotateKey(ctx context.Context, kind string) (Key, error)
+	// DropKey ends the trust in an old key that nothing needs any more; else the
+	// error is a *ConflictError.
+	DropKey(ctx context.Context, id string) error
 }
 
 // Reader is the part of a Service that changes nothing. It works on a state
@@ -61,6 +70,9 @@ type Reader interface {
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
 	// Tokens lists the API tokens without their secrets.
 	Tokens(ctx context.Context) ([]Token, error)
+	// Refusals tell of agents' calls that the running manager refused since its
+	// start, the latest first; none where no manager runs.
+	Refusals(ctx context.Context) ([]fleet.Refusal, error)
 }
 
 // Submission is what a user wants applied: everything that the definition is

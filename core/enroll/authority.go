@@ -24,9 +24,11 @@ import (
 // fingerprint; nothing else in the world trusts it.
 type Authority struct {
 	installation string
-	key          *ecdsa.PrivateKey
-	certificate  *x509.Certificate
-	pool         *x509.CertPool
+	// name is what servers with its certificates are called.
+	name        string
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+	pool        *x509.CertPool
 
 	mu sync.Mutex
 	// server is made when it is first needed and again before it runs out. It
@@ -36,8 +38,10 @@ type Authority struct {
 	serverNotAfter time.Time
 }
 
+// AuthorityFile is the file of an installation's first authority.
+const AuthorityFile = "authority.pem"
+
 const (
-	authorityFile  = "authority.pem"
 	authorityLife  = 20 * 365 * 24 * time.Hour
 	serverLife     = 90 * 24 * time.Hour
 	serverRemake   = 30 * 24 * time.Hour
@@ -48,17 +52,22 @@ const (
 	clientBackdate    = 10 * time.Minute
 )
 
-// ServerName is the one name of every manager of the installation. Agents ask
-// for it whatever address they call.
+// ServerName is the name of every manager of the installation, under its first
+// authority. Agents ask for it whatever address they call.
 func ServerName(installation string) string {
 	return "manager." + installation + ".forgeyard-fleet.internal"
 }
 
-// LoadAuthority reads the authority's key and certificate in the folder, and
-// makes them if there are none. Both are in one file, so that they can never be
-// of two different authorities.
+// LoadAuthority reads the installation's first authority in the folder, and makes
+// it if there is none.
 func LoadAuthority(folder, installation string, now time.Time) (*Authority, error) {
-	path := filepath.Join(folder, authorityFile)
+	return LoadAuthorityFile(filepath.Join(folder, AuthorityFile), installation, now)
+}
+
+// LoadAuthorityFile reads an authority's key and certificate, and makes them if
+// there are none. Both are in one file, so that they can never be of two different
+// authorities.
+func LoadAuthorityFile(path, installation string, now time.Time) (*Authority, error) {
 	blocks, err := readOrCreateKeyFile(path, []string{"PRIVATE KEY", "CERTIFICATE"}, func() ([]*pem.Block, error) {
 		return newAuthority(installation, now)
 	})
@@ -81,8 +90,13 @@ func LoadAuthority(folder, installation string, now time.Time) (*Authority, erro
 	if now.After(certificate.NotAfter) {
 		return nil, &KeyFileError{path, fmt.Sprintf("expired on %s; check this machine's clock", certificate.NotAfter.Format(time.RFC3339))}
 	}
-	a := &Authority{installation: installation, key: key, certificate: certificate, pool: x509.NewCertPool()}
+	a := &Authority{installation: installation, name: ServerName(installation), key: key, certificate: certificate, pool: x509.NewCertPool()}
 	a.pool.AddCert(certificate)
+	if filepath.Base(path) != AuthorityFile {
+		// An agent asks for the manager by a name of the authority that it pins, so
+		// that each is shown a certificate that it can judge.
+		a.name = a.KeyID() + "." + a.name
+	}
 	return a, nil
 }
 
@@ -122,6 +136,9 @@ func newAuthority(installation string, now time.Time) ([]*pem.Block, error) {
 // authority's certificate.
 func (a *Authority) Fingerprint() string { return fleet.DigestBytes(a.certificate.Raw) }
 
+// ServerName is what agents that pin this authority call the manager.
+func (a *Authority) ServerName() string { return a.name }
+
 // KeyID names the authority's key, for the store to remember.
 func (a *Authority) KeyID() string {
 	sum := sha256.Sum256(a.certificate.RawSubjectPublicKeyInfo)
@@ -141,7 +158,7 @@ func (a *Authority) ServerCertificate(now time.Time) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the manager's key: %w", err)
 	}
-	name := ServerName(a.installation)
+	name := a.name
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "forgeyard-fleet manager"},
 		DNSNames:    []string{name},

@@ -21,6 +21,8 @@ type ClientCertificate struct {
 	PEM      string
 	Serial   string
 	NotAfter time.Time
+	// Issuer is the id of the authority's key.
+	Issuer string
 }
 
 // SignRunner makes a client certificate for the key that says who the runner is
@@ -38,7 +40,7 @@ func (a *Authority) SignRunner(id fleet.RunnerID, key any, now time.Time, life t
 	if err != nil {
 		return ClientCertificate{}, fmt.Errorf("sign the certificate of runner %s: %w", id, err)
 	}
-	return ClientCertificate{PEM: a.chainPEM(der), Serial: template.SerialNumber.Text(16), NotAfter: template.NotAfter}, nil
+	return ClientCertificate{PEM: a.chainPEM(der), Serial: template.SerialNumber.Text(16), NotAfter: template.NotAfter, Issuer: a.KeyID()}, nil
 }
 
 // Caller is who a client certificate proves the caller to be.
@@ -46,6 +48,8 @@ type Caller struct {
 	Runner   fleet.RunnerID
 	KeyHash  string
 	NotAfter time.Time
+	// Issuer is the id of the authority's key that signed the certificate.
+	Issuer string
 }
 
 // CallerOf reads a client certificate that this authority signed. Its time is
@@ -67,7 +71,7 @@ func (a *Authority) CallerOf(leaf *x509.Certificate) (Caller, error) {
 	if !isRunner || !fleet.ValidULID(id) {
 		return Caller{}, errors.New("the client certificate names no runner")
 	}
-	return Caller{Runner: fleet.RunnerID(id), KeyHash: keyHash(leaf.RawSubjectPublicKeyInfo), NotAfter: leaf.NotAfter}, nil
+	return Caller{Runner: fleet.RunnerID(id), KeyHash: keyHash(leaf.RawSubjectPublicKeyInfo), NotAfter: leaf.NotAfter, Issuer: a.KeyID()}, nil
 }
 
 // request is a certificate request whose signature proves that the agent holds

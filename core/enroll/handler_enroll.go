@@ -48,13 +48,14 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := s.Authority.SignRunner(id, csr.key, now, s.CertificateLife)
+	certificate, err := s.Authorities.Signing().SignRunner(id, csr.key, now, s.CertificateLife)
 	if err != nil {
 		return nil, err
 	}
 	runner := fleet.Runner{
 		ID: id, Instance: subject.Instance.ID, Fleet: subject.Instance.Fleet, Operation: operation,
 		KeyHash: csr.keyHash, Serial: certificate.Serial, NotAfter: certificate.NotAfter, Enrolled: now,
+		Issuer: certificate.Issuer, Authority: s.pinned(r),
 		Address: address(r), Skew: call.Clock.Sub(now), AgentVersion: clean(call.AgentVersion, maxName),
 		Platform: fleet.PlatformOf(call.OS, call.Arch),
 	}
@@ -94,12 +95,13 @@ func (s *Server) enrollAgain(r *http.Request, call agentapi.EnrollRequest, csr r
 		return nil, refused.with(about...)
 	}
 	now := s.Now()
-	certificate, err := s.Authority.SignRunner(runner.ID, csr.key, now, s.CertificateLife)
+	certificate, err := s.Authorities.Signing().SignRunner(runner.ID, csr.key, now, s.CertificateLife)
 	if err != nil {
 		return nil, err
 	}
 	s.recorder.record(runner, 0, func(f *fleet.Runner) {
-		f.Serial, f.NotAfter, f.Address, f.Skew = certificate.Serial, certificate.NotAfter, address(r), call.Clock.Sub(now)
+		f.Serial, f.NotAfter, f.Issuer = certificate.Serial, certificate.NotAfter, certificate.Issuer
+		f.Address, f.Skew, f.Authority = address(r), call.Clock.Sub(now), s.pinned(r)
 	})
 	s.Logger.Info("an agent enrolled again with the same key", append(about, "address", address(r))...)
 	return s.enrolled(runner.ID, certificate, subject.Fleet), nil

@@ -44,7 +44,7 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 		}
 		f.Beats++
 		f.LastBeat, f.Skew, f.Address = now, beat.Clock.Sub(now), address(r)
-		f.AgentVersion = clean(beat.AgentVersion, maxName)
+		f.AgentVersion, f.Authority = clean(beat.AgentVersion, maxName), s.pinned(r)
 		f.Report = report
 	})
 	if silence > deadline {
@@ -54,6 +54,7 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 		Directive:         s.directive(subject),
 		NextMillis:        s.nextBeat(deadline, s.recorder.known()).Milliseconds(),
 		ProbeCapabilities: subject.Fleet.Class.Capabilities,
+		Trust:             s.newerTrust(r),
 	}, nil
 }
 

@@ -27,13 +27,14 @@ func (s *Server) renew(r *http.Request, body []byte) (any, error) {
 		return nil, badRequest("a renewal is for the same key").with("runner", caller.Runner)
 	}
 	now := s.Now()
-	certificate, err := s.Authority.SignRunner(caller.Runner, csr.key, now, s.CertificateLife)
+	certificate, err := s.Authorities.Signing().SignRunner(caller.Runner, csr.key, now, s.CertificateLife)
 	if err != nil {
 		return nil, err
 	}
 	failpoint.RenewalUnrecorded.Hit()
 	s.recorder.record(*subject.Runner, 0, func(f *fleet.Runner) {
-		f.Serial, f.NotAfter, f.Address, f.Skew = certificate.Serial, certificate.NotAfter, address(r), call.Clock.Sub(now)
+		f.Serial, f.NotAfter, f.Issuer = certificate.Serial, certificate.NotAfter, certificate.Issuer
+		f.Address, f.Skew, f.Authority = address(r), call.Clock.Sub(now), s.pinned(r)
 	})
 	failpoint.RenewalRecorded.Hit()
 	return s.certificate(certificate, subject.Fleet), nil

@@ -130,7 +130,7 @@ func RemoveUnfinishedKeys(folder string) error {
 		return fmt.Errorf("look for unfinished keys: %w", err)
 	}
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), authorityFile+unfinished) && !strings.HasPrefix(entry.Name(), enrollmentKeyFile+unfinished) {
+		if !strings.Contains(entry.Name(), ".pem"+unfinished) && !strings.Contains(entry.Name(), ".key"+unfinished) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {

@@ -54,8 +54,13 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		no = tryLater("the manager failed inside; its log says more").with("error", err)
 	}
 	s.refusals.note(known(r.URL.Path), address(r), no)
-	if no.code == agentapi.CodeTryLater {
+	s.facts.note(address(r), no, s.Now())
+	switch no.code {
+	case agentapi.CodeTryLater:
 		w.Header().Set("Retry-After", "2")
+	case agentapi.CodeTooMany:
+		w.Header().Set("Retry-After", strangersRetry)
+		w.Header().Set("Connection", "close")
 	}
 	writeJSON(w, no.status, "application/problem+json", agentapi.Problem{
 		Title: http.StatusText(no.status), Status: no.status, Detail: no.detail, Code: no.code,

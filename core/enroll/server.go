@@ -31,12 +31,12 @@ type Store interface {
 	RecordRunners(context.Context, []fleet.Runner) error
 }
 
-// Config is what a Server is made of. Authority, Tokens, Store and Now are
+// Config is what a Server is made of. Authorities, Tokens, Store and Now are
 // required.
 type Config struct {
-	Authority *Authority
-	Tokens    *Tokens
-	Store     Store
+	Authorities *Authorities
+	Tokens      *Tokens
+	Store       Store
 	// Binaries are offered for download; nil: none.
 	Binaries *AgentBinaries
 	// Now is the manager's clock, the only one by which certificates, tokens
@@ -84,6 +84,9 @@ type Server struct {
 	Config
 	recorder  *recorder
 	refusals  *refusalLog
+	facts     *refusalFacts
+	strangers *strangers
+	pending   *pending
 	http      *http.Server
 	calls     chan struct{}
 	downloads chan struct{}
@@ -92,7 +95,7 @@ type Server struct {
 
 // NewServer makes a server and starts the recorder of its facts.
 func NewServer(c Config) (*Server, error) {
-	if c.Authority == nil || c.Tokens == nil || c.Store == nil || c.Now == nil || c.Random == nil || c.Logger == nil {
+	if c.Authorities == nil || c.Tokens == nil || c.Store == nil || c.Now == nil || c.Random == nil || c.Logger == nil {
 		return nil, errors.New("an enrollment server needs an authority, tokens, a store, a clock, randomness and a logger")
 	}
 	if c.Jitter == nil {
@@ -111,7 +114,7 @@ func NewServer(c Config) (*Server, error) {
 		c.FlushInterval = time.Second
 	}
 	s := &Server{Config: c, calls: make(chan struct{}, maxCalls), downloads: make(chan struct{}, maxDownloads),
-		refusals: newRefusalLog(c.Logger, c.Now)}
+		refusals: newRefusalLog(c.Logger, c.Now), facts: newRefusalFacts(), strangers: newStrangers(), pending: newPending()}
 	s.recorder = startRecorder(c.Store, c.FlushInterval, c.Now, c.Wake, c.Logger)
 	s.http = &http.Server{
 		Handler:           s,
@@ -121,7 +124,8 @@ func NewServer(c Config) (*Server, error) {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		ConnContext:       withConnection,
+		ErrorLog:          s.errorLog(),
 	}
 	return s, nil
 }
@@ -133,16 +137,15 @@ func (s *Server) TLSConfig() *tls.Config {
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{"http/1.1"},
 		ClientAuth: tls.RequestClientCert,
-		ClientCAs:  s.Authority.pool,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return s.Authority.ServerCertificate(s.Now())
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return s.Authorities.ServerCertificate(hello.ServerName, s.Now())
 		},
 	}
 }
 
 // Serve answers agents on the listener until Close. It owns the listener.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.ServeTLS(l, "", ""); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.ServeTLS(&pendingListener{l, s.pending}, "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("answer agents on %s: %w", l.Addr(), err)
 	}
 	return nil
@@ -161,10 +164,20 @@ func (s *Server) Close(ctx context.Context) error {
 
 // ServeHTTP routes a call, bounds it, and turns its end into JSON.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	stranger, from := !s.isRunner(r), address(r)
+	if !stranger {
+		proven(r)
+	} else if !s.strangers.admit(from, s.Now()) {
+		s.refuse(w, r, tooMany())
+		return
+	}
 	answer, err := s.call(w, r)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
+	}
+	if stranger {
+		s.strangers.giveBack(from)
 	}
 	s.refusals.pass()
 	if answer != nil {

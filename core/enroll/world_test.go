@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
@@ -28,7 +29,8 @@ const installation = "acme"
 type world struct {
 	t         testing.TB
 	store     *memoryStore
-	authority *enroll.Authority
+	authority *enroll.Authority // of new hosts' documents
+	ring      *enroll.Authorities
 	tokens    *enroll.Tokens
 	ahead     atomic.Int64 // how far the manager's clock is ahead
 	wakes     atomic.Int64
@@ -49,6 +51,7 @@ func newWorld(t testing.TB) *world {
 	if w.authority, err = enroll.LoadAuthority(keys, installation, w.now()); err != nil {
 		t.Fatal(err)
 	}
+	w.ring = enroll.NewAuthorities(w.authority)
 	if w.tokens, err = enroll.LoadTokens(keys); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +78,7 @@ func (w *world) setState(id fleet.CapacityInstanceID, state fleet.CapacityInstan
 func (w *world) startManager() {
 	w.t.Helper()
 	server, err := enroll.NewServer(enroll.Config{
-		Authority: w.authority, Tokens: w.tokens, Store: w.store, Now: w.now, Random: rand.Reader,
+		Authorities: w.ring, Tokens: w.tokens, Store: w.store, Now: w.now, Random: rand.Reader,
 		Wake: func() { w.wakes.Add(1) }, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		CertificateLife: w.life, FlushInterval: 20 * time.Millisecond,
 	})
@@ -178,13 +181,19 @@ func (w *world) runner(h host) (fleet.Runner, bool) {
 
 // document is the host's bootstrap document.
 func (w *world) document(h host) bootstrap.Document {
-	return bootstrap.Document{ManagerURL: w.managerURL(), ServerName: enroll.ServerName(installation),
+	return bootstrap.Document{ManagerURL: w.managerURL(), ServerName: w.authority.ServerName(),
 		CAFingerprint: w.authority.Fingerprint(), Token: h.token}
 }
 
 // trust is how forgeyard-runner trusts the manager of a document.
-func trust(d bootstrap.Document) func(bool) *tls.Config {
-	return func(checkTime bool) *tls.Config { return bootstrap.TLSConfig(d, checkTime) }
+func trust(d bootstrap.Document) func(agentapi.Trust, bool) *tls.Config {
+	return func(t agentapi.Trust, checkTime bool) *tls.Config {
+		d := d
+		if t != (agentapi.Trust{}) {
+			d.CAFingerprint, d.ServerName = t.CAFingerprint, t.ServerName
+		}
+		return bootstrap.TLSConfig(d, checkTime)
+	}
 }
 
 func (w *world) agentConfig(h host) agent.Config {

@@ -19,6 +19,11 @@ type Runner struct {
 	Serial   string    `json:"serial"`
 	NotAfter time.Time `json:"not_after"`
 	Enrolled time.Time `json:"enrolled"`
+	// Issuer is the id of the authority's key that signed the certificate, and
+	// Authority the id of the one by which the agent knew the manager when it last
+	// called; empty: not known.
+	Issuer    string `json:"issuer,omitempty"`
+	Authority string `json:"authority,omitempty"`
 	// Revoked is when somebody took the runner's right to call away; the store
 	// alone writes it, and no heartbeat does.
 	Revoked time.Time `json:"revoked,omitzero"`

@@ -9,6 +9,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 )
 
+// ProofTag is the tag with the proof that a resource is ours.
+const ProofTag = "forgeyard-proof"
+
 // The tags that a provider stores with a resource [155]. Values match
 // [a-z0-9-]{1,63}.
 const (
@@ -19,7 +22,7 @@ const (
 	tagImage        = "forgeyard-image"
 	tagTenant       = "forgeyard-tenant"
 	tagProject      = "forgeyard-project"
-	tagProof        = "forgeyard-proof"
+	tagProof        = ProofTag
 )
 
 // tags are what a new resource gets. They help to find it and are no authority

@@ -32,6 +32,9 @@ type Instance struct {
 	Admission        fleet.Admission             `json:"admission"`
 	Runner           *Runner                     `json:"runner,omitempty"`
 	Operations       []Operation                 `json:"operations,omitempty"`
+	// Refusals are the calls with its token or certificate that the running
+	// manager refused, where a single instance is looked at.
+	Refusals []fleet.Refusal `json:"refusals,omitempty"`
 }
 
 // Runner is what the instance's agent last showed.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+func (a *app) keyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "key",
+		Short: "List, rotate and drop the installation's keys",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.keyListCommand(), a.keyRotateCommand(), a.keyDropCommand())
+	return c
+}
+
+func (a *app) keyListCommand() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the keys: what each is for, and what an old one is still needed for",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+				keys, err := s.Keys(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(keys)
+				}
+				for _, key := range keys {
+					a.renderKey(key)
+				}
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &dir, &asJSON)
+	return c
+}
+
+func (a *app) keyRotateCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "rotate KIND",
+		Short: "Replace a key (authority or enrollment) by a new one",
+		Long: "Replace the key of a kind by a new one, which is used from now on: authority (or ca) or enrollment, as key\n" +
+			"list names them. The old one stays trusted until nothing needs it any more and is dropped then by itself.\n" +
+			"It works with a running manager and without.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+				key, err := s.RotateKey(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				a.printf("The %s key is %s now: %s.\n", key.Kind, key.ID, key.Replaces)
+				if key.Fingerprint != "" {
+					a.printf("Its fingerprint is %s\n", key.Fingerprint)
+				}
+				return nil
+			})
+		},
+	}
+	dirFlag(c, &dir)
+	return c
+}
+
+func (a *app) keyDropCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "drop ID",
+		Short: "End the trust in an old key now, if nothing needs it",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+				if err := s.DropKey(ctx, args[0]); err != nil {
+					return err
+				}
+				a.printf("Key %s isn't trusted any more, and its file is removed.\n", args[0])
+				return nil
+			})
+		},
+	}
+	dirFlag(c, &dir)
+	return c
+}
+
+func (a *app) renderKey(k control.Key) {
+	when := func(t time.Time) string { return t.Local().Format(time.DateTime) }
+	state := "in use since " + when(k.Created)
+	if !k.Retired.IsZero() {
+		state = "retired since " + when(k.Retired)
+	}
+	a.printf("%s %s   %s\n", k.Kind, k.ID, state)
+	if k.Fingerprint != "" {
+		a.printf("  fingerprint %s\n", k.Fingerprint)
+	}
+	if k.Retired.IsZero() {
+		a.printf("  %s\n  rotate with: forgeyard-fleet key rotate %s; then %s\n", k.Purpose, k.Kind, k.Replaces)
+		return
+	}
+	if len(k.Needed) == 0 {
+		a.printf("  nothing needs it; it is dropped within the hour by a running manager\n")
+	}
+	for _, why := range k.Needed {
+		a.printf("  still needed: %s\n", strings.TrimSuffix(why, "."))
+	}
+}

@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Refusals is control.Service's.
+func (c *Client) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
+	return items[fleet.Refusal](ctx, c, "/v1/refusals", nil)
+}
+
+// Keys is control.Service's.
+func (c *Client) Keys(ctx context.Context) ([]control.Key, error) {
+	return items[control.Key](ctx, c, "/v1/keys", nil)
+}
+
+// RotateKey is control.Service's. It isn't tried again by itself: the list says
+// whether it went through.
+func (c *Client) RotateKey(ctx context.Context, kind string) (control.Key, error) {
+	if kind == "" {
+		return control.Key{}, &control.InvalidError{Reason: "the kind of the key is missing; see forgeyard-fleet key list"}
+	}
+	var key control.Key
+	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/keys/" + url.PathEscape(kind) + "/rotate", into: &key})
+	return key, err
+}
+
+// DropKey is control.Service's.
+func (c *Client) DropKey(ctx context.Context, id string) error {
+	if id == "" {
+		return &control.NotFoundError{Kind: "key"}
+	}
+	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/keys/" + url.PathEscape(id)})
+}
