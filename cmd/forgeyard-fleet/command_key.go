@@ -22,14 +22,13 @@ func (a *app) keyCommand() *cobra.Command {
 }
 
 func (a *app) keyListCommand() *cobra.Command {
-	var dir string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the keys: what each is for, and what an old one is still needed for",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				keys, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -44,12 +43,11 @@ func (a *app) keyListCommand() *cobra.Command {
 			})
 		},
 	}
-	lookFlags(c, &dir, &asJSON)
+	lookFlags(c, &asJSON)
 	return c
 }
 
 func (a *app) keyRotateCommand() *cobra.Command {
-	var dir string
 	c := &cobra.Command{
 		Use:   "rotate KIND",
 		Short: "Replace a key (authority or enrollment) by a new one",
@@ -58,7 +56,7 @@ func (a *app) keyRotateCommand() *cobra.Command {
 			"It works with a running manager and without.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				key, err := s.RotateKey(ctx, args[0])
 				if err != nil {
 					return err
@@ -71,18 +69,16 @@ func (a *app) keyRotateCommand() *cobra.Command {
 			})
 		},
 	}
-	dirFlag(c, &dir)
 	return c
 }
 
 func (a *app) keyDropCommand() *cobra.Command {
-	var dir string
 	c := &cobra.Command{
 		Use:   "drop ID",
 		Short: "End the trust in an old key now, if nothing needs it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withService(c, dir, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				if err := s.DropKey(ctx, args[0]); err != nil {
 					return err
 				}
@@ -91,7 +87,6 @@ func (a *app) keyDropCommand() *cobra.Command {
 			})
 		},
 	}
-	dirFlag(c, &dir)
 	return c
 }
 

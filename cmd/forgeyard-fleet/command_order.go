@@ -51,6 +51,7 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 		},
 	}
 	flags.register(c)
+	a.completes(c, a.instanceIDs, "", nil)
 	c.Flags().StringVar(&created, "created", "", "it made the resource of this id at the provider")
 	c.Flags().BoolVar(&notCreated, "not-created", false, "it made nothing")
 	c.Flags().BoolVar(&gone, "gone", false, "its resource exists no more")
@@ -71,6 +72,7 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 		},
 	}
 	flags.register(c)
+	a.completes(c, a.instanceIDs, "", nil)
 	return c
 }
 
@@ -97,6 +99,7 @@ func (a *app) instanceAdoptCommand() *cobra.Command {
 	flags.register(c)
 	c.Flags().StringVar(&address, "fleet", "", "the fleet that counts it until it is gone: its address or its name")
 	c.Flags().BoolVar(&remove, "remove", false, "remove it")
+	a.completes(c, nil, "fleet", a.fleetAddresses)
 	_ = c.MarkFlagRequired("fleet") // it is there: the line above made it
 	return c
 }
@@ -120,6 +123,7 @@ func (a *app) drainCommand() *cobra.Command {
 		},
 	}
 	flags.register(c)
+	a.completes(c, a.instanceIDs, "", nil)
 	c.Flags().BoolVar(&force, "force", false, "give up the job of an instance that drains or is quarantined")
 	return c
 }
