@@ -29,7 +29,7 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 		imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-runner", "GOOS="+system)
 		for _, path := range imports {
 			allowed := strings.HasPrefix(path, "golang.org/x/sys/") || slices.Contains([]string{
-				prefix + "core/agent", prefix + "core/agentapi", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
+				prefix + "core/agent", prefix + "core/agentapi", prefix + "core/queue/worker", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
 			}, path)
 			if !allowed {
 				t.Errorf("forgeyard-runner on %s links %s", system, path)

@@ -1,5 +1,6 @@
 // Command forgeyard-runner is the agent on a host: it enrolls with the manager
-// that its bootstrap document names, and runs what it is told there.
+// that its bootstrap document names, and runs what it is told there. With the word
+// queue-worker it is the worker of a forgeyard-queue instead.
 //
 // Exit codes: 0 it ended as it should, or another agent already runs here; 1 it
 // could not go on; 2 it was called wrongly; 3 the manager refused this host for
@@ -41,6 +42,9 @@ func main() {
 
 // run is main with everything handed in.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	if len(args) > 0 && args[0] == "queue-worker" {
+		return queueWorker(ctx, args[1:], errs)
+	}
 	flags := flag.NewFlagSet("forgeyard-runner", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	documentPath := flags.String("bootstrap", "", "the bootstrap document `FILE` (required)")

@@ -39,6 +39,9 @@ type job struct {
 	log    *jobLog
 	folder string
 	begun  time.Time
+	// worker says that the command is a scheduler's worker, asked that it was asked
+	// to end.
+	worker, asked bool
 	// stuck says which processes resist; nil: none.
 	stuck atomic.Pointer[string]
 }
@@ -72,7 +75,7 @@ func startJob(c Config, h *history, d agentapi.Directive) (*job, error) {
 	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
 		return nil, err
 	}
-	j.cmd = exec.Command(d.Command[0], d.Command[1:]...)
+	j.cmd, j.worker = commandOf(d), d.Worker
 	j.cmd.Dir = j.folder
 	j.cmd.Env = append(environment(c.Path, j.folder, temporary, d.Env), markVariable+"="+mark)
 	if c.HostMark != "" {
