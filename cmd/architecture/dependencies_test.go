@@ -38,6 +38,19 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 	}
 }
 
+// The reference scheduler is a stranger to the manager, as every scheduler is.
+func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
+	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
+	own := []string{"core/fleet", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/version"}
+	for _, path := range imports {
+		rest, ours := strings.CutPrefix(path, prefix)
+		cobra := strings.HasPrefix(path, "github.com/spf13/") || strings.HasPrefix(path, "github.com/inconshreveable/mousetrap")
+		if ours && !slices.Contains(own, rest) || !ours && !cobra && path != "github.com/oklog/ulid/v2" {
+			t.Errorf("forgeyard-queue links %s", path)
+		}
+	}
+}
+
 // providerSDK matches the modules of clouds, hypervisors and container engines.
 var providerSDK = regexp.MustCompile(`(?i)(aws|amazon|azure|cloud\.google|google\.golang\.org/api|libvirt|hcloud|hetzner|gophercloud|openstack` +
 	`|govmomi|vmware|proxmox|godo|digitalocean|linode|scaleway|vultr|oci-go|equinix|packngo|ovh|exoscale|k8s\.io|kubevirt|docker|containerd|podman|incus|lxd|firecracker|nomad)`)
