@@ -54,41 +54,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// route is one call. Its handler returns the answer's status and body; a body
-// that is text goes out as it is.
-type route struct {
-	method, path string
-	may          func(*http.Request) error
-	answer       func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)
-}
-
-func (s *Server) routes() []route {
-	return []route{
-		{"GET", forgeyard.DemandPath, s.ofOperator, s.demand},
-		{"GET", forgeyard.RunnersPath, s.ofOperator, s.runners},
-		{"PUT", "/v1/runners/{runner}", s.ofOperator, s.admit},
-		{"DELETE", "/v1/runners/{runner}", s.ofOperator, s.remove},
-		{"POST", "/v1/runners/{runner}/cordon", s.ofOperator, s.cordon},
-		{"POST", "/v1/runners/{runner}/uncordon", s.ofOperator, s.uncordon},
-		{"POST", "/v1/jobs", s.ofOperator, s.submit},
-		{"GET", "/v1/jobs", s.ofOperator, s.jobs},
-		{"GET", "/v1/jobs/{job}", s.ofOperator, s.job},
-		{"GET", "/v1/jobs/{job}/log", s.ofOperator, s.log},
-		{"DELETE", "/v1/jobs/{job}", s.ofOperator, s.cancel},
-		{"PUT", "/v1/runners/{runner}/leases/{lease}", s.ofRunner, s.lease},
-		{"DELETE", "/v1/runners/{runner}/leases/{lease}", s.ofRunner, s.giveBack},
-		{"POST", "/v1/runners/{runner}/leases/{lease}/renew", s.ofRunner, s.renew},
-		{"POST", "/v1/runners/{runner}/leases/{lease}/finish", s.ofRunner, s.finish},
-	}
-}
-
 // nameForm is what names of runners and leases look like: they are parts of paths
 // and of credentials.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 func (s *Server) guarded(one route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := one.may(r)
+		err := s.ofOperator(r)
+		if one.ofRunner {
+			err = s.ofRunner(r)
+		}
 		for _, part := range []string{"runner", "lease"} {
 			if name := r.PathValue(part); err == nil && strings.Contains(one.path, "{"+part+"}") && !nameForm.MatchString(name) {
 				err = &httpError{http.StatusBadRequest, fmt.Sprintf("%.40q is no %s's name: those have 1 to 128 letters, digits, - and _, and begin with none of the latter", name, part)}
