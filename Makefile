@@ -14,6 +14,7 @@ build:
 	@mkdir -p $(BIN)
 	$(BUILD) -o $(BIN)/forgeyard-fleet ./cmd/forgeyard-fleet
 	$(BUILD) -o $(BIN)/forgeyard-runner ./cmd/forgeyard-runner
+	$(BUILD) -o $(BIN)/forgeyard-queue ./cmd/forgeyard-queue
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
 	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
 
@@ -45,7 +46,7 @@ crash:
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...
 
 .PHONY: test-packages
 test-packages:

@@ -29,11 +29,24 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 		imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-runner", "GOOS="+system)
 		for _, path := range imports {
 			allowed := strings.HasPrefix(path, "golang.org/x/sys/") || slices.Contains([]string{
-				prefix + "core/agent", prefix + "core/agentapi", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
+				prefix + "core/agent", prefix + "core/agentapi", prefix + "core/queue/worker", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
 			}, path)
 			if !allowed {
 				t.Errorf("forgeyard-runner on %s links %s", system, path)
 			}
+		}
+	}
+}
+
+// The reference scheduler is a stranger to the manager, as every scheduler is.
+func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
+	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
+	own := []string{"core/fleet", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/version"}
+	for _, path := range imports {
+		rest, ours := strings.CutPrefix(path, prefix)
+		cobra := strings.HasPrefix(path, "github.com/spf13/") || strings.HasPrefix(path, "github.com/inconshreveable/mousetrap")
+		if ours && !slices.Contains(own, rest) || !ours && !cobra && path != "github.com/oklog/ulid/v2" {
+			t.Errorf("forgeyard-queue links %s", path)
 		}
 	}
 }

@@ -1,5 +1,6 @@
 // Command forgeyard-runner is the agent on a host: it enrolls with the manager
-// that its bootstrap document names, and runs what it is told there.
+// that its bootstrap document names, and runs what it is told there. With the word
+// queue-worker it is the worker of a forgeyard-queue instead.
 //
 // "forgeyard-runner join" makes a host that exists already one of a fleet: it
 // reads the document from its standard input, installs itself, and starts the
@@ -55,6 +56,9 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	if len(args) > 0 && args[0] == "join" {
 		return join(ctx, args[1:], thisHost(out, errs))
+	}
+	if len(args) > 0 && args[0] == "queue-worker" {
+		return queueWorker(ctx, args[1:], errs)
 	}
 	flags := flag.NewFlagSet("forgeyard-runner", flag.ContinueOnError)
 	flags.SetOutput(errs)

@@ -77,6 +77,9 @@ func runProgram(argv []string) error {
 	if err != nil {
 		return fmt.Errorf("enter the job's folder: %w", err)
 	}
+	if argv[0] == ownProgram {
+		return fmt.Errorf("start the job %s: %w", ownProgram, syscall.Exec("/proc/self/exe", argv, os.Environ()))
+	}
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return fmt.Errorf("start the job: %w", err)

@@ -40,6 +40,9 @@ type job struct {
 	folder string
 	uid    int // of an isolated job's user, whose files in shared folders go too; 0: none
 	begun  time.Time
+	// worker says that the command is a scheduler's worker, asked that it was asked
+	// to end.
+	worker, asked bool
 	// stuck says which processes resist; nil: none.
 	stuck atomic.Pointer[string]
 }
@@ -68,7 +71,8 @@ func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, err
 	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
 		return nil, err
 	}
-	j.cmd = jobCommand(c, d.Command, u)
+	j.worker = d.Worker
+	j.cmd = jobCommand(c, programOf(d.Command, u), u)
 	j.cmd.Dir = j.folder
 	j.cmd.Env = append(environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), markVariable+"="+mark)
 	if c.HostMark != "" {

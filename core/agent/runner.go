@@ -146,6 +146,7 @@ func (r *runner) run(ctx context.Context) error {
 			return r.refused
 		}
 		r.startJobIfWanted()
+		r.askWorkerToEnd()
 		r.startProbes()
 		r.startCall()
 		if reason := r.limitReached(); reason != "" && r.mayLeave() {

@@ -57,9 +57,12 @@ func (r *runner) keepResult(result jobResult) {
 		}
 		r.noteFinished(result.exit, true)
 	}
+	// A worker is meant to go on: one that ends at once is held back whatever it
+	// says of itself.
+	failed := result.failed || r.job.worker
 	r.job = nil
 	r.Logger.Info("a job is over", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
-	r.holdBack(result.failed && result.took < failedAtOnce)
+	r.holdBack(failed && result.took < failedAtOnce)
 	r.beatSoonIfChanged()
 }
 

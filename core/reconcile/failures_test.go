@@ -361,7 +361,7 @@ func TestOneBadRowStopsNoOtherFleet(t *testing.T) {
 
 func TestWhatCouldNotBeDeletedIsNotMade(t *testing.T) {
 	w := newWorld(t)
-	w.facts.Ownership = fleet.OwnershipAssigned
+	w.facts.Ownership = fleet.OwnershipNone
 	w.restart()
 	w.store.fleets["f1"] = demoFleet(1, 2)
 	w.step()

@@ -258,13 +258,12 @@ func TestTagsSayWhomADedicatedFleetIsFor(t *testing.T) {
 	}
 }
 
-// The seam for assets: a level that this version can't check makes and deletes
-// nothing.
+// A plugin that claims no evidence has nothing made and nothing deleted.
 func TestALevelThatCannotBeCheckedDeletesNothing(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	w.calls = nil
-	w.facts.Ownership = fleet.OwnershipAssigned
+	w.facts.Ownership = fleet.OwnershipNone
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
 	w.remove()
 	w.work(time.Hour)

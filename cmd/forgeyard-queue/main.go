@@ -1,0 +1,47 @@
+// Command forgeyard-queue is the reference scheduler: a small job queue in memory
+// that speaks the fleet manager's contract (docs/scheduler-api.md), with what is
+// needed to submit jobs to it. It is no CI system: it knows no repositories, no
+// pipelines and no users, and what it holds ends with its process.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with everything handed in.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	root := &cobra.Command{
+		Use:   "forgeyard-queue",
+		Short: "A small job queue that shows how a scheduler works with forgeyard-fleet; no CI system",
+		Long: "forgeyard-queue is the reference scheduler: a job queue in memory that speaks the\n" +
+			"fleet manager's contract. It is no CI system: it knows no repositories, no\n" +
+			"pipelines and no users, and what it holds ends with its process.",
+		Version: version.Version, SilenceUsage: true, SilenceErrors: true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.AddCommand(serveCommand(), submitCommand(), jobsCommand(), logCommand(), cancelCommand())
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errs)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(errs, "forgeyard-queue: %v\n", err)
+		return 1
+	}
+	return 0
+}
