@@ -49,6 +49,11 @@ var matrix = []struct {
 		"drain-committed", "termination-committed", "terminate-answered", "request-committed", "send-committed", "provision-sent",
 		"host-committed", "admission-committed",
 	}},
+	{claim, []string{"claim-uncommitted", "claim-committed", "claim-committed,claim-uncommitted", "claim-uncommitted,claim-committed"}},
+	{release, []string{
+		"drain-uncommitted", "drain-committed", "stop-told", "idle-uncommitted", "termination-uncommitted", "termination-committed",
+		"terminate-sent", "end-uncommitted", "end-committed", "retirement-uncommitted",
+	}},
 	{removal, []string{
 		"drain-uncommitted", "stop-told", "stop-told#2", "termination-uncommitted", "termination-committed",
 		"terminate-unsent", "terminate-unsent#2", "terminate-sent", "terminate-answered",

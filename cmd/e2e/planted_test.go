@@ -60,7 +60,7 @@ func newPlantation(t *testing.T) *plantation {
 // instances.
 func (p *plantation) plant(n int, token string) {
 	p.t.Helper()
-	text := strings.Replace(p.String(), `local = { version = "~> 0.1" }`, `local = { version = "~> 0.1" }
+	text := strings.Replace(p.String(), `local = { version = "~> 0.1", env = [] }`, `local = { version = "~> 0.1", env = [] }
     spill = { version = "~> 0.1" }`, 1)
 	spilling := strings.NewReplacer(`fleet "demo"`, `fleet "spilling"`, "provider.local.here", "provider.spill.all").Replace(text[strings.Index(text, `fleet "demo"`):])
 	spilling = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {", "scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).Replace(spilling)

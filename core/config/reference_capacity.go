@@ -36,8 +36,8 @@ var capacityReference = []ReferenceBlock{
 			{Name: "toolchain", Type: TextListValue, Default: "[]", Doc: "Toolchains that jobs may require, such as `\"xcode-16.2\"`.", NotYet: classNotYet},
 			{Name: "device", Type: TextValue, Doc: "Kind of device that is attached, as one word. Left out: none.", NotYet: classNotYet},
 			{Name: "isolation", Type: TextValue, Doc: "How jobs are kept apart from the rest of the world, as one word such as `\"vm\"`. Left out: nothing is said.", NotYet: classNotYet},
-			{Name: "signing", Type: BoolValue, Default: "false", Doc: "Hosts may sign releases. Their fleets should be `protected`.", NotYet: classNotYet},
-			{Name: "confidential", Type: BoolValue, Default: "false", Doc: "Hosts are confidential computers.", NotYet: classNotYet},
+			{Name: "signing", Type: BoolValue, Default: "false", Doc: "Hosts may sign releases. Their fleets should be `protected`. A host is admitted only where its provider vouches for `signing`."},
+			{Name: "confidential", Type: BoolValue, Default: "false", Doc: "Hosts are confidential computers. A host is admitted only where its provider vouches for `confidential`."},
 		},
 		Example: `capacity_class "small" {
   trust        = "standard"
@@ -80,7 +80,7 @@ var capacityReference = []ReferenceBlock{
 			{Name: "memory", Type: SizeValue, Required: true, Doc: "Memory, such as `\"16GiB\"`."},
 			{Name: "disk", Type: SizeValue, Doc: "Disk. Left out: nothing is said about it."},
 			{Name: "slots", Type: CountValue, Default: "1", Doc: "Jobs side by side, from 1 to 100000. The agent of this version runs one job at a time whatever the number."},
-			{Name: "gpu", Type: CountValue, Default: "0", Doc: "Graphics processors, at most 1024.", NotYet: classNotYet},
+			{Name: "gpu", Type: CountValue, Default: "0", Doc: "Graphics processors, at most 1024. Where there are any, a host is admitted only where its provider vouches for `gpu`."},
 			{Name: "named", Type: CountMapValue, Default: "{}", Doc: "What else there is to count, by name, each from 1 to 1000000000.", NotYet: classNotYet},
 		},
 	},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -88,6 +89,8 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 	if err != nil {
 		return claim, "", err
 	}
+	failpoint.ClaimUncommitted.Hit()
+	defer failpoint.ClaimCommitted.Hit()
 	claim = fleet.AssetClaim{Provider: c.fleet.Provider, Asset: c.asset.ID, At: now, By: caller.Name, Nonce: nonce, Expires: now.Add(fleet.JoinTokenLife)}
 	if c.claim != nil {
 		claim.Instance = c.claim.Instance

@@ -72,6 +72,11 @@ const (
 	// In enroll, after the answer went to the agent: the store may have the old serial.
 	RenewalAnswered point = "renewal-answered"
 
+	// In control, before a host of an inventory is claimed: it is free.
+	ClaimUncommitted point = "claim-uncommitted"
+	// In control, after that: claimed, and nobody has the line that joins it.
+	ClaimCommitted point = "claim-committed"
+
 	// In reconcile, before an agent's first contact is stored.
 	ContactUncommitted point = "contact-uncommitted"
 	// In reconcile, after that: enrolled and not judged.

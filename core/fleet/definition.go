@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -130,6 +131,28 @@ type CapacityClass struct {
 	Isolation    string   `json:"isolation,omitempty"`
 	Signing      bool     `json:"signing,omitempty"`
 	Confidential bool     `json:"confidential,omitempty"`
+}
+
+// attestable are the capabilities that a host can't show by itself: an agent can
+// say that it has them and be wrong, or lie.
+var attestable = []string{"confidential", "gpu", "kvm", "signing"}
+
+// Attestable says whether a capability counts only where the provider vouches for
+// it, and never by a probe of the host alone.
+func Attestable(capability string) bool { return slices.Contains(attestable, capability) }
+
+// Attested are the capabilities of the class that its hosts' provider must vouch
+// for, sorted.
+func (c CapacityClass) Attested() []string {
+	var out []string
+	for _, capability := range attestable {
+		asked := slices.Contains(c.Capabilities, capability) || capability == "confidential" && c.Confidential ||
+			capability == "signing" && c.Signing || capability == "gpu" && c.Resources.GPU > 0
+		if asked {
+			out = append(out, capability)
+		}
+	}
+	return out
 }
 
 // ID is the class's identity [7]; the name is not part of it.

@@ -85,6 +85,8 @@ type CapacityInstance struct {
 	// RunsImage is the image that the provider says it runs.
 	RunsImage   string `json:"runs_image,omitempty"`
 	MachineType string `json:"machine_type,omitempty"`
+	// Attested is what the provider vouches for, sorted.
+	Attested []string `json:"attested,omitempty"`
 	// Admission is the last verdict on the enrolled agent.
 	Admission Admission `json:"admission"`
 	// Scheduling is what its scheduler knows of it.

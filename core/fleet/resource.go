@@ -32,7 +32,9 @@ type Resource struct {
 	Detail         string              `json:"detail,omitempty"`
 	Image          string              `json:"image,omitempty"`
 	BelongsTo      ProviderInstanceRef `json:"belongs_to,omitempty"`
-	Kind           string              `json:"kind,omitempty"`
+	// Attested is what the provider vouches for.
+	Attested []string `json:"attested,omitempty"`
+	Kind     string   `json:"kind,omitempty"`
 }
 
 // Inspection is one look at a provider.

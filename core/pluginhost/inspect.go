@@ -99,6 +99,7 @@ func resourceOf(r *providerpb.Resource) fleet.Resource {
 		Image:          r.GetImage(),
 		BelongsTo:      fleet.ProviderInstanceRef(r.GetBelongsTo()),
 		Kind:           r.GetKind(),
+		Attested:       r.GetAttested(),
 	}
 }
 

@@ -41,7 +41,7 @@ func (l *Loop) admit(w *work) {
 // before waiting.
 func (l *Loop) judge(r *row) fleet.Admission {
 	checks := []fleet.AdmissionCheck{
-		identity(r), class(r), providerCrossCheck(r), platform(r), capabilities(r),
+		identity(r), class(r), providerCrossCheck(r), platform(r), capabilities(r), attestation(r),
 		l.version(r), timeSanity(r), health(r), jobIsolation(r),
 	}
 	has := func(result fleet.CheckResult) bool {
@@ -129,6 +129,9 @@ func capabilities(r *row) fleet.AdmissionCheck {
 	const name = "capabilities"
 	var shown []string
 	for _, c := range r.fleet.Class.Capabilities {
+		if fleet.Attestable(c) {
+			continue
+		}
 		probe, probed := r.runner.Report.Probes[c]
 		switch {
 		case !probed:
@@ -142,6 +145,25 @@ func capabilities(r *row) fleet.AdmissionCheck {
 		return check(name, fleet.Passed, "The class asks for none.")
 	}
 	return check(name, fleet.Passed, "%s", strings.Join(shown, ", "))
+}
+
+// attestation asks for the provider's word on what a host can't show by itself.
+func attestation(r *row) fleet.AdmissionCheck {
+	const name = "attestation"
+	asked := r.fleet.Class.Attested()
+	if len(asked) == 0 {
+		return check(name, fleet.Passed, "The class asks for nothing that a provider must vouch for.")
+	}
+	for _, c := range asked {
+		switch {
+		case slices.Contains(r.Attested, c):
+		case r.Seen != fleet.ResourceRunning:
+			return check(name, fleet.Waiting, "No inspection has shown the running host yet.")
+		default:
+			return check(name, fleet.Refused, "The provider %s doesn't vouch for %q, and the word of the host alone doesn't count.", r.Provider, c)
+		}
+	}
+	return check(name, fleet.Passed, "The provider vouches for %s.", strings.Join(asked, ", "))
 }
 
 func (l *Loop) version(r *row) fleet.AdmissionCheck {

@@ -109,6 +109,15 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		{name: "isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
 			r.Report.Isolation, r.Report.IsolationEvidence = "user", "isolated: jobs run as the user 60600"
 		}, want: fleet.AdmissionVerified},
+		{name: "a gpu that only the host speaks of", fleet: func(f *fleet.ManagedFleet) { f.Class.Resources.GPU = 1 }, change: func(r *fleet.Runner) {
+			r.Report.Probes["gpu"] = fleet.Probe{OK: true, Evidence: "trust me"}
+		}, want: fleet.AdmissionRejected, why: `doesn't vouch for "gpu"`},
+		{name: "a gpu that the provider vouches for", fleet: func(f *fleet.ManagedFleet) { f.Class.Capabilities = append(f.Class.Capabilities, "gpu") },
+			resource: func(r *fleet.Resource) { r.Attested = []string{"kvm", "gpu"} }, want: fleet.AdmissionVerified},
+		{name: "a signing host that nobody vouches for", fleet: func(f *fleet.ManagedFleet) { f.Class.Signing = true },
+			resource: func(r *fleet.Resource) { r.Attested = []string{"gpu"} }, want: fleet.AdmissionRejected, why: `doesn't vouch for "signing"`},
+		{name: "confidential compute before an inspection has shown the host", fleet: func(f *fleet.ManagedFleet) { f.Class.Confidential = true },
+			resource: func(r *fleet.Resource) { r.State = fleet.ResourcePending }, want: fleet.AdmissionPending},
 		{name: "no word on isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "" }, want: fleet.AdmissionRejected, why: "not isolated"},
 	}
 	for _, tt := range tests {

@@ -169,6 +169,9 @@ func (w *work) seen(r *row, res fleet.Resource) (conflict string) {
 	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
 		r.Addresses, r.dirty = addresses, true
 	}
+	if attested := slices.Sorted(slices.Values(res.Attested)); len(attested) > 0 && !slices.Equal(r.Attested, attested) {
+		r.Attested, r.dirty = attested, true
+	}
 	if res.State != "" && r.Seen != res.State {
 		r.Seen, r.Detail, r.dirty = res.State, res.Detail, true
 	}

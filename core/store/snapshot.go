@@ -86,6 +86,7 @@ func (s snapshot) copies() ([]fleet.CapacityInstance, []fleet.Operation, []fleet
 	for i := range instances {
 		instances[i].Admission.Checks = slices.Clone(instances[i].Admission.Checks)
 		instances[i].Addresses = slices.Clone(instances[i].Addresses)
+		instances[i].Attested = slices.Clone(instances[i].Attested)
 	}
 	for i := range operations {
 		operations[i].Request = slices.Clone(operations[i].Request)

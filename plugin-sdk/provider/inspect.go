@@ -101,7 +101,7 @@ func resourceToWire(resource Resource) *providerpb.Resource {
 		InstanceDigest: resource.InstanceDigest,
 		Tags:           resource.Tags,
 		Detail:         resource.Detail, Image: resource.Image,
-		BelongsTo: resource.BelongsTo, Kind: resource.Kind,
+		BelongsTo: resource.BelongsTo, Kind: resource.Kind, Attested: resource.Attested,
 	}
 	if wire.Kind == "" {
 		wire.Kind = "instance"

@@ -1296,6 +1296,7 @@ type Resource struct {
 	Image          string                 `protobuf:"bytes,13,opt,name=image,proto3" json:"image,omitempty"`                                                                         // what it really runs, for image drift
 	BelongsTo      string                 `protobuf:"bytes,14,opt,name=belongs_to,json=belongsTo,proto3" json:"belongs_to,omitempty"`                                                // id of the instance, where this is a secondary resource
 	Kind           string                 `protobuf:"bytes,15,opt,name=kind,proto3" json:"kind,omitempty"`                                                                           // "instance", "volume", "dedicated_host", ...
+	Attested       []string               `protobuf:"bytes,16,rep,name=attested,proto3" json:"attested,omitempty"`                                                                   // what the infrastructure vouches for: "kvm", "gpu", "signing", "confidential"
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1433,6 +1434,13 @@ func (x *Resource) GetKind() string {
 		return x.Kind
 	}
 	return ""
+}
+
+func (x *Resource) GetAttested() []string {
+	if x != nil {
+		return x.Attested
+	}
+	return nil
 }
 
 type InspectRequest struct {
@@ -2683,7 +2691,7 @@ const file_provider_proto_rawDesc = "" +
 	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\"x\n" +
 	"\x11ConfigureResponse\x12I\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2'.forgeyard.fleet.provider.v1.DiagnosticR\vdiagnostics\x12\x18\n" +
-	"\aaccount\x18\x02 \x01(\tR\aaccount\"\xe7\x05\n" +
+	"\aaccount\x18\x02 \x01(\tR\aaccount\"\x83\x06\n" +
 	"\bResource\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -2701,7 +2709,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x05image\x18\r \x01(\tR\x05image\x12\x1d\n" +
 	"\n" +
 	"belongs_to\x18\x0e \x01(\tR\tbelongsTo\x12\x12\n" +
-	"\x04kind\x18\x0f \x01(\tR\x04kind\x1a7\n" +
+	"\x04kind\x18\x0f \x01(\tR\x04kind\x12\x1a\n" +
+	"\battested\x18\x10 \x03(\tR\battested\x1a7\n" +
 	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8d\x01\n" +

@@ -71,8 +71,18 @@ func (m *machine) look(key string) (resource provider.Resource, ours bool, err e
 	return provider.Resource{
 		ID: key, Key: content.Key, Fleet: content.Fleet, State: seen.state,
 		Created: content.Created, InstanceDigest: content.InstanceDigest,
-		Tags: content.Tags, Image: content.Image, Detail: detail(d, content, seen),
+		Tags: content.Tags, Image: content.Image, Detail: detail(d, content, seen), Attested: attested(),
 	}, true, nil
+}
+
+// attested is what this machine's kernel offers to whoever runs the agents.
+func attested() []string {
+	kvm, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if err != nil {
+		return nil
+	}
+	_ = kvm.Close()
+	return []string{"kvm"}
 }
 
 func detail(d directory, content record, seen condition) string {

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
@@ -34,6 +35,7 @@ type Host struct {
 	Arch    string            `fleet:"arch" default:"x86_64" doc:"x86_64 or arm64."`
 	Address string            `fleet:"address" doc:"Where the host is found, for people. Where it is an IP address and the fleet says match_address, the agent must call from it. The manager never calls it."`
 	Labels  map[string]string `fleet:"labels" doc:"What a fleet may choose by."`
+	Attests []string          `fleet:"attests" doc:"What you vouch for of this host, since its agent's word alone doesn't count: any of kvm, gpu, signing and confidential."`
 	Notes   string            `fleet:"notes" doc:"One line that is shown with the host."`
 }
 
@@ -56,6 +58,9 @@ var (
 	namePattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	labelPattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 )
+
+// attestable are the words of the contract for what a host can't show by itself.
+var attestable = []string{"kvm", "gpu", "signing", "confidential"}
 
 const nameForm = "A name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit."
 
@@ -83,6 +88,11 @@ func (c Config) Validate() []provider.Diagnostic {
 		}
 		if h.Arch != "x86_64" && h.Arch != "arm64" {
 			complain("arch", fmt.Sprintf("There is no agent for the processor %q", h.Arch), "Write \"x86_64\" or \"arm64\".")
+		}
+		for _, word := range h.Attests {
+			if !slices.Contains(attestable, word) {
+				complain("attests", fmt.Sprintf("%q is nothing to vouch for", word), "Write any of "+strings.Join(attestable, ", ")+". Everything else the host shows by itself.")
+			}
 		}
 		for _, label := range slices.Sorted(maps.Keys(h.Labels)) {
 			if !labelPattern.MatchString(label) || label == providerpb.AssetOS || label == providerpb.AssetArch {
@@ -126,7 +136,7 @@ func (v *inventory) Inspect(context.Context, provider.Query) iter.Seq2[provider.
 func (h Host) resource() provider.Resource {
 	tags := map[string]string{providerpb.AssetOS: h.OS, providerpb.AssetArch: h.Arch}
 	maps.Copy(tags, h.Labels)
-	r := provider.Resource{ID: h.Name, Kind: providerpb.AssetKind, State: provider.Running, Tags: tags, Detail: h.Notes}
+	r := provider.Resource{ID: h.Name, Kind: providerpb.AssetKind, State: provider.Running, Tags: tags, Detail: h.Notes, Attested: h.Attests}
 	if _, err := netip.ParseAddr(h.Address); err == nil {
 		r.Addresses = []string{h.Address}
 	}
