@@ -86,8 +86,9 @@ func (m *Manager) enrollmentKeys() keyKind {
 // is still good.
 func enrollmentKeyNeeded(old *enroll.TokenKey, s store.State, now time.Time) (needed []string) {
 	states := map[fleet.CapacityInstanceID]fleet.CapacityInstanceState{}
+	keys := map[fleet.CapacityInstanceID]fleet.OperationID{}
 	for _, i := range s.Instances {
-		states[i.ID] = i.State
+		states[i.ID], keys[i.ID] = i.State, i.Key
 	}
 	for _, op := range s.Operations {
 		// The token of a request that hasn't gone out has no end yet.
@@ -99,6 +100,13 @@ func enrollmentKeyNeeded(old *enroll.TokenKey, s store.State, now time.Time) (ne
 				until = "until " + op.TokenExpires.UTC().Format(time.RFC3339)
 			}
 			needed = append(needed, fmt.Sprintf("the token of instance %s was made with it and is good %s", op.Instance, until))
+		}
+	}
+	for _, c := range s.Claims {
+		// The token of a host that a person joins is the claim's, not the operation's.
+		op := fleet.Operation{ID: keys[c.Instance], Nonce: c.Nonce, TokenHash: c.TokenHash}
+		if now.Before(c.Expires) && old.Made(op) {
+			needed = append(needed, fmt.Sprintf("the line that joins the host %s was made with it and is good until %s", c.Asset, c.Expires.UTC().Format(time.RFC3339)))
 		}
 	}
 	return needed

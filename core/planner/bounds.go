@@ -83,6 +83,8 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 		return 0, limit{IsFrozen, "%s missing, and the fleet is frozen.", "it is frozen"}
 	case f.Operational == fleet.FleetDraining:
 		return 0, limit{IsFrozen, "%s missing, and the fleet is being removed.", "it is being removed"}
+	case f.Joined:
+		return 0, limit{WaitsForPerson, "%s missing, and hosts are joined by a person.", "its hosts are joined by a person"}
 	case held && (hold.Until.IsZero() || hold.Until.After(in.Now)):
 		return 0, limit{HeldBack, verbatim(hold.Sentence(in.Now)), lowerFirst(hold.Reason)}
 	}

@@ -154,6 +154,7 @@ const (
 	StepLimit         WaitCode = "step_limit"           // scale_up.max_step in its window
 	IdleGrace         WaitCode = "idle_grace"           // idle for too short a time
 	CoolsDown         WaitCode = "cooldown"             // it changed its size just now
+	WaitsForPerson    WaitCode = "waits_for_person"     // hosts are joined by hand
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 )
 
@@ -203,7 +204,8 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 	byScheduler := map[fleet.SchedulerAddress][]*supply{}
 	for _, f := range in.Fleets {
 		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Blind == "" {
-			byScheduler[f.Scheduler] = append(byScheduler[f.Scheduler], supplyOf(in, f, byFleet[f.ID], d))
+			_, there := unjoined(f, byFleet[f.ID])
+			byScheduler[f.Scheduler] = append(byScheduler[f.Scheduler], supplyOf(in, f, there, d))
 		}
 	}
 	supplies := map[fleet.RunnerFleetID]*supply{}

@@ -153,6 +153,8 @@ func drifted(f fleet.ManagedFleet, instances []Instance, agentVersion string) []
 			out = append(out, Drift{i.ID, "It was made from an older instance block"})
 		case i.Image != image:
 			out = append(out, Drift{i.ID, "It runs another image or agent version"})
+		case i.Scheduling.Told() && i.Scheduling.Scheduler != f.Scheduler:
+			out = append(out, Drift{i.ID, "Its scheduler is another one now"})
 		case i.Provider != f.Provider:
 			out = append(out, Drift{i.ID, "It was made by another provider block"})
 		case i.State == fleet.Healthy && f.Admission.Asks(i.Admission.Policy):

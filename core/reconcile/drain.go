@@ -59,8 +59,9 @@ func (l *Loop) agentIdle(w *work, r *row) (string, bool) {
 		return fmt.Sprintf("The agent has stopped after %s, and no process of a job is left.", jobCount(report.JobsRun)), true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
-	if r.Scheduling.Scheduler != "" {
-		// The scheduler shows that no job is there; a dead agent can't say it.
+	if _, _, known := l.usage(r); known {
+		// The scheduler shows that no job is there; a dead agent can't say it. One
+		// that was taken out of the definition shows nothing.
 		limit = max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat)
 	}
 	if s := l.silentFor(w, r); s > limit {

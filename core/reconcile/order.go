@@ -77,7 +77,7 @@ func (l *Loop) obey(w *work) error {
 			return err
 		}
 		if outcome == (OrderOutcome{}) && w.now.After(o.Until) {
-			outcome.Refused = "its provider couldn't be seen in time: " + l.provider(o.provider).blind
+			outcome = l.unseen(w, o)
 		}
 		if outcome != (OrderOutcome{}) {
 			outcome.ID = o.ID
@@ -88,6 +88,15 @@ func (l *Loop) obey(w *work) error {
 		}
 	}
 	return nil
+}
+
+// unseen ends an order whose provider couldn't be looked at in time. That
+// something is gone is then a person's to say.
+func (l *Loop) unseen(w *work, o *pendingOrder) OrderOutcome {
+	if r := w.byID[o.Instance]; o.Kind == ResolveGone && r != nil {
+		return l.resolveGone(w, r, nil)
+	}
+	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).blind)
 }
 
 // obeyed forgets the orders that came to their end, after the commit.
@@ -179,7 +188,9 @@ func (l *Loop) resolve(w *work, r *row, o *pendingOrder) OrderOutcome {
 	}
 	looked := p.facts != nil && p.blind == "" && p.sight != nil && p.sight.step >= o.step
 	if !looked {
-		gaveUp := p.facts == nil || !p.inspecting && p.inspectStep >= o.step && p.blind != ""
+		// A plugin that hasn't started yet will look soon. Only where nothing will,
+		// or a look begun since has failed, a person's word is all there is.
+		gaveUp := p.facts == nil && p.blocked || p.facts != nil && !p.inspecting && p.inspectStep >= o.step && p.blind != ""
 		if o.Kind == ResolveGone && gaveUp {
 			return l.resolveGone(w, r, nil)
 		}
@@ -201,9 +212,9 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, id fleet.ProviderIns
 	if other, taken := w.recordedElsewhere(r, id); taken {
 		return refuse("%s is the resource of the instance %s", id, other)
 	}
-	listed := p.sight.byID[id]
+	listed := slices.DeleteFunc(slices.Clone(p.sight.byID[id]), func(res fleet.Resource) bool { return !isInstance(res) })
 	if len(listed) != 1 {
-		return refuse("the provider lists %d resources of the id %s", len(listed), id)
+		return refuse("the provider lists %d instances of the id %s", len(listed), id)
 	}
 	if listed[0].Key != "" && listed[0].Key != r.Key {
 		return refuse("%s carries the key %s, and not %s", id, listed[0].Key, r.Key)
@@ -248,7 +259,7 @@ func (l *Loop) resolveGone(w *work, r *row, listed []fleet.Resource) OrderOutcom
 	switch {
 	case len(listed) > 0:
 		return refuse("the provider lists it: %s", listed[0].ID)
-	case r.runner != nil && r.State != fleet.Terminating && w.now.Sub(r.runner.LastBeat) <= r.fleet.Timeouts.Heartbeat:
+	case r.runner != nil && w.now.Sub(r.runner.LastBeat) <= r.fleet.Timeouts.Heartbeat:
 		return refuse("its agent called %s ago", w.now.Sub(r.runner.LastBeat).Truncate(time.Second))
 	}
 	if r.provision.State.Open() {

@@ -75,7 +75,7 @@ func TestAPersonSaysThatNothingWasMade(t *testing.T) {
 
 func TestAPersonSaysWhatWasMade(t *testing.T) {
 	w, i, p := unknown(t)
-	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "lists 0 resources of the id vm-9")
+	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "lists 0 instances of the id vm-9")
 	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID}), "the id of the resource is missing")
 	w.others = []fleet.Resource{stranger("vm-9", map[string]string{tagKey: "another"})}
 	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "carries the key another")

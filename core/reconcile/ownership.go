@@ -19,6 +19,9 @@ func (l *Loop) provenOurs(p *provider, r *row, m *rowMemory) (fleet.Resource, bo
 	if r.Conflict != "" {
 		return fleet.Resource{}, false, r.Conflict
 	}
+	if why := p.elsewhere(r); why != "" {
+		return fleet.Resource{}, false, why
+	}
 	found := p.sight.of(r)
 	switch len(found) {
 	case 0:

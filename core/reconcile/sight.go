@@ -91,11 +91,21 @@ func (l *Loop) vanished(w *work, p *provider, e Inspected, shown *sighting) stri
 	return fmt.Sprintf("%d of %d known resources are missing from its list at once; believed after %s", missing, known, vanishedFor)
 }
 
+// elsewhere says that the provider's credentials reach another account than the
+// one that the row was made in; "": they don't. It is asked at every call, too:
+// a plugin with other credentials may be there before its first inspection is.
+func (p *provider) elsewhere(r *row) string {
+	if p.facts == nil || r.Account == "" || r.Account == p.facts.Account {
+		return ""
+	}
+	return fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.facts.Account, r.Account)
+}
+
 // match compares one row with what an inspection shows of its key, and returns
 // why nothing may be done about the row, "" if there is no such reason.
 func (l *Loop) match(w *work, p *provider, r *row, look look) (conflict string) {
-	if p.facts != nil && r.Account != "" && r.Account != p.facts.Account {
-		return fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.facts.Account, r.Account)
+	if why := p.elsewhere(r); why != "" {
+		return why
 	}
 	if why := look.shown.contested(r); why != "" {
 		return why

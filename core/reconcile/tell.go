@@ -65,7 +65,7 @@ func (l *Loop) telling(r *row) (Tell, bool) {
 		}
 	case fleet.Terminating, fleet.Terminated:
 		if at.Told() {
-			t.What, t.Reason = TellRemove, removalReason(r)
+			t.What, t.Reason = TellRemove, l.removalReason(r)
 			return t, true
 		}
 	}
@@ -85,13 +85,18 @@ func runnerOf(r *row) scheduler.Runner {
 
 // removalReason says how a runner ended: whatever wasn't proven idle was lost to
 // the infrastructure, and its jobs didn't fail by themselves [40].
-func removalReason(r *row) scheduler.RemovalReason {
+func (l *Loop) removalReason(r *row) scheduler.RemovalReason {
 	if r.leases > 0 {
 		return scheduler.RemovedInfrastructure
 	}
 	switch lifecycle.Cause(r.Ended) {
-	case lifecycle.IdleProven, lifecycle.Withdrawn, lifecycle.RunnerLeft:
+	case lifecycle.IdleProven, lifecycle.Withdrawn:
 		return scheduler.RemovedNormally
+	case lifecycle.RunnerLeft:
+		// It says that it had no job; its scheduler knows whether that is so.
+		if u, listed, known := l.usage(r); known && (!listed || u.Leases == 0) {
+			return scheduler.RemovedNormally
+		}
 	}
 	return scheduler.RemovedInfrastructure
 }
@@ -136,6 +141,8 @@ func (l *Loop) notKnown(r *row, m *rowMemory, e Told) {
 	at := &r.Scheduling
 	switch {
 	case e.What == TellRemove || e.Gone:
+		// One that isn't part of the definition any more is nobody to wait for. What
+		// it leased goes on, and only the agent's own word ends it.
 		at.Scheduler, at.Removed = e.Scheduler, true
 	case e.What == TellCordon:
 		at.Cordoned = true
@@ -153,7 +160,7 @@ func (l *Loop) leaseFree(r *row) (proof string, ok bool) {
 	case at.Scheduler == "":
 		return "", true // no scheduler has ever heard of it
 	case at.Removed:
-		return "Its scheduler has forgotten it.", true
+		return "No scheduler counts on it any more.", true
 	case !at.Cordoned:
 		return "", false
 	}
@@ -178,6 +185,11 @@ func (l *Loop) leaseFree(r *row) (proof string, ok bool) {
 // schedulersIn are the schedulers that fleets or rows have to do with.
 func (l *Loop) schedulersIn(w *work) []fleet.SchedulerAddress {
 	all := map[fleet.SchedulerAddress]bool{}
+	for _, r := range w.rows {
+		if r.Scheduling.Told() {
+			all[r.Scheduling.Scheduler] = true
+		}
+	}
 	for _, f := range w.fleets {
 		if f.Scheduler != "" {
 			all[f.Scheduler] = true

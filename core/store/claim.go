@@ -76,7 +76,7 @@ func mayClaim(ctx context.Context, tx *sql.Tx, c NewClaim) error {
 		return &ClaimRefusedError{"the fleet was changed or removed meanwhile; try again"}
 	}
 	var live int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM instance WHERE fleet = $1 AND state <> 'terminated'`,
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM instance WHERE fleet = $1 AND state NOT IN ('terminated', 'departing')`,
 		string(c.Instance.Fleet)).Scan(&live); err != nil {
 		return err
 	}

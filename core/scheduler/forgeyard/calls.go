@@ -36,6 +36,9 @@ func (c *Client) Runners(ctx context.Context) (scheduler.Listing, error) {
 	if err := c.call(ctx, doing, http.MethodGet, RunnersPath, nil, &answer); err != nil {
 		return scheduler.Listing{}, err
 	}
+	if answer.Running == nil {
+		return scheduler.Listing{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no \"running\": where there is no runner, that is an empty list")}
+	}
 	listing := scheduler.Listing{Revision: answer.Revision, Runners: usage(answer.Running)}
 	if err := fleet.CheckUsage(listing.Runners); err != nil {
 		return scheduler.Listing{}, &scheduler.NonsenseError{Doing: doing, Err: err}
@@ -147,7 +150,12 @@ func (q Queued) unmet() (fleet.UnmetDemand, error) {
 	}, nil
 }
 
+// usage keeps a list that isn't there apart from an empty one: the first says
+// nothing of any runner.
 func usage(running []Running) []fleet.RunningCapacityUsage {
+	if running == nil {
+		return nil
+	}
 	out := make([]fleet.RunningCapacityUsage, 0, len(running))
 	for _, r := range running {
 		out = append(out, fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(r.Runner), Leases: r.Leases, Cordoned: r.Cordoned})

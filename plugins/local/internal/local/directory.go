@@ -172,6 +172,12 @@ func writeJSON(path string, content any) error {
 }
 
 func readJSON(path string, into any) error {
+	// Looked at first, since to open a pipe would be to wait for its other end.
+	if info, err := os.Lstat(path); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file but %s", path, info.Mode().Type())
+	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
@@ -51,12 +52,19 @@ func (m *machine) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provi
 	}
 }
 
+// keyShape is what the manager's keys look like. Only under such a name can a
+// record that can't be read be one of ours.
+var keyShape = regexp.MustCompile(`^[0-9a-z]{26}$`)
+
 // look reads one directory. What isn't an instance of this installation isn't ours.
 func (m *machine) look(key string) (resource provider.Resource, ours bool, err error) {
 	d := m.directory(key)
 	content, err := d.record()
 	if errors.Is(err, fs.ErrNotExist) {
 		return provider.Resource{}, false, nil
+	}
+	if err != nil && !keyShape.MatchString(key) {
+		return provider.Resource{}, false, nil // somebody's own, whatever it is
 	}
 	if err != nil {
 		return provider.Resource{}, false, err

@@ -40,16 +40,17 @@ func TestListHasWhatIsOursAndNothingElse(t *testing.T) {
 }
 
 func TestListThatCannotBeReadEndsInAnError(t *testing.T) {
+	const key = "01k00000000000000000000001" // as the manager's are: it can't be anybody else's
 	for name, spoil := range map[string]func(*machine) error{
 		"the root is gone":       func(m *machine) error { return os.RemoveAll(m.root) },
-		"a record is damaged":    func(m *machine) error { return os.WriteFile(m.directory("k1").path(recordFile), []byte("{"), 0o600) },
-		"a lock holds no pid":    func(m *machine) error { return os.WriteFile(m.directory("k1").path(lockFile), []byte("x\n"), 0o600) },
-		"a start can't be read":  func(m *machine) error { return os.WriteFile(m.directory("k1").path(startedFile), []byte("{"), 0o600) },
-		"a lock names process 1": func(m *machine) error { return os.WriteFile(m.directory("k1").path(lockFile), []byte("1\n"), 0o600) },
+		"a record is damaged":    func(m *machine) error { return os.WriteFile(m.directory(key).path(recordFile), []byte("{"), 0o600) },
+		"a lock holds no pid":    func(m *machine) error { return os.WriteFile(m.directory(key).path(lockFile), []byte("x\n"), 0o600) },
+		"a start can't be read":  func(m *machine) error { return os.WriteFile(m.directory(key).path(startedFile), []byte("{"), 0o600) },
+		"a lock names process 1": func(m *machine) error { return os.WriteFile(m.directory(key).path(lockFile), []byte("1\n"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newTestMachine(t)
-			request := requestFor("k1", playWell)
+			request := requestFor(key, playWell)
 			if err := m.create(m.recordOf(request), fileDocument(request.Bootstrap)); err != nil {
 				t.Fatal(err)
 			}
@@ -98,6 +99,31 @@ func TestLookingNeverTakesTheLockFromAnAgentThatStarts(t *testing.T) {
 	}
 	close(stop)
 	looking.Wait()
+}
+
+// What others keep in the root says nothing about our instances, and must not
+// hide them.
+func TestFoldersOfOthersAreNoInstancesWhateverIsInThem(t *testing.T) {
+	m := newTestMachine(t)
+	provision(t, m, "k1", playWell)
+	defer terminate(t, m, "k1", true)
+	for name, put := range map[string]func(record string) error{
+		"text":      func(record string) error { return os.WriteFile(record, []byte("not JSON"), 0o600) },
+		"directory": func(record string) error { return os.Mkdir(record, 0o700) },
+		"pipe":      func(record string) error { return unix.Mkfifo(record, 0o600) },
+		"dangling":  func(record string) error { return os.Symlink("/nowhere", record) },
+	} {
+		folder := filepath.Join(m.root, name)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(filepath.Join(folder, recordFile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := list(t, m); len(got) != 1 || got["k1"].Key != "k1" {
+		t.Errorf("listed %v", got)
+	}
 }
 
 func TestLockWithoutAPIDIsNotProbed(t *testing.T) {

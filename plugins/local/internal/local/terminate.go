@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -95,9 +96,16 @@ func (m *machine) erase(d directory) error {
 	return nil
 }
 
-// sweep finishes what a crash left half done: deletions, and directories and
-// marks of the root in the making. One of these that is young may be another
-// plugin's at work.
+// The names of what this plugin leaves half done in the root: directories that
+// are deleted or made, and marks of the root that are made. The manager's keys are
+// ULIDs. Whatever else is there is somebody's own.
+var (
+	goneName   = regexp.MustCompile(`^\.gone-[0-9a-z]{26}$`)
+	makingName = regexp.MustCompile(`^(\.tmp-[0-9a-z]{26}-[0-9]+|\.?` + regexp.QuoteMeta(markFile) + `-[0-9a-f]+(-[0-9]+)?)$`)
+)
+
+// sweep finishes what a crash left half done. Something in the making that is
+// young may be another plugin's at work.
 func (m *machine) sweep() {
 	entries, err := os.ReadDir(m.root)
 	if err != nil {
@@ -105,8 +113,8 @@ func (m *machine) sweep() {
 	}
 	for _, entry := range entries {
 		path := filepath.Join(m.root, entry.Name())
-		abandoned := strings.HasPrefix(entry.Name(), ".gone-")
-		if strings.HasPrefix(entry.Name(), ".tmp-") || strings.Contains(entry.Name(), markFile+"-") {
+		abandoned := goneName.MatchString(entry.Name())
+		if makingName.MatchString(entry.Name()) {
 			info, err := entry.Info()
 			abandoned = err == nil && m.now().Sub(info.ModTime()) > makingTime
 		}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -238,7 +239,10 @@ func TestCrashInMidRemovalIsFinishedByTheNext(t *testing.T) {
 
 func TestSweepFinishesDeletionsAndOldMakings(t *testing.T) {
 	m := newTestMachine(t)
-	for _, folder := range []string{".gone-k1/sub", ".tmp-k2-1", "k3"} {
+	const key = "01k00000000000000000000000"
+	making := ".tmp-" + key + "-1"
+	strangers := []string{".gone-fishing", ".tmp-notes", "k3"}
+	for _, folder := range append([]string{".gone-" + key + "/sub", making}, strangers...) {
 		if err := os.MkdirAll(filepath.Join(m.root, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -249,12 +253,12 @@ func TestSweepFinishesDeletionsAndOldMakings(t *testing.T) {
 		}
 	}
 	m.sweep()
-	if _, err := os.Stat(filepath.Join(m.root, ".tmp-k2-1")); err != nil {
+	if _, err := os.Stat(filepath.Join(m.root, making)); err != nil {
 		t.Errorf("a young directory in the making was swept: %v", err)
 	}
 	m.now = func() time.Time { return time.Now().Add(2 * makingTime) }
 	m.sweep()
-	if left := leftIn(m); len(left) != 1 || left[0] != "k3" || m.here() != nil {
+	if left := leftIn(m); !slices.Equal(left, strangers) || m.here() != nil {
 		t.Errorf("left %v; the root's own mark: %v", left, m.here())
 	}
 }
