@@ -270,10 +270,17 @@ func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.Fle
 			d.Plugins = withPlugin(d.Plugins, stored.Plugins, p.Address.Plugin())
 		}
 	}
+	told := map[fleet.SchedulerAddress]bool{}
+	for _, row := range bound {
+		told[row.Scheduler] = true
+	}
+	for _, i := range slices.Concat(in.state.Instances, in.state.Departing) {
+		told[i.Scheduling.Scheduler] = told[i.Scheduling.Scheduler] || i.Scheduling.Told()
+	}
 	for _, s := range stored.Schedulers {
 		there := slices.ContainsFunc(d.Schedulers, func(o fleet.Scheduler) bool { return o.Address == s.Address })
 		asked := slices.ContainsFunc(d.Fleets, func(f fleet.RunnerFleet) bool { return f.Scheduler == s.Address })
-		if !there && asked {
+		if !there && (asked || told[s.Address]) {
 			d.Schedulers = append(slices.Clone(d.Schedulers), s)
 		}
 	}

@@ -106,6 +106,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 		return Plan{}, err
 	}
 	p.Warnings, p.Unrecorded = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
+	p.Warnings = append(p.Warnings, agentless(loaded.Definition)...)
 	p.Warnings = append(p.Warnings, stranded(stored.Definition.Manager, loaded.Definition.Manager, state)...)
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err

@@ -77,7 +77,7 @@ func (s *Server) directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 	}
 	switch {
 	case d.Want != agentapi.WantRun:
-	case subject.Fleet.Scheduler != "":
+	case subject.Fleet.Scheduler != "" || subject.Instance.Scheduling.Told():
 		s.connect(subject, &d)
 	default:
 		d.Command, d.Env, d.Cleanup = policy.Command, policy.Env, policy.Cleanup

@@ -24,6 +24,7 @@ const (
 	EvidenceFailed   Cause = "evidence_failed"    // something contradicts what the host claims
 	ForScaleDown     Cause = "scale_down"         // more than the fleet needs
 	ForRollout       Cause = "rollout"            // made from an older definition or image
+	ForAge           Cause = "max_age"            // older than the fleet lets a runner get
 	ForOperator      Cause = "operator"           // the fleet is removed, or a person asked
 	DemandBack       Cause = "demand_back"        // wanted again before its agent was told to stop
 	RunnerLost       Cause = "runner_lost"        // silent beyond lost_grace
@@ -78,6 +79,7 @@ var edges = []Edge{
 
 	{fleet.Healthy, fleet.Draining, ForScaleDown, "there are more runners than needed"},
 	{fleet.Healthy, fleet.Draining, ForRollout, "it was made from an older definition or image"},
+	{fleet.Healthy, fleet.Draining, ForAge, "it is older than max_age, and its scheduler's worker doesn't end by itself"},
 	{fleet.Healthy, fleet.Draining, ForOperator, "its fleet is removed or smaller by the file"},
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},

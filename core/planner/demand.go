@@ -238,6 +238,9 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 		return cmp.Or(cmp.Compare(takeRank(a), takeRank(b)), cmp.Compare(b.Leases, a.Leases), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	for _, i := range ordered {
+		if at := i.Scheduling; at.Told() && at.Scheduler != f.Scheduler {
+			continue // it still works for another scheduler, and leaves
+		}
 		returns := d.Uncordons && canReturn(i)
 		if !returns && !lifecycle.Capacity(i.State, i.Silent) {
 			continue

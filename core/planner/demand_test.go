@@ -60,6 +60,13 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 	gentle.Scaling.ScaleDown.MaxStep = 1
 	protected := burst(1, 10, 0)
 	protected.Protected = true
+	aged := burst(0, 4, 0)
+	aged.Runner.MaxAge = 30 * time.Minute
+	elsewhere := func(f fleet.ManagedFleet, n int) Instance {
+		i := leased(f, n, 0)
+		i.Busy, i.Scheduling = false, fleet.Scheduling{Scheduler: "forgeyard.before", Ref: "r"}
+		return i
+	}
 	f := burst(0, 4, 0)
 	for _, test := range []struct {
 		name      string
@@ -93,6 +100,9 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 		{"the host that work waits for stays", f, []Instance{idle(f, 0, time.Hour), idle(f, 1, time.Hour)}, demand(waiting(1)), time.Time{}, 1, "drain i01 (scale_down)"},
 		{"a booting host is let come up", f, instances(f, fleet.Bootstrapping), demand(), time.Time{}, 0, "nothing"},
 		{"a request that never went out is cancelled", f, instances(f, fleet.Requested), demand(), time.Time{}, 0, "cancel i00 (cancelled)"},
+		{"a runner that is too old leaves even with a lease, and another comes for what waits", aged, []Instance{leased(aged, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 2, drain i00 (max_age)"},
+		{"of two that are too old one leaves at a time", aged, []Instance{idle(aged, 0, 0), idle(aged, 1, 0)}, demand(waiting(4)), time.Time{}, 2, "create 1, drain i00 (max_age)"},
+		{"what works for another scheduler is no capacity for this one", f, []Instance{elsewhere(f, 0)}, demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
 		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, protected"},
 		{"nor does it shrink by itself", protected, []Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "protected"},
 		{"a scheduler that can't be seen takes nothing away", f, []Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]Demand{ci: {Blind: "it answered 503"}}, time.Time{}, 1, "nothing"},
@@ -288,5 +298,51 @@ func TestSentencesAboutResourcesAreForPeople(t *testing.T) {
 	got := tooSmall(fleet.ResourceCapacity{Named: map[string]int64{"license": 3}}, fleet.ResourceCapacity{Named: map[string]int64{"license": 2}})
 	if !strings.Contains(got, `one job takes 3 of "license", and a host has 2 of "license"`) {
 		t.Error(got)
+	}
+}
+
+func TestJobsAreNotGivenToHostsThatOnlyAPersonCanJoin(t *testing.T) {
+	joined, cloud := burst(0, 4, 0), burst(0, 4, 0)
+	joined.Address, joined.Joined = "fleet.joined", true
+	cloud.ID, cloud.Address = "f2", "fleet.cloud"
+	cloud.Cost.Hourly = fleet.Money{Micros: 1, Currency: "USD"} // a joined host costs nothing, and comes first
+	claimed := instance(joined, 0, fleet.Bootstrapping)
+	claimed.Asset = "mini-1"
+	in := Input{Now: now, Fleets: []fleet.ManagedFleet{joined, cloud}, Instances: []Instance{claimed}, Demand: demand(waiting(2))}
+	out := Plan(in)
+	if out.Fleets[0].Create != 1 || len(out.Unmet) != 0 {
+		t.Errorf("%s creates %d, unmet %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unmet)
+	}
+	in.Fleets = in.Fleets[:1]
+	if out = Plan(in); len(out.Unmet) != 1 || !strings.Contains(out.Unmet[0].Sentence, "joined by a person") {
+		t.Errorf("unmet %+v", out.Unmet)
+	}
+}
+
+func TestARunnerOfAnotherSchedulerIsReplaced(t *testing.T) {
+	f := burst(1, 2, 0)
+	i := instance(f, 0, fleet.Healthy)
+	i.Scheduling = fleet.Scheduling{Scheduler: "forgeyard.before", Ref: "r"}
+	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{i}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
+	if len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "scheduler") {
+		t.Errorf("drifted %+v", p.Drifted)
+	}
+}
+
+func TestAnUpgradeOfTheManagerDrainsNoHostThatAPersonJoined(t *testing.T) {
+	f := sampleFleet(0, 3, 0)
+	f.Joined = true
+	var all []Instance
+	var assets []fleet.Asset
+	for n := range 3 {
+		i := instance(f, n, fleet.Healthy)
+		i.Asset, i.Runner = fmt.Sprint("host-", n), "r"
+		all = append(all, i)
+		assets = append(assets, fleet.Asset{ID: i.Asset, Platform: f.Class.Platform})
+	}
+	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: all, AgentVersion: "0.1.7",
+		Assets: map[fleet.ProviderAddress][]fleet.Asset{f.Provider: assets}}).Fleets[0]
+	if len(p.Actions) != 0 {
+		t.Errorf("%s", story(p))
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// reactivate takes drains back that demand is meant for: a host that is there is
-// better than one that has to be made.
-func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply) {
+// reactivate takes drains back where instances are missing, and returns how many:
+// a host that is there is better than one that has to be made.
+func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply, missing int) (taken int) {
 	if s == nil || f.Operational != fleet.FleetActive && f.Operational != fleet.FleetScaleUpOnly {
-		return
+		return 0
 	}
-	missing := p.Desired - p.Counts.Capacity
 	for _, b := range s.there {
-		if b.returns && missing > 0 {
-			missing--
+		if b.returns && taken < missing {
+			taken++
 			p.Actions = append(p.Actions, Action{Kind: Reactivate, Instance: b.instance, Cause: lifecycle.DemandBack,
 				Reason: sentence("%d wanted, and it was only cordoned: %s.", p.Desired, p.why())})
 		}
 	}
+	return taken
 }
 
 // shrinkIdle drains what nobody has needed for idle_grace, never more than the
@@ -79,7 +79,8 @@ func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
 		outdated[d.Instance] = true
 	}
 	out := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
-		return !lifecycle.Capacity(i.State, i.Silent) || needed[i.ID] || i.Busy || i.Leases > 0
+		leaves := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Instance == i.ID })
+		return !lifecycle.Capacity(i.State, i.Silent) || needed[i.ID] || i.Busy || i.Leases > 0 || leaves
 	})
 	slices.SortFunc(out, func(a, b Instance) int {
 		return cmp.Or(
@@ -115,8 +116,40 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 			earlier(i.Created.Add(f.Scaling.ScaleUp.Window))
 		}
 	}
+	for _, i := range instances {
+		if f.Runner.MaxAge > 0 && f.Scheduler != "" {
+			earlier(i.Created.Add(f.Runner.MaxAge))
+		}
+	}
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}
 	return next
+}
+
+// retire drains the oldest runner that is past max_age where a scheduler's worker
+// runs, which has no end of its own. One at a time, so that a fleet that was made
+// at once doesn't leave at once. It returns how many leave.
+func (p *FleetPlan) retire(in Input, f fleet.ManagedFleet, instances []Instance) int {
+	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive || in.Demand[f.Scheduler].Blind != "" {
+		return 0
+	}
+	var oldest *Instance
+	for n, i := range instances {
+		if i.State == fleet.Draining && lifecycle.Cause(i.Cause) == lifecycle.ForAge {
+			return 0
+		}
+		_, blind := in.Unobserved[i.Provider]
+		if i.State != fleet.Healthy || i.Silent || blind || in.Now.Sub(i.Created) < f.Runner.MaxAge {
+			continue
+		}
+		if oldest == nil || i.Created.Before(oldest.Created) {
+			oldest = &instances[n]
+		}
+	}
+	if oldest == nil {
+		return 0
+	}
+	p.act(Drain, *oldest, lifecycle.ForAge, sentence("It is older than max_age = %s.", short(f.Runner.MaxAge)))
+	return 1
 }

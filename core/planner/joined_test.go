@@ -120,7 +120,7 @@ func TestAHostThatLeftTheFileIsReleasedAndItsClaimWithdrawn(t *testing.T) {
 
 func TestOutdatedJoinedHostsAreDrainedAsFarAsMinAllows(t *testing.T) {
 	f := joinedFleet(2, 9, `{}`)
-	old := func(host string) Instance { i := onHost(f, host, fleet.Healthy); i.Image = "an older one"; return i }
+	old := func(host string) Instance { i := onHost(f, host, fleet.Healthy); i.Class = "another one"; return i }
 	p := planJoined(f, inventory("a", "b", "c"), old("a"), old("b"), old("c"))
 	if len(p.Actions) != 1 || p.Actions[0].Kind != Drain || p.Reached() {
 		t.Errorf("with one to spare: %+v", p.Actions)

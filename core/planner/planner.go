@@ -243,8 +243,9 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	if p.refresh(in, instances); len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
-	p.reactivate(f, s)
-	switch excess := p.Counts.Capacity + len(p.Actions) - p.Desired; {
+	there := p.Counts.Capacity - p.retire(in, f, instances)
+	there += p.reactivate(f, s, p.Desired-there)
+	switch excess := there - p.Desired; {
 	case excess < 0 && f.Joined: // a person makes it up
 	case excess < 0:
 		p.grow(in, f, instances, -excess)

@@ -151,7 +151,8 @@ func drifted(f fleet.ManagedFleet, instances []Instance, agentVersion string) []
 			out = append(out, Drift{i.ID, "It was made for another capacity class"})
 		case i.InstanceDigest != digest:
 			out = append(out, Drift{i.ID, "It was made from an older instance block"})
-		case i.Image != image:
+		case i.Image != image && !f.Joined:
+			// Nobody would join such a host again just for a newer agent.
 			out = append(out, Drift{i.ID, "It runs another image or agent version"})
 		case i.Scheduling.Told() && i.Scheduling.Scheduler != f.Scheduler:
 			out = append(out, Drift{i.ID, "Its scheduler is another one now"})

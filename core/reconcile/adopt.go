@@ -27,7 +27,7 @@ func (l *Loop) adopt(w *work, o *pendingOrder) (OrderOutcome, error) {
 		return refuse("%s", why), nil
 	}
 	reason := fmt.Sprintf("%s had it removed: it was listed and nobody's.", o.By)
-	if u := p.unrecordedOf(o.Resource); u.owner == fleets[n].ID && w.byKey[u.Key] == nil {
+	if u := p.unrecordedOf(o.Resource); u.owner == fleets[n].ID && (w.byKey[u.Key] == nil || !w.byKey[u.Key].Live()) {
 		// Proven ours: its own row comes back, and with it what belonged to it.
 		if err := l.takeOrphan(w, p, u, lifecycle.OrphanFound, reason); err != nil {
 			return OrderOutcome{}, err

@@ -14,7 +14,11 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		switch e := e.(type) {
 		case ProviderReady:
 			p := l.provider(e.Provider)
-			p.facts, p.down, p.blocked = &e.Facts, "", false
+			if p.account != e.Facts.Account {
+				// What was seen of another account says nothing about this one.
+				p.sight, p.unrecorded, p.classified = nil, nil, 0
+			}
+			p.account, p.facts, p.down, p.blocked = e.Facts.Account, &e.Facts, "", false
 			p.strays = nil // it may reach something else now
 			w.forgive(e.Provider)
 		case ProviderDown:

@@ -13,6 +13,7 @@ import (
 
 // plan asks the planner about the state as this step leaves it.
 func (l *Loop) plan(w *work) planner.Output {
+	l.holdUninvited(w)
 	in := planner.Input{
 		Now:          w.now,
 		AgentVersion: l.settings.AgentVersion,
@@ -32,6 +33,30 @@ func (l *Loop) plan(w *work) planner.Output {
 		})
 	}
 	return planner.Plan(in)
+}
+
+// holdUninvited holds the fleets whose new hosts couldn't be let in, so that none
+// of theirs is drained for a replacement that can't come.
+func (l *Loop) holdUninvited(w *work) {
+	type invitation struct {
+		kind     string
+		platform fleet.Platform
+	}
+	known := map[invitation]error{}
+	for id, f := range w.fleets {
+		if f.Joined || f.Operational == fleet.FleetDraining {
+			continue
+		}
+		which := invitation{f.Image.Bootstrap, f.Class.Platform}
+		err, asked := known[which]
+		if !asked {
+			_, err = l.enrollment.Bootstrap(which.kind, which.platform)
+			known[which] = err
+		}
+		if err != nil {
+			w.uninvited[id] = capital(err.Error()) + "."
+		}
+	}
 }
 
 // dropOutdated gives up requests that wait to go out again although the

@@ -44,8 +44,11 @@ func (m *fakeStore) Load(context.Context) (store.State, error) {
 	var s store.State
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
-		if !i.Concluded() {
+		switch {
+		case i.Live():
 			s.Instances = append(s.Instances, i)
+		case !i.Concluded():
+			s.Departing = append(s.Departing, i)
 		}
 	}
 	for _, op := range m.operations {

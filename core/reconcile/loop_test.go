@@ -386,8 +386,21 @@ func TestAHostWithoutAnAgentForItsPlatformIsNotMade(t *testing.T) {
 	w.store.fleets["f1"] = demoFleet(1, 1)
 	w.step()
 	w.step()
-	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds["f1"].NeedsPerson || !strings.Contains(w.last.Holds["f1"].Reason, "no agent for linux-amd64") {
+	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds["f1"].NeedsPerson || !strings.Contains(w.last.Holds["f1"].Reason, "No agent for linux-amd64") {
 		t.Errorf("calls %v, decisions %v, holds %+v", w.calls, w.store.decisions, w.last.Holds)
+	}
+}
+
+func TestAWorkingHostIsNotDrainedForOneThatCannotBeMade(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 1))
+	w.settle()
+	w.loop.enrollment = enrollment{err: errors.New("no agent for linux-arm64 in agents/")}
+	f := w.store.fleets["f1"]
+	f.Class.Platform.Arch, f.Serial = "arm64", 2
+	w.store.fleets["f1"] = f
+	w.pass(time.Hour, w.all)
+	if i := w.only(); i.State != fleet.Healthy {
+		t.Errorf("%s", w.describe())
 	}
 }
 

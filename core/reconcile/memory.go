@@ -48,7 +48,9 @@ func newMemory(started time.Time) memory {
 type provider struct {
 	// facts is nil while no plugin process answers; down says why, and blocked
 	// that only a person can bring it back.
-	facts   *fleet.ProviderFacts
+	facts *fleet.ProviderFacts
+	// account is what the last process that answered reached.
+	account string
 	down    string
 	blocked bool
 	// inspecting is set while an Inspect effect is under way, which was returned

@@ -196,16 +196,20 @@ func (l *Loop) resolve(w *work, r *row, o *pendingOrder) OrderOutcome {
 		}
 		return OrderOutcome{}
 	}
+	if p.sight.inFlight[r.Key] {
+		return refuse("a call for its key still runs inside the plugin; wait until it is over")
+	}
 	switch o.Kind {
 	case ResolveCreated:
-		return l.resolveCreated(w, r, p, o.Resource)
+		return l.resolveCreated(w, r, p, o)
 	case ResolveNotCreated:
 		return l.resolveNotCreated(w, r, p.sight.of(r))
 	}
 	return l.resolveGone(w, r, p.sight.of(r))
 }
 
-func (l *Loop) resolveCreated(w *work, r *row, p *provider, id fleet.ProviderInstanceRef) OrderOutcome {
+func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) OrderOutcome {
+	id := o.Resource
 	if id == "" {
 		return refuse("the id of the resource is missing")
 	}
@@ -224,6 +228,9 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, id fleet.ProviderIns
 		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "A person found what it made."
 	}
 	r.ProviderInstance, r.dirty = id, true
+	if listed[0].Key == "" {
+		r.Adopted = o.By // nothing but the person's word says that it is the row's
+	}
 	r.conflict("")
 	if r.State == fleet.Provisioning {
 		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("A person found %s.", id))

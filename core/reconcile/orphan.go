@@ -49,8 +49,9 @@ func (l *Loop) collectOrphans(w *work) error {
 // ripe says whether an orphan may be removed by itself now.
 func (l *Loop) ripe(w *work, p *provider, u unrecorded) bool {
 	first, seen := p.strays[strayID{u.resource.Kind, u.resource.ID, u.Key}]
-	if u.owner == "" || !seen || first.step >= p.sight.step {
-		return false
+	_, declared := w.fleets[u.owner]
+	if !declared || !seen || first.step >= p.sight.step {
+		return false // of a fleet that was forgotten since, it is a person's to decide
 	}
 	if r := w.byKey[u.Key]; r != nil && r.Live() {
 		return false // taken already, for another resource of the same instance
@@ -70,15 +71,18 @@ func (l *Loop) takeOrphan(w *work, p *provider, u unrecorded, cause lifecycle.Ca
 		claim := claimIn(u.resource.Tags)
 		return l.newTerminating(w, p, f, taking{provider: u.Provider, id: claim.Instance, key: claim.Key, resource: u.resource, cause: cause, reason: reason})
 	}
-	op := u.ended.Provision
-	r := &row{CapacityInstance: u.ended.Instance, fleet: f, provision: &op}
-	r.edit(&op)
+	r := w.byID[u.ended.Instance.ID] // departing: gone for us, and not yet for its scheduler
+	if r == nil {
+		op := u.ended.Provision
+		r = &row{CapacityInstance: u.ended.Instance, fleet: f, provision: &op}
+		w.add(r)
+	}
+	op := r.edit(r.provision)
 	op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "Found by inspection after it had ended."
 	if isInstance(u.resource) {
 		r.ProviderInstance = u.resource.ID
 	}
 	r.Conflict, r.Account = "", p.facts.Account
-	w.add(r)
 	if !w.move(r, fleet.Terminating, cause, reason) {
 		return fmt.Errorf("%s", r.Conflict)
 	}
@@ -125,5 +129,5 @@ func (l *Loop) newTerminating(w *work, p *provider, f fleet.ManagedFleet, t taki
 // add makes a row part of the step.
 func (w *work) add(r *row) {
 	w.rows = append(w.rows, r)
-	w.byKey[r.Key], w.byOperation[r.provision.ID] = r, r
+	w.byID[r.ID], w.byKey[r.Key], w.byOperation[r.provision.ID] = r, r, r
 }

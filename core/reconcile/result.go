@@ -27,7 +27,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
-		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).connected || r.Scheduling.Told() && !r.Live() {
+		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).connected {
 			res.Settled = false // its scheduler must still be told
 		}
 		settled := lifecycle.Settled(r.State) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()

@@ -24,7 +24,7 @@ type look struct {
 func (l *Loop) see(w *work, e Inspected) {
 	p := l.provider(e.Provider)
 	p.inspecting = false
-	shown := newSighting(p.inspectStep, e.Began, e.Inspection.Resources)
+	shown := newSighting(p.inspectStep, e.Began, e.Inspection)
 	w.showClaimed(e, shown)
 	blind := blindness(e)
 	if blind == "" {
@@ -38,13 +38,9 @@ func (l *Loop) see(w *work, e Inspected) {
 	} else {
 		p.strays = nil // what isn't seen without a gap isn't removed as an orphan
 	}
-	inFlight := map[fleet.OperationID]bool{}
-	for _, key := range e.Inspection.InFlight {
-		inFlight[key] = true
-	}
 	for _, r := range w.rows {
 		if r.Provider == e.Provider && r.Live() && r.State != fleet.Requested {
-			r.conflict(l.match(w, p, r, look{began: e.Began, complete: blind == "", found: shown.of(r), inFlight: inFlight[r.Key], shown: shown}))
+			r.conflict(l.match(w, p, r, look{began: e.Began, complete: blind == "", found: shown.of(r), inFlight: shown.inFlight[r.Key], shown: shown}))
 		}
 	}
 }

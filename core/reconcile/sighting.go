@@ -15,25 +15,27 @@ type sighting struct {
 	// byKey are the instances; byID is of every kind.
 	byKey map[fleet.OperationID][]fleet.Resource
 	byID  map[fleet.ProviderInstanceRef][]fleet.Resource
+	// inFlight are the keys for which a call ran inside the plugin.
+	inFlight map[fleet.OperationID]bool
 	// partsByKey and partsByOwner are the secondary resources: volumes, addresses
 	// and whatever else an instance has [160].
 	partsByKey   map[fleet.OperationID][]fleet.Resource
 	partsByOwner map[fleet.ProviderInstanceRef][]fleet.Resource
 }
 
-// freeAsset is the kind of what a provider could give and hasn't.
-const freeAsset = "asset"
-
 func isInstance(res fleet.Resource) bool { return res.Kind == "" || res.Kind == "instance" }
 
-func newSighting(step int, began time.Time, resources []fleet.Resource) *sighting {
+func newSighting(step int, began time.Time, seen fleet.Inspection) *sighting {
 	s := &sighting{
-		step: step, began: began,
+		step: step, began: began, inFlight: map[fleet.OperationID]bool{},
 		byKey: map[fleet.OperationID][]fleet.Resource{}, byID: map[fleet.ProviderInstanceRef][]fleet.Resource{},
 		partsByKey: map[fleet.OperationID][]fleet.Resource{}, partsByOwner: map[fleet.ProviderInstanceRef][]fleet.Resource{},
 	}
-	for _, res := range resources {
-		if res.State == fleet.ResourceGone || res.Kind == freeAsset {
+	for _, key := range seen.InFlight {
+		s.inFlight[key] = true
+	}
+	for _, res := range seen.Resources {
+		if res.State == fleet.ResourceGone || res.Kind == fleet.AssetKind {
 			continue
 		}
 		s.all = append(s.all, res)

@@ -24,6 +24,8 @@ type work struct {
 	backoffs    map[fleet.RunnerFleetID]backoff
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
+	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
+	uninvited map[fleet.RunnerFleetID]string
 	// deaf are the providers whose runners fell silent together.
 	deaf        map[fleet.ProviderAddress]string
 	decisions   []fleet.Decision
@@ -66,12 +68,17 @@ func newWork(now time.Time, s store.State) *work {
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
 		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
 		damaged:     map[fleet.RunnerFleetID]string{},
+		uninvited:   map[fleet.RunnerFleetID]string{},
 	}
 	for _, f := range s.Fleets {
 		w.fleets[f.ID] = f
 	}
-	byID := make(map[fleet.CapacityInstanceID]*row, len(s.Instances))
-	for _, i := range s.Instances {
+	instances := s.Instances
+	if len(s.Departing) > 0 {
+		instances = slices.Concat(instances, s.Departing)
+	}
+	byID := make(map[fleet.CapacityInstanceID]*row, len(instances))
+	for _, i := range instances {
 		byID[i.ID] = &row{CapacityInstance: i, fleet: w.fleets[i.Fleet]}
 	}
 	for n := range s.Operations {
@@ -86,7 +93,7 @@ func newWork(now time.Time, s store.State) *work {
 			r.runner = &s.Runners[n]
 		}
 	}
-	for _, i := range s.Instances {
+	for _, i := range instances {
 		r := byID[i.ID]
 		switch _, known := w.fleets[i.Fleet]; {
 		case !known:

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -16,9 +17,10 @@ type State struct {
 	Providers []fleet.Provider
 	// Fleets are those not retired, the ones being removed among them.
 	Fleets []fleet.ManagedFleet
-	// Instances are the live ones, and those whose scheduler has yet to be told that
-	// they are gone; Operations and Runners are theirs.
+	// Instances are the live ones. Departing are gone, and their scheduler has yet to
+	// be told; Operations and Runners are theirs.
 	Instances  []fleet.CapacityInstance
+	Departing  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
 	// Claims are all there are, in the order of their providers and assets.
@@ -71,5 +73,19 @@ func (s *Store) Load(ctx context.Context) (state State, err error) {
 	// next Load reads a little more.
 	s.loaded.Store(&next)
 	state.Instances, state.Operations, state.Runners = next.copies()
+	state.Instances, state.Departing = split(state.Instances)
 	return state, nil
+}
+
+// split takes the departing apart from the live ones.
+func split(all []fleet.CapacityInstance) (live, departing []fleet.CapacityInstance) {
+	for _, i := range all {
+		if !i.Live() {
+			departing = append(departing, i)
+		}
+	}
+	if departing == nil {
+		return all, nil
+	}
+	return slices.DeleteFunc(all, func(i fleet.CapacityInstance) bool { return !i.Live() }), departing
 }
