@@ -50,11 +50,13 @@ func (a *app) keyListCommand() *cobra.Command {
 func (a *app) keyRotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate KIND",
-		Short: "Replace a key (authority or enrollment) by a new one",
-		Long: "Replace the key of a kind by a new one, which is used from now on: authority (or ca) or enrollment, as key\n" +
-			"list names them. The old one stays trusted until nothing needs it any more and is dropped then by itself.\n" +
-			"It works with a running manager and without.",
-		Args: cobra.ExactArgs(1),
+		Short: "Replace a key (authority, enrollment or ownership) by a new one",
+		Long: "Replace the key of a kind by a new one, which is used from now on: authority (or ca), enrollment or\n" +
+			"ownership, as key list names them. The old one stays trusted until nothing needs it any more and is dropped\n" +
+			"then by itself; an old ownership key stays until it is dropped by hand. It works with a running manager and\n" +
+			"without.",
+		ValidArgs: []string{"authority", "ca", "enrollment", "ownership"},
+		Args:      cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				key, err := s.RotateKey(ctx, args[0])

@@ -89,11 +89,31 @@ func (u *jobUser) hold() error {
 			}
 		}
 	}
+	if err == nil && u.name == "" {
+		err = clearUID(u.uid)
+	}
 	if err != nil {
 		held.release()
 		return err
 	}
 	u.isolated, u.held = true, held
+	return nil
+}
+
+// clearUID removes what jobs of a dead agent left under a number that no user has:
+// whoever runs jobs by it next must not read them.
+func clearUID(uid int) error {
+	err := sweepShared(sharedFolders, uid)
+	entries, readErr := os.ReadDir(DefaultJobsDir)
+	err = errors.Join(err, readErr)
+	for _, entry := range entries {
+		if info, statErr := entry.Info(); statErr == nil && info.IsDir() && ownerOf(info) == uid {
+			err = errors.Join(err, removeFolder(filepath.Join(DefaultJobsDir, entry.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove what earlier jobs of the user %d left: %w", uid, err)
+	}
 	return nil
 }
 

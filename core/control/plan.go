@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,8 @@ type planInput struct {
 	now          time.Time
 	agentVersion string
 	newID        func(time.Time) (string, error)
+	// moment is what a running manager knows beyond the store; zero: none runs.
+	moment view.Moment
 }
 
 // makePlan compares the file with what is stored. What the file no longer
@@ -233,7 +236,18 @@ func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.Manage
 	for _, f := range fleets {
 		state.Fleets = append(state.Fleets, f)
 	}
-	p.Forecast = view.Forecast(state, view.Moment{Now: in.now, Since: in.now, AgentVersion: in.agentVersion})
+	moment := in.moment
+	if moment.Now.IsZero() {
+		moment = view.Moment{Now: in.now, Since: in.now, AgentVersion: in.agentVersion}
+	}
+	// What holds a fleet now doesn't hold the one that the plan makes of it.
+	moment.Holds = maps.Clone(moment.Holds)
+	for address, f := range fleets {
+		if slices.ContainsFunc(p.Changes, func(c config.Change) bool { return c.Address == string(address) }) {
+			delete(moment.Holds, f.ID)
+		}
+	}
+	p.Forecast = view.Forecast(state, moment)
 	for _, op := range state.Operations {
 		if op.State == fleet.OperationUnknown {
 			p.Unresolved++

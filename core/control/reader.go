@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -100,7 +101,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	}
 	p, err := makePlan(planInput{
 		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, state: state,
-		now: r.options.Clock(), agentVersion: r.options.Version, newID: newID,
+		now: r.options.Clock(), agentVersion: r.options.Version, newID: newID, moment: r.moment(),
 	})
 	if err != nil {
 		return Plan{}, err
@@ -111,6 +112,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}
+	p.showOnly(caller)
 	return p, p.allowedTo(caller)
 }
 
@@ -123,14 +125,29 @@ func addressesOf(s store.State) []fleet.FleetAddress {
 	return known
 }
 
+// showOnly leaves out what is about fleets that aren't the caller's.
+func (p *Plan) showOnly(caller Caller) {
+	if len(caller.Fleets) == 0 {
+		return
+	}
+	p.Forecast.Fleets = slices.DeleteFunc(p.Forecast.Fleets, func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
+	p.Forecast.Unmet = nil // jobs of the whole installation
+}
+
 // allowedTo refuses a plan that reaches beyond a caller's fleets.
 func (p Plan) allowedTo(caller Caller) error {
 	if len(caller.Fleets) == 0 {
 		return nil
 	}
 	for _, c := range p.Changes {
-		if c.Action != config.Drift && !caller.mayTouch(fleet.FleetAddress(c.Address)) {
-			return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(c.Address)}
+		touched := []string{c.Address}
+		if c.MovedFrom != "" {
+			touched = append(touched, c.MovedFrom) // what it was is taken over, too
+		}
+		for _, address := range touched {
+			if c.Action != config.Drift && !caller.mayTouch(fleet.FleetAddress(address)) {
+				return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(address)}
+			}
 		}
 	}
 	return nil

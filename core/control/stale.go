@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,26 +28,37 @@ type StalePlanError struct {
 // stale tells who changed what since the plan was made: of the applies since then,
 // the last one that the plan doesn't agree with.
 func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
-	e := &StalePlanError{Reason: why}
-	after, found, err := m.store.Definition(ctx)
+	e, err := m.findStale(ctx, approved, fresh, why)
 	if err != nil {
 		return err
 	}
+	if caller := CallerOf(ctx); len(caller.Fleets) > 0 {
+		e.Changes = slices.DeleteFunc(e.Changes, func(c config.Change) bool { return !caller.mayTouch(fleet.FleetAddress(c.Address)) })
+	}
+	return e
+}
+
+func (m *Manager) findStale(ctx context.Context, approved Approval, fresh Plan, why string) (*StalePlanError, error) {
+	e := &StalePlanError{Reason: why}
+	after, found, err := m.store.Definition(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if !found || after.Serial == approved.Serial {
-		return e
+		return e, nil
 	}
 	last := after
 	for range searchedApplies {
 		before, found, err := m.store.DefinitionAt(ctx, after.Serial-1)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !found && after.Serial > 1 {
 			break // it was pruned long ago
 		}
 		if changes := config.Diff(before.Definition, after.Definition); approved.contradicts(fresh, before.Definition, after.Definition, changes) {
 			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, changes
-			return e
+			return e, nil
 		}
 		if before.Serial <= approved.Serial {
 			break
@@ -57,12 +69,12 @@ func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why 
 	e.By, e.At, e.Serial = last.By, last.At, last.Serial
 	before, found, err := m.store.DefinitionAt(ctx, approved.Serial)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if found || approved.Serial == 0 {
 		e.Changes = config.Diff(before.Definition, last.Definition)
 	}
-	return e
+	return e, nil
 }
 
 // searchedApplies bounds the search for the apply that a plan doesn't agree with.

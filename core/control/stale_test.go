@@ -1,11 +1,14 @@
 package control
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
 func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
@@ -38,5 +41,20 @@ func TestAPlanThatIsStaleWithoutAnApplySaysWhatDiffers(t *testing.T) {
 	err := &StalePlanError{Serial: 2, Reason: "the plugin lock is another one"}
 	if got, want := err.Error(), "the plan is stale: the plugin lock is another one. Plan again"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
+	caller := Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
+	p := Plan{
+		Changes:  []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
+		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
+	}
+	var denied *DeniedError
+	if err := p.allowedTo(caller); !errors.As(err, &denied) || denied.Fleet != "fleet.other" {
+		t.Errorf("moving another fleet under an own name: %v", err)
+	}
+	if p.showOnly(caller); len(p.Forecast.Fleets) != 1 || p.Forecast.Fleets[0].Address != "fleet.demo" || len(p.Forecast.Unmet) != 0 {
+		t.Errorf("the forecast shows %+v", p.Forecast)
 	}
 }

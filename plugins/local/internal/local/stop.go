@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,7 +55,7 @@ func (d directory) family() (family, error) {
 	if err != nil {
 		return family{}, err
 	}
-	if ok && recorded.mayLead() {
+	if ok && recorded.mayLead() && !carriesOther(recorded.PID, found.mark) {
 		found.sessions[recorded.PID] = true
 		if recorded.alive() {
 			found.agent = &recorded
@@ -78,6 +79,17 @@ func (d directory) family() (family, error) {
 	// A job may leave its session. Below the living agent it is seen even so, and
 	// where the agent died by the mark that it carries.
 	return found, found.look()
+}
+
+// carriesOther says that a process was started for another directory: the record
+// of it here is a copy. Where the environment can't be read, nothing says so.
+func carriesOther(pid int, mark string) bool {
+	for _, variable := range environmentOf(pid) {
+		if value, is := strings.CutPrefix(variable, hostMark+"="); is {
+			return value != mark
+		}
+	}
+	return false
 }
 
 // look adds the members of the sessions, what carries the mark, and all that

@@ -141,6 +141,32 @@ func TestTheMarkOfAnotherInstanceIsNobodysFamily(t *testing.T) {
 	}
 }
 
+// A directory that somebody copied names the agent of the one that it was copied
+// from.
+func TestRemovingACopyOfADirectoryLeavesTheAgentOfTheOriginalAlone(t *testing.T) {
+	m := newTestMachine(t)
+	provision(t, m, "k1", playWell)
+	copied := m.directory("k2")
+	if err := os.CopyFS(string(copied), os.DirFS(string(m.directory("k1")))); err != nil {
+		t.Fatal(err)
+	}
+	content, err := copied.record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content.Key = "k2"
+	if err := writeJSON(copied.path(recordFile), content); err != nil {
+		t.Fatal(err)
+	}
+	terminate(t, m, "k2", true)
+	for _, pid := range noted(m.directory("k1"), ".starts") {
+		if !runs(pid) {
+			t.Errorf("process %d of the original was ended", pid)
+		}
+	}
+	terminate(t, m, "k1", true)
+}
+
 func TestAProcessThatCarriesAnotherFoldersMarkLives(t *testing.T) {
 	stranger := exec.Command("sleep", "600")
 	stranger.Env = []string{hostMark + "=/elsewhere/k1"}
