@@ -69,10 +69,15 @@ func (s *Store) Load(ctx context.Context) (state State, err error) {
 	if err != nil {
 		return State{}, err
 	}
-	// Of two Loads at once either may win: an older snapshot only means that the
-	// next Load reads a little more.
-	s.loaded.Store(&next)
-	state.Instances, state.Operations, state.Runners = next.copies()
+	if s.writer == nil {
+		// Whoever opened it to look looks once: nothing is kept, and nothing copied.
+		state.Instances, state.Operations, state.Runners = next.instances, next.operations, next.runners
+	} else {
+		// Of two Loads at once either may win: an older snapshot only means that the
+		// next Load reads a little more.
+		s.loaded.Store(&next)
+		state.Instances, state.Operations, state.Runners = next.copies()
+	}
 	state.Instances, state.Departing = split(state.Instances)
 	return state, nil
 }
