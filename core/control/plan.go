@@ -56,7 +56,8 @@ func (p Plan) HasChanges() bool {
 		}
 	}
 	for _, f := range p.Forecast.Fleets {
-		if len(f.Drifted) > 0 || len(f.Actions) > 0 {
+		// A fleet that follows demand comes and goes with it, whatever the file says.
+		if len(f.Drifted) > 0 || len(f.Actions) > 0 && !f.Follows {
 			return true
 		}
 	}
@@ -73,6 +74,8 @@ type planInput struct {
 	now          time.Time
 	agentVersion string
 	newID        func(time.Time) (string, error)
+	// jobs is what a running manager knows of the schedulers.
+	jobs work
 }
 
 // makePlan compares the file with what is stored. What the file no longer
@@ -233,7 +236,8 @@ func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.Manage
 	for _, f := range fleets {
 		state.Fleets = append(state.Fleets, f)
 	}
-	p.Forecast = view.Forecast(state, view.Moment{Now: in.now, Since: in.now, AgentVersion: in.agentVersion})
+	p.Forecast = view.Forecast(state, view.Moment{Now: in.now, Since: in.now, AgentVersion: in.agentVersion,
+		Demand: in.jobs.demand, Usage: in.jobs.usage, Scaled: in.jobs.scaled})
 	for _, op := range state.Operations {
 		if op.State == fleet.OperationUnknown {
 			p.Unresolved++

@@ -100,7 +100,7 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	}
 	p, err := makePlan(planInput{
 		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, state: state,
-		now: r.options.Clock(), agentVersion: r.options.Version, newID: newID,
+		now: r.options.Clock(), agentVersion: r.options.Version, newID: newID, jobs: workOf(r.moment()),
 	})
 	if err != nil {
 		return Plan{}, err
@@ -145,7 +145,11 @@ func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) }), nil
+	fleets := slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) })
+	for n := range fleets {
+		fleets[n].Unmet = caller.unmet(fleets[n].Unmet)
+	}
+	return fleets, nil
 }
 
 // Instances lists the live instances of the caller's fleets.
@@ -158,7 +162,7 @@ func (r *reading) Instances(ctx context.Context) ([]view.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Instances(state), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
+	return slices.DeleteFunc(view.Instances(state, r.moment()), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
 }
 
 // NotFoundError says that there is nothing of that name.

@@ -139,6 +139,10 @@ type Progress struct {
 	Silent map[fleet.CapacityInstanceID]fleet.FleetAddress `json:"silent,omitempty"`
 	// Observed says of each provider when its last complete inspection began.
 	Observed map[fleet.ProviderAddress]time.Time `json:"observed,omitempty"`
+	// Schedulers are those that can't be seen, with the reason, and Unmet the
+	// waiting work that nothing covers.
+	Schedulers map[fleet.SchedulerAddress]string `json:"schedulers,omitempty"`
+	Unmet      []planner.Unmet                   `json:"unmet,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.
 	Fleets map[fleet.RunnerFleetID]fleet.FleetAddress `json:"fleets,omitempty"`
 }

@@ -45,10 +45,10 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		res.Damaged = append(res.Damaged, why)
 	}
 	slices.Sort(res.Damaged)
-	res.Demand, res.Usage = l.demand(w), l.usages(w)
+	res.Demand, res.Usage, res.Scaled = l.demand(w), l.usages(w), maps.Clone(l.scaled)
 	res.Schedulers = map[fleet.SchedulerAddress]string{}
 	for _, address := range l.schedulersIn(w) {
-		if s := l.scheduler(address); s.blind != "" {
+		if s := l.scheduler(address); s.blind != "" && s.blind != notAnsweredYet {
 			res.Schedulers[address] = s.blind
 		}
 	}
