@@ -68,6 +68,8 @@ type Reader interface {
 	Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error)
 	// Decisions are the newest of a fleet, the newest first.
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
+	// Events lists what happened, in the order of time, the newest at the end.
+	Events(ctx context.Context, q EventQuery) ([]Event, error)
 	// Tokens lists the API tokens without their secrets.
 	Tokens(ctx context.Context) ([]Token, error)
 	// Refusals tell of agents' calls that the running manager refused since its
