@@ -34,7 +34,7 @@ func (w *workspace) queued() *queue {
 // queueCommand starts forgeyard-queue, with the workspace's token.
 func (w *workspace) queueCommand(args ...string) *command {
 	w.t.Helper()
-	args = slices.Insert(args, 1, "--token-file", w.path("queue.token"))
+	args = slices.Insert(args, 1, "--token-file", filepath.Join(filepath.Dir(w.state), "queue.token"))
 	return w.begin(exec.Command(filepath.Join(w.bin, "forgeyard-queue"), args...), nil, args...)
 }
 
