@@ -24,7 +24,8 @@ variable "root" {
 
 # Where the queue answers.
 variable "queue_url" {
-  type = string
+  type    = string
+  default = "http://127.0.0.1:8640"
 }
 
 # Whose jobs run here. The token is in the manager's environment, and nowhere else.
