@@ -44,12 +44,29 @@ func TestAFleetGrowsFromZeroWithTheQueueRunsItsJobsAndIsZeroAgain(t *testing.T) 
 	}
 
 	q.submit(12, "sleep 0.5")
+	eventually(t, "see what is wanted in vain", func() bool {
+		out := w.fleet(0, "explain", "demo").out
+		return strings.Contains(out, "no_capacity_now") && strings.Contains(out, "fleet.demo: its max is 4")
+	})
 	if most := w.mostHosts(4, "see all jobs over", q.over); most != 4 {
 		t.Errorf("12 jobs waited, and there were %d hosts at most; 4 are allowed", most)
 	}
 	w.mostHosts(4, "see the fleet empty again", w.isEmpty)
 	q.mustHaveRunOnce(12)
 	eventually(t, "see the queue without runners", func() bool { return len(q.runners()) == 0 })
+	for command, texts := range map[string][]string{
+		"explain demo":        {"No job waits for it, and none runs.", "scale_down", "idle for over 1s", "scale_up", "4 wanted, 0 there"},
+		"events --fleet demo": {"scale_up by 4", "provision succeeded", "scale_down", "terminate succeeded", "terminated: "},
+		"events":              {"audit", "definition 1"},
+		"status":              {"follows forgeyard.queue", "healthy, active"},
+	} {
+		out := w.fleet(0, strings.Fields(command)...).out
+		for _, text := range texts {
+			if !strings.Contains(out, text) {
+				t.Errorf("%s doesn't say %q:\n%s", command, text, out)
+			}
+		}
+	}
 	daemon.stop()
 	q.command.stop()
 	w.shouldBeEmpty()
@@ -82,6 +99,40 @@ func TestAManagerKilledInABurstOfJobsLosesNoneAndRunsNoneTwice(t *testing.T) {
 	w.mostHosts(4, "see the fleet empty again", w.isEmpty)
 	q.mustHaveRunOnce(30)
 	eventually(t, "see the queue without runners", func() bool { return len(q.runners()) == 0 })
+	daemon.stop()
+	q.command.stop()
+	w.shouldBeEmpty()
+}
+
+// Can't see is not zero: for longer than idle_grace nothing is known of jobs, and
+// nothing leaves. A queue that comes back without its memory is believed again.
+func TestNoHostLeavesWhileTheQueueCannotBeSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	q := w.queued()
+	w.write(following(q, 2))
+	w.install()
+	daemon := w.served()
+	w.apply(0)
+	q.submit(2, "sleep 600")
+	w.running(2)
+
+	q.command.kill()
+	eventually(t, "see the manager notice", func() bool {
+		return strings.Contains(w.fleet(0, "status").out, "scheduler.forgeyard.queue can't be seen")
+	})
+	over := time.Now().Add(4 * time.Second)
+	eventually(t, "see the time over", func() bool {
+		if hosts := w.keys(); len(hosts) != 2 {
+			t.Fatalf("the queue can't be seen, and the hosts are %v", hosts)
+		}
+		return time.Now().After(over)
+	})
+	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "what is there stays") || !strings.Contains(out, "which can't be seen") {
+		t.Errorf("explain says\n%s", out)
+	}
+	q.again()
+	eventually(t, "see the fleet empty once its queue has forgotten its jobs", w.isEmpty)
 	daemon.stop()
 	q.command.stop()
 	w.shouldBeEmpty()

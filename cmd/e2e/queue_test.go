@@ -31,6 +31,13 @@ func (w *workspace) queued() *queue {
 	return q
 }
 
+// again starts a queue in the place of one that has ended.
+func (q *queue) again() {
+	q.w.t.Helper()
+	q.command = q.w.queueCommand("serve", "--listen", strings.TrimPrefix(q.url, "http://"))
+	q.command.mustSay("It is a reference scheduler")
+}
+
 // queueCommand starts forgeyard-queue, with the workspace's token.
 func (w *workspace) queueCommand(args ...string) *command {
 	w.t.Helper()
