@@ -48,7 +48,11 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res.Demand, res.Usage, res.Scaled = l.demand(w), l.usages(w), maps.Clone(l.scaled)
 	res.Schedulers = map[fleet.SchedulerAddress]string{}
 	for _, address := range l.schedulersIn(w) {
-		if s := l.scheduler(address); s.blind != "" && s.blind != notAnsweredYet {
+		switch s := l.scheduler(address); s.blind {
+		case "":
+		case notAnsweredYet:
+			res.Settled = false // what it wants is not known yet, one way or the other
+		default:
 			res.Schedulers[address] = s.blind
 		}
 	}
