@@ -43,7 +43,7 @@ func TestAFleetGrowsFromZeroWithTheQueueRunsItsJobsAndIsZeroAgain(t *testing.T) 
 		t.Fatalf("no job waits, and there are the hosts %v", hosts)
 	}
 
-	q.submit(12, "sleep 0.5")
+	q.submit(12, "sleep 1")
 	eventually(t, "see what is wanted in vain", func() bool {
 		out := w.fleet(0, "explain", "demo").out
 		return strings.Contains(out, "no_capacity_now") && strings.Contains(out, "fleet.demo: its max is 4")
