@@ -21,7 +21,7 @@ build:
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
 
-# A manager on this machine that stays until Ctrl-C, with the quickstart's fleet;
+# A queue and a manager on this machine that stay until Ctrl-C, with the quickstart's fleet;
 # its runners keep running then, and dev-clean removes them.
 dev: build
 	examples/dev/dev.sh run $(BIN) .dev

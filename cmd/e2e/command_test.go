@@ -118,6 +118,13 @@ func (c *command) says(text string) bool {
 	}
 }
 
+// heard is what it has said so far.
+func (c *command) heard() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.out.String()
+}
+
 // mustSay is says for what surely comes.
 func (c *command) mustSay(text string) {
 	c.t.Helper()

@@ -39,11 +39,13 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 
 	first := w.script("run")
 	first.mustSay("Ready.")
+	q := &queue{w: &inside, url: strings.TrimSpace(w.read("dev/queue.url"))}
+	q.run("submit", "--count", "2", "--", "sleep", "600")
+	before := inside.running(2)
 	// A folder without fleet files will do: the state directory says the rest.
-	if out := inside.fleet(0, "status").out; !strings.Contains(out, "ready 2") || !strings.Contains(out, "Manager: process") {
+	if out := inside.fleet(0, "status").out; !strings.Contains(out, "ready 2 (busy 2") || !strings.Contains(out, "Manager: process") {
 		t.Errorf("status says\n%s", out)
 	}
-	before := inside.shouldHave(2)
 	first.signal(syscall.SIGINT)
 	if r := first.wait(); r.code != 0 || !strings.Contains(r.out, "stopped in order") || !strings.Contains(r.out, "make dev-clean") {
 		t.Fatalf("after Ctrl-C it ends with %d\n%s%s", r.code, r.out, r.err)
@@ -51,14 +53,22 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	if out := inside.fleet(0, "status").out; !strings.Contains(out, "No manager is running") {
 		t.Errorf("status says\n%s", out)
 	}
+	if agents := inside.agents(); len(agents) != 2 {
+		t.Errorf("these agents are left: %v", agents)
+	}
 
+	// The queue has forgotten what ran there, so that the same runners, idle by now,
+	// leave in order.
 	second := w.script("run")
 	second.mustSay("Ready.")
-	for n, i := range inside.shouldHave(2) {
-		if i.ID != before[n].ID {
-			t.Errorf("instance %s became %s", before[n].ID, i.ID)
+	eventually(t, "see the runners of before leave", inside.isEmpty)
+	for _, i := range before {
+		if out := inside.fleet(0, "instance", "show", i.ID).out; !strings.Contains(out, "terminated") || !strings.Contains(out, "forgotten there") {
+			t.Errorf("instance %s is\n%s", i.ID, out)
 		}
 	}
+	q.run("submit", "--", "sleep", "600")
+	inside.running(1)
 	if r := w.script("clean").wait(); r.code != 1 || !strings.Contains(r.err, "stop it first") {
 		t.Errorf("cleaning beside a manager ends with %d\n%s%s", r.code, r.out, r.err)
 	}
@@ -73,4 +83,20 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	if left := w.processes(); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
+}
+
+// running waits for so many instances with a job each.
+func (w *workspace) running(n int) (all []instance) {
+	w.t.Helper()
+	eventually(w.t, "see "+itoa(n)+" runners with a job", func() bool {
+		all = w.instances()
+		busy := 0
+		for _, i := range all {
+			if s := i.Scheduling; i.State == "healthy" && s != nil && s.Leases != nil && *s.Leases > 0 {
+				busy++
+			}
+		}
+		return busy == n
+	})
+	return all
 }

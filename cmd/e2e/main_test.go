@@ -101,6 +101,7 @@ func buildAll(dir string, flags ...string) error {
 	for _, program := range []struct{ module, path, name string }{
 		{"cmd", "./forgeyard-fleet", "forgeyard-fleet"},
 		{"cmd", "./forgeyard-runner", "forgeyard-runner"},
+		{"cmd", "./forgeyard-queue", "forgeyard-queue"},
 		{"plugins/local", ".", "forgeyard-plugin-local"},
 		{"plugins/manual", ".", "forgeyard-plugin-manual"},
 	} {

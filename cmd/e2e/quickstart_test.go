@@ -3,53 +3,46 @@
 package e2e
 
 import (
-	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
-// The files of examples/quickstart, in their order, do what they say.
-func TestTheQuickstartsFiles(t *testing.T) {
+// The script is what a newcomer sees first: it tells the whole story, with every
+// reason, ends by itself, and leaves nothing.
+func TestTheQuickstartIsTheWholeStoryAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	if runtime.GOARCH == "arm64" {
-		w.environ = append(w.environ, "FLEET_VAR_arch=arm64")
+	path, err := filepath.Abs("../../examples/quickstart/quickstart.sh")
+	if err != nil {
+		t.Fatal(err)
 	}
-	use := func(folder string) {
-		t.Helper()
-		content, err := os.ReadFile(filepath.Join("../../examples/quickstart", folder, "fleet.hcl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.write(string(content))
+	begun := time.Now()
+	r := w.begin(exec.Command(path, w.bin), []string{"TMPDIR=" + w.base}, "by quickstart.sh").wait()
+	if r.code != 0 {
+		t.Fatalf("it ends with %d\n%s%s", r.code, r.out, r.err)
 	}
-	use("1-start")
-	w.install()
-	w.fleet(2, "plan", "--detailed-exitcode")
-	w.apply(0)
-	first := w.shouldHave(2)
-	w.fleet(0, "plan", "--detailed-exitcode")
-
-	use("2-change")
-	w.fleet(2, "plan", "--detailed-exitcode")
-	w.apply(0)
-	all := w.shouldHave(3)
-	for _, i := range first {
-		if all[0].ID != i.ID && all[1].ID != i.ID {
-			t.Errorf("instance %s is gone; a higher min replaces nothing", i.ID)
+	t.Logf("it took %s", time.Since(begun).Round(time.Second))
+	if jobs := strings.Count(r.out, "succeeded: exit status 0"); jobs != 12 {
+		t.Errorf("%d jobs succeeded, want 12\n%s", jobs, r.out)
+	}
+	for _, text := range []string{
+		"fleet.demo  0 ", "scale_up", "Never more than max = 4.", "healthy: All 9 admission checks passed.", "scale_down",
+		"Its scheduler shows it cordoned and without a lease", "The agent has stopped its worker", "Done:", "Try next:",
+	} {
+		if !strings.Contains(r.out, text) {
+			t.Errorf("it never says %q\n%s", text, r.out)
 		}
 	}
-	use("3-remove")
-	w.fleet(2, "plan", "--detailed-exitcode")
-	w.apply(0)
-	w.shouldBeEmpty()
-	if all := w.instances(); len(all) != 0 {
-		t.Errorf("instances are left: %v", all)
+	if left, err := filepath.Glob(filepath.Join(w.base, "forgeyard-quickstart.*")); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, error %v", left, err)
 	}
-	w.fleet(0, "plan", "--detailed-exitcode")
+	if left := w.processes(); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
 }
 
 func TestASecondApplyChangesNothing(t *testing.T) {

@@ -144,6 +144,9 @@ type instance struct {
 		Phase   string `json:"phase"`
 		JobsRun int    `json:"jobs_run"`
 	} `json:"runner"`
+	Scheduling *struct {
+		Leases *int `json:"leases"`
+	} `json:"scheduling"`
 	Operations []struct {
 		Kind     string `json:"kind"`
 		State    string `json:"state"`

@@ -26,6 +26,7 @@ type progress struct {
 	mu     sync.Mutex
 	said   time.Time
 	held   map[fleet.RunnerFleetID]string
+	unseen map[fleet.SchedulerAddress]string
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
 	last   control.Progress
 	status bool
@@ -36,7 +37,7 @@ const quietFor = 30 * time.Second
 
 func (a *app) newProgress() *progress {
 	p := &progress{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	if a.outTerminal {
@@ -77,6 +78,7 @@ func (p *progress) observe(res control.Progress) {
 		p.line("%s %s: %s", t.Fleet.Name(), t.Instance, step(t))
 	}
 	p.observeHolds(res)
+	p.observeSchedulers(res)
 	p.observeSilence(res)
 	p.last = res
 	if p.app.outTerminal {
@@ -94,6 +96,23 @@ func (p *progress) observeHolds(res control.Progress) {
 		}
 	}
 	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })
+}
+
+// observeSchedulers says which schedulers can't be seen, each time the reason
+// changes, and which can be again.
+func (p *progress) observeSchedulers(res control.Progress) {
+	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
+		if why := res.Schedulers[address]; p.unseen[address] != why {
+			p.unseen[address] = why
+			p.line("scheduler.%s can't be seen: %s", address, why)
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(p.unseen)) {
+		if _, still := res.Schedulers[address]; !still {
+			p.line("scheduler.%s can be seen", address)
+			delete(p.unseen, address)
+		}
+	}
 }
 
 // observeSilence says which agents stopped beating, and which came back.
@@ -130,6 +149,12 @@ func waitsFor(res control.Progress) string {
 	}
 	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
 		parts = append(parts, fmt.Sprintf("%s is held back", res.Fleets[id].Name()))
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
+		parts = append(parts, fmt.Sprintf("scheduler.%s can't be seen (%s)", address, res.Schedulers[address]))
+	}
+	for _, u := range res.Unmet {
+		parts = append(parts, strings.TrimSuffix(u.Sentence, "."))
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
 		parts = append(parts, fmt.Sprintf("provider.%s can't be seen (%s)", address, res.Unobserved[address]))

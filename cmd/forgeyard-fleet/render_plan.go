@@ -42,6 +42,9 @@ func (a *app) renderPlan(p control.Plan) {
 			}
 		}
 	}
+	for _, u := range p.Forecast.Unmet {
+		a.printf("! %s\n", u.Sentence)
+	}
 	if p.Unresolved > 0 {
 		a.printf("! %s unknown: inspected at the next apply, never guessed.\n", plural(p.Unresolved, "outcome")+" "+isAre(p.Unresolved))
 	}

@@ -30,7 +30,11 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 func (a *app) renderFleet(f view.Fleet) {
 	c := f.Counts
 	a.printf("%s   %s, %s\n", f.Address, f.Health, f.Operational)
-	a.printf("  provider %s, class %s%s\n", f.Provider, f.Class, a.ages(f))
+	follows := ""
+	if f.Scheduler != "" {
+		follows = fmt.Sprintf(", follows %s", f.Scheduler)
+	}
+	a.printf("  provider %s, class %s%s%s\n", f.Provider, f.Class, follows, a.ages(f))
 	a.printf("  ready %d (busy %d, idle %d)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
 		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
@@ -40,6 +44,7 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)
 	}
+	a.renderCalmWaits(f)
 	a.renderToJoin("  ", f.Address, f.ToJoin)
 	if len(f.Decisions) > 0 {
 		a.printf("  last decisions\n")
@@ -80,14 +85,41 @@ func (a *app) renderFleets(fleets []view.Fleet) {
 }
 
 func (a *app) renderInstances(instances []view.Instance) {
-	a.table([]string{"INSTANCE", "FLEET", "STATE", "FOR", "PROVIDER INSTANCE", "RUNNER", "WHY"}, len(instances), func(n int) []any {
+	a.table([]string{"INSTANCE", "FLEET", "STATE", "FOR", "PROVIDER INSTANCE", "RUNNER", "LEASES", "WHY"}, len(instances), func(n int) []any {
 		i := instances[n]
 		runner := "-"
 		if i.Runner != nil {
 			runner = string(i.Runner.ID)
 		}
-		return []any{i.ID, i.Fleet, i.State, a.ago(i.Since), orDash(string(i.ProviderInstance)), runner, i.Reason}
+		return []any{i.ID, i.Fleet, i.State, a.ago(i.Since), orDash(string(i.ProviderInstance)), runner, a.leases(i), i.Reason}
 	})
+}
+
+// leases is how many jobs the scheduler shows of an instance, or since when none.
+func (a *app) leases(i view.Instance) string {
+	switch at := i.Scheduling; {
+	case at == nil || at.Leases == nil:
+		return "-"
+	case *at.Leases == 0 && !at.IdleSince.IsZero():
+		return fmt.Sprintf("0 for %s", a.ago(at.IdleSince))
+	default:
+		return fmt.Sprint(*at.Leases)
+	}
+}
+
+func (a *app) renderScheduling(i view.Instance) {
+	at := i.Scheduling
+	if at == nil {
+		return
+	}
+	a.printf("  scheduler %s: leases %s", at.Scheduler, a.leases(i))
+	if at.Cordoned {
+		a.printf(", cordoned: it gets no more")
+	}
+	if at.Removed {
+		a.printf(", forgotten there")
+	}
+	a.printf("\n")
 }
 
 func (a *app) renderInstance(i view.Instance) {
@@ -108,6 +140,7 @@ func (a *app) renderInstance(i view.Instance) {
 			a.printf("  ! %s\n", r.Alert)
 		}
 	}
+	a.renderScheduling(i)
 	for _, r := range i.Refusals {
 		a.renderRefusal(r)
 	}

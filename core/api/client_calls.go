@@ -116,6 +116,21 @@ func (c *Client) Decisions(ctx context.Context, address fleet.FleetAddress, limi
 	return items[fleet.Decision](ctx, c, "/v1/fleets/"+url.PathEscape(string(address))+"/decisions", newest(limit))
 }
 
+// Events is control.Service's.
+func (c *Client) Events(ctx context.Context, q control.EventQuery) ([]control.Event, error) {
+	query := url.Values{}
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+	}
+	if q.Fleet != "" {
+		query.Set("fleet", q.Fleet)
+	}
+	if !q.Since.IsZero() {
+		query.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	return items[control.Event](ctx, c, "/v1/events/past", query)
+}
+
 // CreateToken is control.Service's. Parts of a second are lost.
 func (c *Client) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {
 	if t.For < 0 || t.For > 0 && t.For < time.Second {

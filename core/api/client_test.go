@@ -91,6 +91,15 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "decisions", s.decisions, decisions)
 		same(t, "whose decisions", []any{fleet.FleetAddress(`fleet.each["a"]`), 5}, s.heard())
 
+		asked := control.EventQuery{Fleet: `fleet.each["a"]`, Since: now.Add(time.Microsecond), Limit: 5}
+		events, err := c.Events(ctx, asked)
+		ok(err)
+		same(t, "events", s.events, events)
+		same(t, "which events", []any{asked}, s.heard())
+		_, err = c.Events(ctx, control.EventQuery{})
+		ok(err)
+		same(t, "the usual events", []any{control.EventQuery{Limit: 100}}, s.heard())
+
 		unrecorded, err := c.Unrecorded(ctx)
 		ok(err)
 		same(t, "what has no record", s.unrecorded, unrecorded)
@@ -180,6 +189,7 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 			"Fleets":    func() error { _, err := c.Fleets(ctx); return err },
 			"Instances": func() error { _, err := c.Instances(ctx); return err },
 			"Decisions": func() error { _, err := c.Decisions(ctx, "fleet.linux", 1); return err },
+			"Events":    func() error { _, err := c.Events(ctx, control.EventQuery{}); return err },
 			"History":   func() error { _, err := c.History(ctx, control.HistoryQuery{}); return err },
 			"CreateToken": func() error {
 				_, _, err := c.CreateToken(ctx, control.NewToken{Name: "x", Permissions: []control.Permission{control.ReadFleets}})

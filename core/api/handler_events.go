@@ -23,6 +23,23 @@ const (
 // retryMillis is what browsers wait before they connect again.
 const retryMillis = 2000
 
+// addPastEvents adds the events that the store tells of, beside the stream.
+func (h *Handler) addPastEvents() {
+	type pastInput struct {
+		Fleet string    `query:"fleet" maxLength:"512" doc:"About this fleet alone: its address or its name."`
+		Since time.Time `query:"since" doc:"Leave out what is older: date, time and zone."`
+		Limit int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many of the newest."`
+	}
+	add(h, route{id: "past-events", method: http.MethodGet, path: "/v1/events/past", useCase: "events", tag: "events",
+		summary: "What happened, in the order of time",
+		about: "Decisions, the last move of each instance, the ends of calls to providers and, to holders of fleet.manage, what was done by whom. " +
+			"With fleet, what was done is left out. Moves before an instance's last one are told by the stream alone."},
+		func(ctx context.Context, in *pastInput) (*body[List[control.Event]], error) {
+			events, err := h.service.Events(ctx, control.EventQuery{Fleet: in.Fleet, Since: in.Since, Limit: in.Limit})
+			return listOf(events), err
+		})
+}
+
 func (h *Handler) addEvents() {
 	r := route{id: "events", method: http.MethodGet, path: "/v1/events", useCase: "watch", tag: "events",
 		summary: "The loop's progress as it happens",

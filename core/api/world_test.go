@@ -41,6 +41,7 @@ type service struct {
 	token     control.Token
 	ticket    control.JoinTicket
 	audit     []control.AuditRecord
+	events    []control.Event
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
 	keys       []control.Key
@@ -130,6 +131,11 @@ func (s *service) Decisions(ctx context.Context, a fleet.FleetAddress, limit int
 	return s.decisions, s.err
 }
 
+func (s *service) Events(ctx context.Context, q control.EventQuery) ([]control.Event, error) {
+	s.note(ctx, q)
+	return within(ctx, s.events, func(e control.Event) fleet.FleetAddress { return e.Fleet }), s.err
+}
+
 func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
 	s.note(ctx)
 	return s.unrecorded, s.err
@@ -188,10 +194,12 @@ func (s *service) DropKey(ctx context.Context, id string) error {
 // lab is a service with something of everything.
 func lab() *service {
 	s := &service{
-		plan:     control.Plan{Installation: "lab", Serial: 7},
-		receipt:  control.Receipt{Serial: 8, Changed: true},
-		ticket:   control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
-		token:    control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
+		plan:    control.Plan{Installation: "lab", Serial: 7},
+		receipt: control.Receipt{Serial: 8, Changed: true},
+		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
+		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
+		events: []control.Event{{At: now, Kind: control.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
+			{At: now, Kind: control.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
 		audit:    []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
 		keys: []control.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},

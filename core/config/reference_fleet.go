@@ -9,7 +9,7 @@ var fleetReference = []ReferenceBlock{
 			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: what the hosts are."},
 			{Name: "provider", Type: PluginReference, Required: true, Doc: "`provider.PLUGIN.NAME`: where they come from. A change replaces instances."},
 			{Name: "image", Type: ImageReference, Doc: "`image.NAME`: what they boot. The image must have a reference for the provider. A change replaces instances. Left out: none."},
-			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. Left out: none, and the fleet has a fixed size."},
+			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. The fleet then follows its demand within the bounds of `scaling`, and its hosts run the scheduler's worker. Left out: none, and the fleet has a fixed size."},
 			{Name: "lifetime_class", Type: TextValue, Default: `"stable"`, Doc: "`\"preemptible\"`: the provider may take the hosts away. `\"stable\"`: it may not.", NotYet: "Providers are not asked for one or the other."},
 			{Name: "protected", Type: BoolValue, Default: "false", Doc: "For hosts that sign. A protected fleet has the size of its `min`: it doesn't follow demand, and can't be preemptible, go to zero, have schedules or follow a forecast."},
 			{Name: "for_each", Type: EachValue, Doc: "One fleet for each element of a map or of a set of text, with the address `fleet.NAME[\"KEY\"]`. Inside the block, `each.key` is the key and `each.value` the value, which for a set is the key as well. Keys hold letters, digits, `.`, `-` and `_`. A definition has at most 20000 fleets. Left out: one fleet."},
@@ -133,11 +133,11 @@ fleet "team" {
 	},
 	{
 		Path: "fleet.scaling", Required: true,
-		Doc: "The bounds of the fleet's size. Without a scheduler its size is the greater of `min` and `warm`, and at most `max`. Each is a number of hosts from 0 to 100000.",
+		Doc: "The bounds of the fleet's size. With a scheduler it is what running and waiting jobs need, and `warm` more. Without one it is the greater of `min` and `warm`. Each is a number of hosts from 0 to 100000.",
 		Attributes: []ReferenceAttribute{
 			{Name: "min", Type: CountValue, Required: true, Doc: "Never fewer than this. It can't be larger than `max`."},
 			{Name: "max", Type: CountValue, Required: true, Doc: "Never more than this, counting every host that isn't proven gone."},
-			{Name: "warm", Type: CountValue, Default: "0", Doc: "How many hosts to keep ready."},
+			{Name: "warm", Type: CountValue, Default: "0", Doc: "With a scheduler: how many hosts to have beyond what jobs need. Without: how many to have. Never more than `max` in all."},
 			{Name: "scale_to_zero", Type: BoolValue, Default: "false", Doc: "Must be true with `min = 0` and can't be true otherwise: with no host left, work waits for a boot."},
 			{Name: "max_wait", Type: DurationValue, Doc: "With `scale_to_zero`: how long a job may wait for the first host. Where `timeouts.boot` and `timeouts.enroll` together allow more, `validate` warns. Left out: nothing is said.", NotYet: "It is only compared with the timeouts."},
 		},
@@ -146,12 +146,12 @@ fleet "team" {
 		Path: "fleet.runner",
 		Doc:  "What an admitted host runs. It is told to the agent and never in the first-boot document, and a change reaches running agents with their next heartbeat. Left out: nothing runs.",
 		Attributes: []ReferenceAttribute{
-			{Name: "command", Type: TextListValue, Doc: "The program and its arguments. One run is one job; it is run again and again, one at a time, each in an empty folder. A run that fails within 10 seconds is followed by a pause of 1 second, doubling to a minute. Left out: nothing runs."},
+			{Name: "command", Type: TextListValue, Doc: "The program and its arguments. One run is one job; it is run again and again, one at a time, each in an empty folder. A run that fails within 10 seconds is followed by a pause of 1 second, doubling to a minute. In a fleet with a scheduler it is the worker, which takes jobs from the scheduler and ends when it gets `SIGTERM` and has none. Left out: the worker that the scheduler names; without a scheduler nothing runs."},
 			{Name: "env", Type: TextMapValue, Default: "{}", Doc: "Environment of the command, besides `PATH`, `HOME`, `LANG`, `TMPDIR` and `FORGEYARD_JOB`. It is stored as it is: no place for secrets."},
 			{Name: "user", Type: TextValue, Doc: "OS user on the host that jobs run as, where the agent runs as root. With `job_isolation = \"required\"` the user must belong to jobs alone: it loses its groups but the first, and after each job all of its processes are ended. Left out: then a user that the agent makes up, a number without a name; with `\"none\"` the agent's own."},
 			{Name: "cleanup", Type: TextListValue, Doc: "A program and its arguments that runs after each job, as the agent's own user. It may take 5 minutes. Where it fails, no other job begins on the host, and after `timeouts.heartbeat` the host is quarantined. Left out: nothing runs."},
-			{Name: "max_jobs", Type: CountValue, Doc: "After so many jobs, from 1 to 1000000, the agent leaves and its host is replaced. Left out: no limit."},
-			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. Left out: no limit."},
+			{Name: "max_jobs", Type: CountValue, Doc: "After so many jobs, from 1 to 1000000, the agent leaves and its host is replaced. With a scheduler these are the scheduler's jobs. Left out: no limit."},
+			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. In a fleet with a scheduler it has no effect yet. Left out: no limit."},
 		},
 	},
 	{

@@ -23,8 +23,8 @@ var fleetPolicyReference = []ReferenceBlock{
 		Path: "fleet.scaling.scale_down",
 		Doc:  "How slowly a fleet that follows demand shrinks. One without a scheduler has a fixed size: what is above it leaves after its job.",
 		Attributes: []ReferenceAttribute{
-			{Name: "idle_grace", Type: DurationValue, Default: `"10m"`, Doc: "How long a host is idle before it leaves, at least `\"1s\"`."},
-			{Name: "cooldown", Type: DurationValue, Default: `"5m"`, Doc: "How long after the fleet grew no host leaves."},
+			{Name: "idle_grace", Type: DurationValue, Default: `"10m"`, Doc: "How long the scheduler must have shown a host without a job before it leaves, at least `\"1s\"`."},
+			{Name: "cooldown", Type: DurationValue, Default: `"5m"`, Doc: "How long after the fleet last grew or shrank no host leaves."},
 			{Name: "max_step", Type: CountValue, Doc: "At most so many leave at a time, from 1 to 100000. Left out: no limit."},
 		},
 	},

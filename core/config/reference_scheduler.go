@@ -4,10 +4,10 @@ package config
 var schedulerReference = []ReferenceBlock{
 	{
 		Path: "scheduler", Labels: []string{"TYPE", "NAME"}, Repeated: true,
-		Doc: "A CI system that says what its jobs need and is told which runners were admitted. `TYPE` is `forgeyard` or `reviewos`. Refer to it as `scheduler.TYPE.NAME`.",
+		Doc: "A CI system that says what its jobs need and is told which runners were admitted. `TYPE` is `forgeyard` or `reviewos`. Refer to it as `scheduler.TYPE.NAME`. Schedulers of type `forgeyard` are asked every two seconds; `reviewos` is read and stored, and not asked yet: its fleets keep what they have, and `min`.",
 		Attributes: []ReferenceAttribute{
 			{Name: "url", Type: TextValue, Required: true, Doc: "Where it answers. `https`, or `http` on this machine."},
-			{Name: "token", Type: SecretValue, Required: true, Doc: "For the calls about runners. For `reviewos` it is a pool maintainer's, never an administrator's."},
+			{Name: "token", Type: SecretValue, Required: true, Doc: "For reading demand and for the calls about runners. For `reviewos` it is a pool maintainer's, never an administrator's."},
 			{Name: "metrics_token", Type: SecretValue, Doc: "For reading demand from `reviewos`. Left out: `token`. `forgeyard` has none."},
 		},
 		Example: `scheduler "reviewos" "main" {

@@ -104,7 +104,9 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	if err != nil {
 		return view.Instance{}, err
 	}
-	return view.One(i, address, subject.Runner, operations), nil
+	one := view.One(i, address, subject.Runner, operations)
+	one.Uses(r.moment().Usage)
+	return one, nil
 }
 
 // find is the instance of an id or of its beginning. What is in other fleets

@@ -4,12 +4,14 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // hub passes the loop's progress on to whoever watches. A slow watcher misses
@@ -28,6 +30,7 @@ type hub struct {
 type work struct {
 	demand map[fleet.SchedulerAddress]planner.Demand
 	usage  map[fleet.CapacityInstanceID]planner.Usage
+	scaled map[fleet.RunnerFleetID]time.Time
 }
 
 type watcher struct {
@@ -159,16 +162,33 @@ func (p Progress) visibleTo(caller Caller) Progress {
 		}
 	}
 	p.Transitions = own
-	if len(caller.Fleets) > 0 {
-		all := p.Unrecorded
-		p.Unrecorded = map[fleet.ProviderAddress]fleet.Unrecorded{}
-		for address, u := range all {
-			if visible := visibleUnrecorded(u, caller); visible.Orphans > 0 {
-				p.Unrecorded[address] = visible
-			}
+	// Schedulers are the whole installation's; of those of their own fleets they
+	// hear where they look at the fleets.
+	p.Schedulers, p.Unmet = nil, caller.unmet(p.Unmet)
+	all := p.Unrecorded
+	p.Unrecorded = map[fleet.ProviderAddress]fleet.Unrecorded{}
+	for address, u := range all {
+		if visible := visibleUnrecorded(u, caller); visible.Orphans > 0 {
+			p.Unrecorded[address] = visible
 		}
 	}
 	return p
+}
+
+// unmet keeps of unmet demand what is about the caller's fleets: its sentence
+// names the nearest one.
+func (c Caller) unmet(all []planner.Unmet) (own []planner.Unmet) {
+	if len(c.Fleets) == 0 {
+		return all
+	}
+	for _, u := range all {
+		if len(u.Nearest) == 0 || !c.mayTouch(u.Nearest[0].Fleet) {
+			continue
+		}
+		u.Nearest = slices.DeleteFunc(slices.Clone(u.Nearest), func(m planner.NearMiss) bool { return !c.mayTouch(m.Fleet) })
+		own = append(own, u)
+	}
+	return own
 }
 
 // progressOf is what people may know of a step.
@@ -177,6 +197,7 @@ func progressOf(at time.Time, res reconcile.Result) Progress {
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
 		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Unrecorded: res.Unrecorded,
 		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: res.Observed, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
+		Schedulers: res.Schedulers, Unmet: res.Plan.Unmet,
 	}
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {

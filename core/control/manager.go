@@ -165,7 +165,7 @@ func (m *Manager) now() view.Moment {
 	if p, since := m.hub.last(); !since.IsZero() {
 		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
 		jobs := m.hub.jobs()
-		v.Demand, v.Usage = jobs.demand, jobs.usage
+		v.Demand, v.Usage, v.Scaled = jobs.demand, jobs.usage, jobs.scaled
 	}
 	return v
 }

@@ -39,6 +39,7 @@ var Permissions = map[string]Permission{
 	"instances":  ReadFleets,
 	"instance":   ReadFleets,
 	"decisions":  ReadFleets,
+	"events":     ReadFleets,
 	"unrecorded": ReadFleets,
 	// What a person must decide, and what only a person may.
 	"instance resolve": ManageFleets,

@@ -57,7 +57,8 @@ func (p Plan) HasChanges() bool {
 		}
 	}
 	for _, f := range p.Forecast.Fleets {
-		if len(f.Drifted) > 0 || len(f.Actions) > 0 {
+		// A fleet that follows demand comes and goes with it, whatever the file says.
+		if len(f.Drifted) > 0 || len(f.Actions) > 0 && !f.Follows {
 			return true
 		}
 	}

@@ -163,7 +163,11 @@ func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) }), nil
+	fleets := slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) })
+	for n := range fleets {
+		fleets[n].Unmet = caller.unmet(fleets[n].Unmet)
+	}
+	return fleets, nil
 }
 
 // Instances lists the live instances of the caller's fleets.
@@ -176,7 +180,7 @@ func (r *reading) Instances(ctx context.Context) ([]view.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Instances(state), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
+	return slices.DeleteFunc(view.Instances(state, r.moment()), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
 }
 
 // NotFoundError says that there is nothing of that name.

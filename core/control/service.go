@@ -68,6 +68,8 @@ type Reader interface {
 	Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error)
 	// Decisions are the newest of a fleet, the newest first.
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
+	// Events lists what happened, in the order of time, the newest at the end.
+	Events(ctx context.Context, q EventQuery) ([]Event, error)
 	// Tokens lists the API tokens without their secrets.
 	Tokens(ctx context.Context) ([]Token, error)
 	// Refusals tell of agents' calls that the running manager refused since its
@@ -139,6 +141,10 @@ type Progress struct {
 	Silent map[fleet.CapacityInstanceID]fleet.FleetAddress `json:"silent,omitempty"`
 	// Observed says of each provider when its last complete inspection began.
 	Observed map[fleet.ProviderAddress]time.Time `json:"observed,omitempty"`
+	// Schedulers are those that can't be seen, with the reason, and Unmet the
+	// waiting work that nothing covers.
+	Schedulers map[fleet.SchedulerAddress]string `json:"schedulers,omitempty"`
+	Unmet      []planner.Unmet                   `json:"unmet,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.
 	Fleets map[fleet.RunnerFleetID]fleet.FleetAddress `json:"fleets,omitempty"`
 }

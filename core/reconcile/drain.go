@@ -56,7 +56,11 @@ func (l *Loop) agentIdle(w *work, r *row) (string, bool) {
 	told := lifecycle.InstructionFor(r.CapacityInstance) == lifecycle.Stop
 	report := r.runner.Report
 	if told && report.Order == lifecycle.OrderOf(r.CapacityInstance) && report.Phase == fleet.PhaseStopped && report.GroupEmpty {
-		return fmt.Sprintf("The agent has stopped after %s, and no process of a job is left.", jobCount(report.JobsRun)), true
+		after := "after " + jobCount(report.JobsRun)
+		if r.Scheduling.Scheduler != "" {
+			after = "its worker" // which may have run many jobs, and the agent knows of none
+		}
+		return fmt.Sprintf("The agent has stopped %s, and no process of a job is left.", after), true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
 	if _, _, known := l.usage(r); known {

@@ -115,7 +115,10 @@ type Result struct {
 	// Demand is what the schedulers said last, Usage what they show of instances.
 	Demand map[fleet.SchedulerAddress]planner.Demand
 	Usage  map[fleet.CapacityInstanceID]planner.Usage
-	// Schedulers are those that can't be seen, with the reason.
+	// Scaled is when fleets last changed their size.
+	Scaled map[fleet.RunnerFleetID]time.Time
+	// Schedulers are those that can't be seen, with the reason; not those whose
+	// first answer is still awaited.
 	Schedulers map[fleet.SchedulerAddress]string
 	// Holds are the fleets that may not start instances now, with the reason.
 	Holds map[fleet.RunnerFleetID]planner.Hold

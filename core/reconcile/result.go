@@ -45,10 +45,14 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		res.Damaged = append(res.Damaged, why)
 	}
 	slices.Sort(res.Damaged)
-	res.Demand, res.Usage = l.demand(w), l.usages(w)
+	res.Demand, res.Usage, res.Scaled = l.demand(w), l.usages(w), maps.Clone(l.scaled)
 	res.Schedulers = map[fleet.SchedulerAddress]string{}
 	for _, address := range l.schedulersIn(w) {
-		if s := l.scheduler(address); s.blind != "" {
+		switch s := l.scheduler(address); s.blind {
+		case "":
+		case notAnsweredYet:
+			res.Settled = false // what it wants is not known yet, one way or the other
+		default:
 			res.Schedulers[address] = s.blind
 		}
 	}

@@ -84,10 +84,13 @@ type schedulerMemory struct {
 	forgets   bool
 }
 
+// notAnsweredYet is why a scheduler can't be seen before its first answer.
+const notAnsweredYet = "it has not answered yet"
+
 func (m *memory) scheduler(a fleet.SchedulerAddress) *schedulerMemory {
 	s := m.schedulers[a]
 	if s == nil {
-		s = &schedulerMemory{blind: "it has not answered yet", forgets: true}
+		s = &schedulerMemory{blind: notAnsweredYet, forgets: true}
 		m.schedulers[a] = s
 	}
 	return s

@@ -247,6 +247,29 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	}
 }
 
+// An apply waits until everything is settled: one that ended before the scheduler
+// had said anything would leave its jobs without a host, and say that all is done.
+func TestNothingIsSettledBeforeTheSchedulerHasAnsweredOrFailed(t *testing.T) {
+	for name, down := range map[string]string{"it answers": "", "it fails": "connection refused"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, ciFleet(0, 3))
+			w.ci.down = down
+			for range 3 { // its answer takes a while
+				if w.step(); w.last.Settled {
+					t.Fatal("settled before it said anything")
+				}
+			}
+			w.goOn(5 * time.Second)
+			if !w.last.Settled {
+				t.Errorf("not settled by now: %s", w.describe())
+			}
+			if why := w.last.Schedulers[ci]; why != down {
+				t.Errorf("it can't be seen: %q", why)
+			}
+		})
+	}
+}
+
 func TestAFrozenDemandNeverOutlivesTheScheduler(t *testing.T) {
 	w := newWorld(t, ciFleet(0, 3))
 	w.ci.waiting, w.ci.revision = 1, 1

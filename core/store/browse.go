@@ -95,6 +95,16 @@ func (s *Store) Decisions(ctx context.Context, id fleet.RunnerFleetID, limit int
 	return browse(ctx, s, "list the decisions about fleet "+string(id), decode[fleet.Decision], query, arguments...)
 }
 
+// RecentDecisions lists the newest decisions about all fleets, the newest first.
+func (s *Store) RecentDecisions(ctx context.Context, limit int) ([]fleet.Decision, error) {
+	return browse(ctx, s, "list the newest decisions", decode[fleet.Decision], `SELECT record FROM decision ORDER BY at DESC, id DESC LIMIT $1`, limit)
+}
+
+// RecentOperations lists the operations that were begun last, the newest first.
+func (s *Store) RecentOperations(ctx context.Context, limit int) ([]fleet.Operation, error) {
+	return browse(ctx, s, "list the newest operations", decodeOperation, `SELECT record, request FROM operation ORDER BY id DESC LIMIT $1`, limit)
+}
+
 // browse reads records in a transaction of their own.
 func browse[T any](ctx context.Context, s *Store, doing string, from func(row) (T, error), query string, args ...any) (found []T, err error) {
 	err = s.read(ctx, doing, func(tx *sql.Tx) error {

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -33,23 +31,24 @@ type Fleet struct {
 	// running manager knows; Heard is the newest heartbeat of its runners.
 	Seen  time.Time `json:"seen,omitzero"`
 	Heard time.Time `json:"heard,omitzero"`
+	// Scheduler is whose jobs run here, Unseen why nothing is known of its demand
+	// now; a running manager's knowledge.
+	Scheduler fleet.SchedulerAddress `json:"scheduler,omitempty"`
+	Unseen    string                 `json:"scheduler_unseen,omitempty"`
+	// Unmet is the waiting work of its scheduler that nothing covers and that
+	// came close to this fleet.
+	Unmet []planner.Unmet `json:"unmet,omitempty"`
+	// Waiting is what keeps the fleet from its desired number, and Next when its
+	// numbers change by time alone.
+	Waiting []planner.Wait `json:"waiting,omitempty"`
+	Next    time.Time      `json:"next,omitzero"`
+	// Hold keeps the fleet from starting instances.
+	Hold *planner.Hold `json:"hold,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
-
-// Health is a fleet's condition [167]. It is derived, never set by hand.
-type Health string
-
-// The conditions of section 167.
-const (
-	Healthy             Health = "healthy"
-	CapacityConstrained Health = "capacity_constrained"
-	ProviderDegraded    Health = "provider_degraded"
-	BootstrapDegraded   Health = "bootstrap_degraded"
-	Unhealthy           Health = "unhealthy"
-)
 
 // Moment is when and how the state is looked at.
 type Moment struct {
@@ -66,6 +65,8 @@ type Moment struct {
 	// instances.
 	Demand map[fleet.SchedulerAddress]planner.Demand
 	Usage  map[fleet.CapacityInstanceID]planner.Usage
+	// Scaled is when fleets last changed their size, for the cooldown.
+	Scaled map[fleet.RunnerFleetID]time.Time
 	// Observed says of each provider when its last complete inspection began; a
 	// running manager's knowledge, too.
 	Observed map[fleet.ProviderAddress]time.Time
@@ -81,7 +82,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 		heartbeats[f.ID] = f.Timeouts.Heartbeat
 	}
 	in := planner.Input{
-		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Assets: s.Assets(),
+		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
 		Instances: make([]planner.Instance, 0, len(s.Instances)),
 	}
 	joinUntil := map[fleet.CapacityInstanceID]time.Time{}
@@ -119,100 +120,23 @@ func Fleets(s store.State, m Moment) []Fleet {
 	}
 	members := membersByFleet(s)
 	out := make([]Fleet, 0, len(s.Fleets))
-	for _, p := range Forecast(s, m).Fleets {
+	forecast := Forecast(s, m)
+	for _, p := range forecast.Fleets {
 		f := fleets[p.Fleet]
 		v := Fleet{
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
+			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+		}
+		if hold, held := m.Holds[f.ID]; held {
+			v.Hold = &hold
 		}
 		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
-		v.Health, v.Reasons = health(members[f.ID], m, f, p, v.Unresolved)
+		v.Health, v.Reasons = health(members[f.ID], m, f, p, v)
 		out = append(out, v)
 	}
 	return out
-}
-
-// health derives the condition from the worst thing that is true, and gives all
-// reasons, the worst first.
-func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, unresolved int) (Health, []string) {
-	worst, reasons := Healthy, []string(nil)
-	say := func(h Health, format string, args ...any) {
-		if worst == Healthy {
-			worst = h
-		}
-		reasons = append(reasons, fmt.Sprintf(format, args...))
-	}
-	for _, i := range members {
-		if i.Conflict != "" {
-			say(Unhealthy, "%s: %s", i.ID, i.Conflict)
-		}
-	}
-	if p.Counts.Silent > 0 {
-		say(Unhealthy, "No heartbeat from %d of its runners.", p.Counts.Silent)
-	}
-	if failed := lastJobsFailed(members); failed > 0 {
-		// Whether jobs succeed is not the fleet's health, but a person wants to know.
-		reasons = append(reasons, fmt.Sprintf("On %d of %d runners the last job failed; see forgeyard-fleet instance show.", failed, p.Counts.Ready))
-	}
-	if why, blind := m.Unobserved[f.Provider]; blind {
-		say(ProviderDegraded, "%s can't be seen: %s.", f.Provider, why)
-	}
-	if u := m.Unrecorded[f.Provider]; u.Orphans+u.Foreign > 0 {
-		// What others have there is not the fleet's health, but a person wants to know.
-		reasons = append(reasons, fmt.Sprintf("%s has %s; see forgeyard-fleet instance list --unrecorded.", f.Provider, UnrecordedWords(u)))
-	}
-	if unresolved > 0 {
-		say(ProviderDegraded, "%s", unknownOutcomes(unresolved))
-	}
-	if p.Counts.Failed+p.Counts.Quarantined > 0 {
-		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
-	}
-	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
-		how := "none of them is on its way"
-		if p.Joined {
-			how = "a person has to join them"
-		}
-		say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
-	}
-	for _, w := range p.Waiting {
-		say(CapacityConstrained, "%s", w.Sentence)
-	}
-	for _, i := range members {
-		if i.State != fleet.Draining && i.State != fleet.Terminating {
-			continue
-		}
-		if d := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > d {
-			say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, d)
-		}
-	}
-	return worst, reasons
-}
-
-// UnrecordedWords count what a provider has without a live record.
-func UnrecordedWords(u fleet.Unrecorded) string {
-	var parts []string
-	if u.Orphans > 0 {
-		parts = append(parts, counted(u.Orphans, "orphan")+" of ours")
-	}
-	if u.Foreign > 0 {
-		parts = append(parts, counted(u.Foreign, "foreign resource")+", left alone")
-	}
-	return strings.Join(parts, " and ")
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func unknownOutcomes(n int) string {
-	if n == 1 {
-		return "1 outcome is unknown until an inspection shows it."
-	}
-	return fmt.Sprintf("%d outcomes are unknown until an inspection shows them.", n)
 }
 
 func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner {
@@ -239,16 +163,6 @@ func membersByFleet(s store.State) map[fleet.RunnerFleetID][]member {
 		out[i.Fleet] = append(out[i.Fleet], member{i, runners[i.ID]})
 	}
 	return out
-}
-
-// lastJobsFailed counts the healthy runners whose last job didn't end well.
-func lastJobsFailed(members []member) (failed int) {
-	for _, i := range members {
-		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != "exit status 0" {
-			failed++
-		}
-	}
-	return failed
 }
 
 // heard is the newest heartbeat of a fleet's runners.

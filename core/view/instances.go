@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -30,11 +31,33 @@ type Instance struct {
 	Detail           string                      `json:"detail,omitempty"`
 	Conflict         string                      `json:"conflict,omitempty"`
 	Admission        fleet.Admission             `json:"admission"`
-	Runner           *Runner                     `json:"runner,omitempty"`
-	Operations       []Operation                 `json:"operations,omitempty"`
+	// Scheduling is what its scheduler knows of it; nil: it was told nothing.
+	Scheduling *Scheduling `json:"scheduling,omitempty"`
+	Runner     *Runner     `json:"runner,omitempty"`
+	Operations []Operation `json:"operations,omitempty"`
 	// Refusals are the calls with its token or certificate that the running
 	// manager refused, where a single instance is looked at.
 	Refusals []fleet.Refusal `json:"refusals,omitempty"`
+}
+
+// Scheduling is what a scheduler was told of a runner, and what it shows of it.
+type Scheduling struct {
+	Scheduler fleet.SchedulerAddress `json:"scheduler"`
+	// Cordoned says that it gives the runner no new job, Removed that it has
+	// forgotten it.
+	Cordoned bool `json:"cordoned"`
+	Removed  bool `json:"removed,omitempty"`
+	// Leases is how many jobs it last showed a running manager; nil: it has shown
+	// nothing. IdleSince is since when it has shown none.
+	Leases    *int      `json:"leases,omitempty"`
+	IdleSince time.Time `json:"idle_since,omitzero"`
+}
+
+// Uses puts in what a running manager knows of the runner's leases.
+func (i *Instance) Uses(usage map[fleet.CapacityInstanceID]planner.Usage) {
+	if u, known := usage[i.ID]; known && i.Scheduling != nil {
+		i.Scheduling.Leases, i.Scheduling.IdleSince = &u.Leases, u.IdleSince
+	}
 }
 
 // Runner is what the instance's agent last showed.
@@ -65,7 +88,7 @@ type Operation struct {
 }
 
 // Instances lists the live instances by fleet and age.
-func Instances(s store.State) []Instance {
+func Instances(s store.State, m Moment) []Instance {
 	addresses := map[fleet.RunnerFleetID]fleet.FleetAddress{}
 	for _, f := range s.Fleets {
 		addresses[f.ID] = f.Address
@@ -77,7 +100,9 @@ func Instances(s store.State) []Instance {
 	}
 	out := make([]Instance, 0, len(s.Instances))
 	for _, i := range s.Instances {
-		out = append(out, One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID]))
+		one := One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID])
+		one.Uses(m.Usage)
+		out = append(out, one)
 	}
 	slices.SortFunc(out, func(a, b Instance) int {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
@@ -91,6 +116,9 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 		ID: i.ID, Fleet: address, Provider: i.Provider, ProviderInstance: i.ProviderInstance, Key: i.Key, State: i.State,
 		Since: i.Since, Cause: i.Cause, Reason: i.Reason, Drain: i.Drain, Created: i.Created, Seen: i.Seen, Zone: i.Zone,
 		MachineType: i.MachineType, Addresses: i.Addresses, Detail: i.Detail, Conflict: i.Conflict, Admission: i.Admission,
+	}
+	if at := i.Scheduling; at.Scheduler != "" {
+		v.Scheduling = &Scheduling{Scheduler: at.Scheduler, Cordoned: at.Cordoned, Removed: at.Removed}
 	}
 	if r := runner; r != nil {
 		v.Runner = &Runner{

@@ -85,6 +85,70 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 	}
 }
 
+// following is a fleet that follows the demand of a scheduler, from 0 to 2.
+func following(states ...fleet.CapacityInstanceState) store.State {
+	s := state(states...)
+	f := &s.Fleets[0]
+	f.Scheduler, f.Class.Resources = "forgeyard.ci", fleet.ResourceCapacity{CPUMilli: 1000}
+	f.Class.Platform.OS = "linux"
+	f.Scaling = fleet.ScalingPolicy{Max: 2, ScaleToZero: true, ScaleDown: fleet.ScaleDownPolicy{IdleGrace: time.Minute, Cooldown: time.Minute}}
+	for n := range s.Instances {
+		s.Instances[n].Class, s.Instances[n].InstanceDigest = f.Class.ID(), f.InstanceDigest()
+		s.Instances[n].Scheduling = fleet.Scheduling{Scheduler: f.Scheduler, Ref: "r"}
+	}
+	return s
+}
+
+// asking is a moment at which jobs of a kind wait.
+func asking(jobs int, os string) Moment {
+	m := moment()
+	m.Demand = map[fleet.SchedulerAddress]planner.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{{
+		Requirement: fleet.SchedulingRequirementSet{OS: os}, Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: jobs, Admissible: jobs}}}}}
+	return m
+}
+
+func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
+	got := Fleets(following(), asking(5, "linux"))[0]
+	if len(got.Unmet) != 1 || got.Unmet[0].Code != planner.NoCapacityNow || got.Unmet[0].Count != 3 || got.Health != CapacityConstrained ||
+		!strings.Contains(strings.Join(got.Reasons, "\n"), "3 jobs wait for a host, and it can't grow now: its max is 2.") {
+		t.Errorf("beyond max: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
+	}
+	got = Fleets(following(), asking(1, "windows"))[0]
+	if len(got.Unmet) != 1 || got.Unmet[0].Code != planner.NoEligibleFleet || got.Health != Healthy ||
+		!strings.Contains(strings.Join(got.Reasons, "\n"), `the jobs require os "windows", and it has "linux"`) {
+		t.Errorf("what no fleet can run: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
+	}
+}
+
+func TestASchedulerThatCannotBeSeenIsToldWithItsReason(t *testing.T) {
+	m := moment()
+	m.Demand = map[fleet.SchedulerAddress]planner.Demand{"forgeyard.ci": {Blind: "connection refused"}}
+	got := Fleets(following(fleet.Healthy), m)[0]
+	if got.Unseen != "connection refused" || got.Health != CapacityConstrained || got.Desired != 1 ||
+		!strings.Contains(strings.Join(got.Reasons, "\n"), "scheduler.forgeyard.ci can't be seen (connection refused)") {
+		t.Errorf("%s, %d wanted, because of %q", got.Health, got.Desired, got.Reasons)
+	}
+}
+
+func TestAFleetThatIsIdleForAMomentIsHealthyAndSaysUntilWhen(t *testing.T) {
+	m := asking(0, "linux")
+	m.Usage = map[fleet.CapacityInstanceID]planner.Usage{"a": {IdleSince: now.Add(-20 * time.Second)}}
+	s := following(fleet.Healthy)
+	got := Fleets(s, m)[0]
+	if got.Health != Healthy || len(got.Reasons) > 0 || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.IdleGrace || !got.Next.Equal(now.Add(40*time.Second)) {
+		t.Errorf("%s because of %q, waits for %+v until %s", got.Health, got.Reasons, got.Waiting, got.Next)
+	}
+	m.Usage["a"] = planner.Usage{IdleSince: now.Add(-2 * time.Minute)}
+	m.Scaled = map[fleet.RunnerFleetID]time.Time{"f1": now.Add(-time.Second)}
+	if got := Fleets(s, m)[0]; got.Health != Healthy || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.CoolsDown {
+		t.Errorf("after it grew: %s, waits for %+v", got.Health, got.Waiting)
+	}
+	one := Instances(s, m)[0].Scheduling
+	if one == nil || one.Leases == nil || *one.Leases != 0 || !one.IdleSince.Equal(now.Add(-2*time.Minute)) {
+		t.Errorf("the instance shows %+v of its scheduler", one)
+	}
+}
+
 func TestSilenceIsNotCountedWhileNobodyCouldHear(t *testing.T) {
 	s := state(fleet.Healthy, fleet.Healthy)
 	s.Runners[0].LastBeat = now.Add(-24 * time.Hour)
@@ -113,7 +177,7 @@ func TestInstancesAreSortedAndKeepNoSecrets(t *testing.T) {
 	s := state(fleet.Healthy, fleet.Draining)
 	s.Instances[0].Created, s.Instances[1].Created = now, now.Add(-time.Hour)
 	s.Operations = []fleet.Operation{{ID: "ka", Instance: "a", Kind: fleet.ProvisionOperation, State: fleet.OperationSucceeded, Nonce: []byte("a nonce"), TokenHash: "token-hash"}}
-	got := Instances(s)
+	got := Instances(s, moment())
 	if got[0].ID != "b" || got[1].ID != "a" || got[1].Runner.ID != "ra" || got[1].Operations[0].State != fleet.OperationSucceeded {
 		t.Errorf("instances: %+v", got)
 	}

@@ -22,14 +22,25 @@ variable "root" {
   default = null
 }
 
+# Where the queue answers.
+variable "queue_url" {
+  type    = string
+  default = "http://127.0.0.1:8640"
+}
+
+# Whose jobs run here. The token is in the manager's environment, and nowhere else.
+scheduler "forgeyard" "queue" {
+  url   = var.queue_url
+  token = secret("env:FORGEYARD_QUEUE_TOKEN")
+}
+
 # Hosts are processes on this machine.
 provider "local" "here" {
   root = var.root
 }
 
 capacity_class "small" {
-  capabilities = ["git"]
-  trust        = "standard"
+  trust = "standard"
 
   platform {
     os   = var.os
@@ -46,18 +57,18 @@ capacity_class "small" {
 fleet "demo" {
   capacity_class = capacity_class.small
   provider       = provider.local.here
-
-  instance {
-  }
+  scheduler      = scheduler.forgeyard.queue
 
   scaling {
-    min = 2
-    max = 4
-  }
+    min           = 0
+    max           = 4
+    scale_to_zero = true
 
-  # Without a scheduler one run of the command is one job.
-  runner {
-    command = ["sh", "-c", "echo working; sleep 1"]
+    # Short, so that there is something to see; ten minutes are usual.
+    scale_down {
+      idle_grace = "3s"
+      cooldown   = "1s"
+    }
   }
 
   # Jobs run as you here; on real hosts leave this out.

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// eventsFlags are the flags of events.
+type eventsFlags struct {
+	query  control.EventQuery
+	follow bool
+	json   bool
+}
+
+func (a *app) eventsCommand() *cobra.Command {
+	var flags eventsFlags
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happened: decisions, moves of instances, ends of calls, and what was done by whom",
+		Long: "Show what happened, in the order of time: what was decided and why, the last move of each instance, how calls to\n" +
+			"providers ended, and, to those who may manage fleets, what was done by whom. With --follow it goes on until it is\n" +
+			"interrupted, and shows every move as it happens; that needs a manager that runs. With --fleet only what is about\n" +
+			"one fleet. As JSON it is a list, and with --follow an object on each line.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if flags.query.Limit < 1 || flags.query.Limit > 1000 {
+				return fmt.Errorf("--limit %d: give a number from 1 to 1000", flags.query.Limit)
+			}
+			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return a.events(ctx, look, flags) })
+		},
+	}
+	lookFlags(c, &flags.json)
+	c.Flags().BoolVar(&flags.follow, "follow", false, "go on with what happens from now on")
+	c.Flags().StringVar(&flags.query.Fleet, "fleet", "", "only what is about one fleet")
+	c.Flags().IntVar(&flags.query.Limit, "limit", 100, "how many of the newest, of up to 1000")
+	a.completes(c, nil, "fleet", a.fleetNames)
+	return c
+}
+
+func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags) error {
+	if !flags.follow {
+		events, err := look.Events(ctx, flags.query)
+		if err != nil {
+			return err
+		}
+		if flags.json {
+			return a.printJSON(events)
+		}
+		if len(events) == 0 {
+			a.printf("Nothing has happened.\n")
+		}
+		return a.renderEvents(events, false)
+	}
+	watcher, able := look.(interface {
+		Watch(ctx context.Context) iter.Seq2[control.Progress, error]
+	})
+	if !able {
+		return errors.New("no manager is running, so nothing happens; start one with forgeyard-fleet serve, or leave --follow out to see what was")
+	}
+	f := follower{query: flags.query}
+	for p, err := range watcher.Watch(ctx) {
+		if err != nil {
+			return err
+		}
+		// What the store tells is read after the step, and is the truth: a step that
+		// a slow reader missed is in it all the same.
+		stored, err := look.Events(ctx, f.next())
+		if err != nil {
+			return err
+		}
+		if err := a.renderEvents(f.news(p, stored), flags.json); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follower puts together what the store tells, which it is asked for after every
+// step, and the moves of the steps themselves, so that each event comes once.
+type follower struct {
+	query control.EventQuery
+	began bool
+	// newest is of the newest event that the store told; told are those that it
+	// will tell again.
+	newest time.Time
+	told   map[string]bool
+	// early are moves that the store told already, and the next steps tell again:
+	// those since the watch began.
+	early map[string]bool
+}
+
+const (
+	// lookBack is how much older than the newest an event may be that the store
+	// tells only now: clocks and transactions aren't one.
+	lookBack = time.Minute
+	// askedAlways is how many events the store is asked for after the first time.
+	askedAlways = 1000
+)
+
+// next is what the store is asked for now.
+func (f *follower) next() control.EventQuery {
+	if !f.began {
+		return f.query
+	}
+	return control.EventQuery{Fleet: f.query.Fleet, Since: f.newest.Add(-lookBack), Limit: askedAlways}
+}
+
+// news are the events that weren't shown yet, in the order of time.
+func (f *follower) news(p control.Progress, stored []control.Event) []control.Event {
+	first := !f.began
+	if first {
+		f.began, f.early = true, map[string]bool{}
+	}
+	var news []control.Event
+	told := make(map[string]bool, len(stored))
+	for _, e := range stored {
+		key := keyOf(e)
+		told[key] = true
+		if e.At.After(f.newest) {
+			f.newest = e.At
+		}
+		// After the first time the steps tell every move, not just the last one.
+		if first && e.Kind == control.MoveEvent && !e.At.Before(p.At) {
+			f.early[key] = true
+		}
+		if first || e.Kind != control.MoveEvent && !f.told[key] {
+			news = append(news, e)
+		}
+	}
+	f.told = told
+	if !first {
+		news = append(news, f.moves(p)...)
+	}
+	slices.SortStableFunc(news, func(a, b control.Event) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	return news
+}
+
+// moves are those of a step.
+func (f *follower) moves(p control.Progress) (moves []control.Event) {
+	for _, t := range p.Transitions {
+		e := control.Event{At: p.At, Kind: control.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason}
+		key := keyOf(e)
+		if f.early[key] {
+			delete(f.early, key)
+		} else if f.query.Fleet == "" || f.query.Fleet == string(t.Fleet) || f.query.Fleet == t.Fleet.Name() {
+			moves = append(moves, e)
+		}
+	}
+	return moves
+}
+
+// keyOf tells an event from every other, but for an instance's way back into a
+// state.
+func keyOf(e control.Event) string { return fmt.Sprint(e.Kind, " ", e.ID, " ", e.What) }
+
+// renderEvents shows events as lines, for people or for programs.
+func (a *app) renderEvents(events []control.Event, lines bool) error {
+	for _, e := range events {
+		if lines {
+			if err := json.NewEncoder(a.out).Encode(e); err != nil {
+				return err
+			}
+			continue
+		}
+		a.printf("%s  %-9s  %-16s  %s: %s\n", e.At.Local().Format(time.DateTime), e.Kind, subject(e), e.What, e.Text)
+	}
+	return nil
+}
+
+// subject is whom an event is about, in a short form: the fleet and the end of
+// the instance's id, which differs most, or who did it.
+func subject(e control.Event) string {
+	if e.Kind == control.AuditEvent {
+		return "by " + e.By
+	}
+	text := e.Fleet.Name()
+	if e.Instance != "" {
+		text += " " + shortID(e.Instance)
+	}
+	return text
+}
+
+func shortID(id fleet.CapacityInstanceID) string { return "…" + string(id[max(0, len(id)-8):]) }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// explainedDecisions is how many decisions an explanation shows.
+const explainedDecisions = 10
+
+func (a *app) explainCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain FLEET",
+		Short: "Explain why a fleet has so many instances: bounds, unmet demand, waits and decisions",
+		Long: "Explain why a fleet has so many instances: the chain of bounds from the demand of its scheduler to the desired\n" +
+			"number, waiting work that nothing covers, with the requirement that the nearest fleets miss, what the fleet waits\n" +
+			"for and until when, and what was decided last.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+				fleets, err := look.Fleets(ctx)
+				if err != nil {
+					return err
+				}
+				if fleets, err = only(fleets, args[0]); err != nil {
+					return err
+				}
+				f := fleets[0]
+				decisions, err := look.Decisions(ctx, f.Address, explainedDecisions)
+				if err != nil {
+					return err
+				}
+				f.Decisions = view.Decisions(decisions)
+				if asJSON {
+					return a.printJSON(f)
+				}
+				a.renderExplanation(f, manager)
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &asJSON)
+	a.completes(c, a.fleetNames, "", nil)
+	return c
+}
+
+func (a *app) renderExplanation(f view.Fleet, manager string) {
+	a.printf("%s has %s of %d wanted: ready %d (busy %d, idle %d), on the way %d.\n", f.Address,
+		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, f.Counts.Busy, f.Counts.Idle, f.Counts.Provisioning)
+	a.printf("\nWhy %d\n", f.Desired)
+	for _, b := range f.Bounds {
+		a.printf("  %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
+	}
+	a.renderScheduler(f, manager)
+	a.renderUnmet(f.Unmet)
+	a.renderHoldsAndWaits(f)
+	if len(f.Decisions) > 0 {
+		a.printf("\nDecided last, the newest first\n")
+	}
+	for _, d := range f.Decisions {
+		a.printf("  %s  %-10s  %s\n", d.At.Local().Format(time.DateTime), d.Kind, d.Reason)
+	}
+}
+
+// renderScheduler says whose demand the fleet follows, and where nobody knows it.
+func (a *app) renderScheduler(f view.Fleet, manager string) {
+	switch {
+	case f.Scheduler == "":
+	case manager == "":
+		a.printf("\nIt follows scheduler.%s, which nobody asks while no manager runs.\n", f.Scheduler)
+	case f.Unseen != "":
+		a.printf("\nIt follows scheduler.%s, which can't be seen: %s.\n", f.Scheduler, f.Unseen)
+	default:
+		a.printf("\nIt follows scheduler.%s.\n", f.Scheduler)
+	}
+}
+
+func (a *app) renderUnmet(unmet []planner.Unmet) {
+	if len(unmet) > 0 {
+		a.printf("\nWaits in vain\n")
+	}
+	for _, u := range unmet {
+		a.printf("  %s  %s\n", u.Code, u.Sentence)
+		for _, near := range u.Nearest {
+			a.printf("    %s: %s\n", near.Fleet, near.Reason)
+		}
+	}
+}
+
+func (a *app) renderHoldsAndWaits(f view.Fleet) {
+	if f.Hold == nil && len(f.Waiting) == 0 {
+		return
+	}
+	a.printf("\nIt waits\n")
+	if f.Hold != nil {
+		a.printf("  nothing is started: %s\n", f.Hold.Sentence(a.now()))
+	}
+	for _, w := range f.Waiting {
+		a.printf("  %s  %s\n", w.Code, w.Sentence)
+	}
+	if !f.Next.IsZero() {
+		a.printf("  %s\n", a.nextChange(f))
+	}
+}
+
+// renderCalmWaits are the waits that are nothing amiss; the others are among the
+// reasons.
+func (a *app) renderCalmWaits(f view.Fleet) {
+	for _, w := range f.Waiting {
+		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown {
+			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
+		}
+	}
+}
+
+func (a *app) nextChange(f view.Fleet) string {
+	if f.Next.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("It is looked at again in %s.", max(f.Next.Sub(a.now()).Round(time.Second), time.Second))
+}

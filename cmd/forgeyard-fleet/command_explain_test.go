@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+func TestAnExplanationSaysWhySoManyAndWhatIsWaitedFor(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out, now: func() time.Time { return noon }}
+	f := view.Fleet{
+		Address: "fleet.demo", Scheduler: "forgeyard.ci", Desired: 2, Counts: planner.Counts{Capacity: 1, Ready: 1, Busy: 1},
+		Bounds: []fleet.Bound{{Name: "demand", After: 5, Sentence: "5 jobs wait."}, {Name: "max", After: 2, Sentence: "Never more than max = 2."}},
+		Unmet: []planner.Unmet{{Code: planner.NoEligibleFleet, Sentence: "1 job waits that no fleet can run.",
+			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: "it has no gpu"}}}},
+		Hold:      &planner.Hold{Reason: "3 failures in a row", Until: noon.Add(time.Minute)},
+		Waiting:   []planner.Wait{{Code: planner.CoolsDown, Sentence: "It changed its size."}},
+		Next:      noon.Add(30 * time.Second),
+		Decisions: []view.LastDecision{{At: noon.Local(), Kind: fleet.ScaleUp, Reason: "2 wanted."}},
+	}
+	a.renderExplanation(f, "process 7")
+	want := `fleet.demo has 1 instance of 2 wanted: ready 1 (busy 1, idle 0), on the way 0.
+
+Why 2
+  demand   → 5  5 jobs wait.
+  max      → 2  Never more than max = 2.
+
+It follows scheduler.forgeyard.ci.
+
+Waits in vain
+  no_eligible_fleet  1 job waits that no fleet can run.
+    fleet.demo: it has no gpu
+
+It waits
+  nothing is started: 3 failures in a row. The next try is in 1m0s.
+  cooldown  It changed its size.
+  It is looked at again in 30s.
+
+Decided last, the newest first
+  ` + noon.Local().Format(time.DateTime) + `  scale_up    2 wanted.
+`
+	if out.String() != want {
+		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
+	}
+	for _, tt := range []struct{ unseen, manager, want string }{
+		{"connection refused", "process 7", "which can't be seen: connection refused."},
+		{"", "", "which nobody asks while no manager runs."},
+	} {
+		out.Reset()
+		f.Unseen = tt.unseen
+		if a.renderExplanation(f, tt.manager); !strings.Contains(out.String(), tt.want) {
+			t.Errorf("it says\n%s\nwithout %q", out.String(), tt.want)
+		}
+	}
+}
+
+func TestLeasesAreShownWhereASchedulerShowsThem(t *testing.T) {
+	a := &app{now: func() time.Time { return noon }}
+	none, two := 0, 2
+	for want, at := range map[string]*view.Scheduling{
+		"-": nil, "2": {Leases: &two}, "0": {Leases: &none}, "0 for 5s": {Leases: &none, IdleSince: noon.Add(-5 * time.Second)},
+	} {
+		if got := a.leases(view.Instance{Scheduling: at}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestASchedulerThatFallsSilentIsToldOnceAndThatItIsBack(t *testing.T) {
+	var out bytes.Buffer
+	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgress()
+	blind := control.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
+	p.observe(blind)
+	p.observe(blind)
+	p.observe(control.Progress{})
+	p.end()
+	want := "    0s  scheduler.forgeyard.ci can't be seen: connection refused\n    0s  scheduler.forgeyard.ci can be seen\n"
+	if out.String() != want {
+		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
+	}
+}
