@@ -11,7 +11,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // hub passes the loop's progress on to whoever watches. A slow watcher misses
