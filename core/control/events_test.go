@@ -133,3 +133,14 @@ func unmetNearest(fleets ...fleet.FleetAddress) (all []planner.Unmet) {
 	}
 	return all
 }
+
+// The refused calls of a host that can't enroll were once left out where people
+// look for them.
+func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
+	m := eventful(t)
+	m.refused = func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} }
+	one, err := m.Instance(as(t, LocalUser("ada")), "ia")
+	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
+		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)
+	}
+}

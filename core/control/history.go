@@ -106,6 +106,7 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	}
 	one := view.One(i, address, subject.Runner, operations)
 	one.Uses(r.moment().Usage)
+	one.Refusals = r.refusalsOf(i.ID)
 	return one, nil
 }
 

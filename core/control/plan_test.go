@@ -11,6 +11,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -222,5 +223,24 @@ func TestOutdatedInstancesAreAChange(t *testing.T) {
 		Class: f.Class.ID(), Image: f.Image.ID("0.0.9"), InstanceDigest: f.InstanceDigest()}}
 	if p := a.plan(file("a")); !p.HasChanges() || len(p.Forecast.Fleets[0].Drifted) != 1 {
 		t.Errorf("an instance with an older agent isn't in the plan: %+v", p.Forecast)
+	}
+}
+
+// A pipeline that asks whether the files would change something must not hear of
+// hosts that come and go with the jobs.
+func TestHostsThatComeAndGoWithDemandAreNoChangeOfThePlan(t *testing.T) {
+	leaves := []planner.Action{{Kind: planner.Drain, Instance: "a"}}
+	for name, tt := range map[string]struct {
+		fleet planner.FleetPlan
+		want  bool
+	}{
+		"a fleet that follows demand lets a host go": {planner.FleetPlan{Follows: true, Actions: leaves}, false},
+		"it has an outdated one":                     {planner.FleetPlan{Follows: true, Drifted: []planner.Drift{{Instance: "a"}}}, true},
+		"a fleet of a fixed size lets a host go":     {planner.FleetPlan{Actions: leaves}, true},
+	} {
+		p := Plan{Forecast: planner.Output{Fleets: []planner.FleetPlan{tt.fleet}}}
+		if p.HasChanges() != tt.want {
+			t.Errorf("%s: changes %t", name, !tt.want)
+		}
 	}
 }
