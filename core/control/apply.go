@@ -27,7 +27,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if err := m.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}
-	loaded, bundle, err := loadSubmission(ctx, s, m.options)
+	loaded, bundle, err := loadSubmission(ctx, s, m.options, m.readable(ctx, caller))
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -71,16 +71,20 @@ func (r *reading) Plan(ctx context.Context, s Submission) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	loaded, bundle, err := loadSubmission(ctx, s, r.options)
+	loaded, bundle, err := loadSubmission(ctx, s, r.options, r.readable(ctx, caller))
 	if err != nil {
 		return Plan{}, err
 	}
-	return r.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+	p, err := r.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+	if err != nil {
+		return Plan{}, err
+	}
+	return p.visibleTo(caller), nil
 }
 
 // PlanFromNothing is the plan of a first apply.
 func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error) {
-	loaded, bundle, err := loadSubmission(ctx, s, o)
+	loaded, bundle, err := loadSubmission(ctx, s, o, nil)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -120,19 +124,6 @@ func addressesOf(s store.State) []fleet.FleetAddress {
 		known = append(known, f.Address)
 	}
 	return known
-}
-
-// allowedTo refuses a plan that reaches beyond a caller's fleets.
-func (p Plan) allowedTo(caller Caller) error {
-	if len(caller.Fleets) == 0 {
-		return nil
-	}
-	for _, c := range p.Changes {
-		if c.Action != config.Drift && !caller.mayTouch(fleet.FleetAddress(c.Address)) {
-			return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(c.Address)}
-		}
-	}
-	return nil
 }
 
 // Fleets lists the caller's fleets with their numbers, health and reasons.
@@ -193,8 +184,9 @@ type loadedSubmission struct {
 	warnings config.Diagnostics
 }
 
-// loadSubmission reads a submission whole, the plugins' own checks included.
-func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmission, Bundle, error) {
+// loadSubmission reads a submission whole, the plugins' own checks included. What
+// readable refuses is left before any secret is looked at; nil refuses nothing.
+func loadSubmission(ctx context.Context, s Submission, o Options, readable func(fleet.Definition) error) (*loadedSubmission, Bundle, error) {
 	lock, err := lockOf(s.Lock)
 	if err != nil {
 		return nil, Bundle{}, &InvalidError{fmt.Sprintf("read %s: %v", pluginstore.LockFileName, err)}
@@ -216,6 +208,11 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 	loaded, found := bundle.Load(s.Variables)
 	if found.HasErrors() {
 		return nil, Bundle{}, found
+	}
+	if readable != nil {
+		if err := readable(loaded.Definition); err != nil {
+			return nil, Bundle{}, err
+		}
 	}
 	if missing := missingSecrets(ctx, loaded, o); missing.HasErrors() {
 		return nil, Bundle{}, missing

@@ -45,7 +45,7 @@ func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why 
 			break // it was pruned long ago
 		}
 		if changes := config.Diff(before.Definition, after.Definition); approved.contradicts(fresh, before.Definition, after.Definition, changes) {
-			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, changes
+			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, visibleChanges(changes, CallerOf(ctx))
 			return e
 		}
 		if before.Serial <= approved.Serial {
@@ -60,7 +60,7 @@ func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why 
 		return err
 	}
 	if found || approved.Serial == 0 {
-		e.Changes = config.Diff(before.Definition, last.Definition)
+		e.Changes = visibleChanges(config.Diff(before.Definition, last.Definition), CallerOf(ctx))
 	}
 	return e
 }
