@@ -31,7 +31,7 @@ var matrix = []struct {
 	{firstApply, []string{
 		"writer-locked", "migrations-unstarted", "migration-done", "migration-done#2", "store-claimed",
 		"key-file-unnamed", "key-file-named", "key-file-unnamed#2", "key-file-named#2", "key-unremembered", "key-unremembered#2",
-		"port-unremembered", "definition-uncommitted", "definition-committed", "definition-audited",
+		"port-unremembered", "definition-uncommitted", "definition-committed",
 		"request-uncommitted", "request-committed", "send-uncommitted", "send-committed",
 		"provision-unsent", "provision-unsent#2", "provision-sent", "provision-answered", "host-uncommitted", "host-committed",
 		"provision-answered,unknown-uncommitted", "provision-unsent,unknown-committed",

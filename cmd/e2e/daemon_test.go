@@ -83,7 +83,11 @@ func TestATokenDoesWhatItMayAndNoMore(t *testing.T) {
 	w.install()
 	daemon := w.served()
 	far, url := w.remote(daemon, "fleet.read")
-	far.fleet(0, "plan", "--server", url)
+	far.fleet(0, "list", "--server", url)
+	// What a plan answers tells of files that the manager alone may read.
+	if r := far.fleet(1, "plan", "--server", url); !strings.Contains(r.err, "fleet.manage") {
+		t.Errorf("a plan without the permission: %s", r.err)
+	}
 	if r := far.fleet(1, "apply", "--auto-approve", "--server", url); !strings.Contains(r.err, "fleet.manage") {
 		t.Errorf("an apply without the permission: %s", r.err)
 	}

@@ -8,7 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +76,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &found):
 		_ = found.Render(a.err, a.color()) // there is nowhere else to say it
 	default:
-		fmt.Fprintf(a.err, "Error: %s\n", err)
+		fmt.Fprintf(a.err, "Error: %s\n", withoutControls(err.Error()))
 	}
 	return code
 }
@@ -182,4 +185,26 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+// printf shows text to people, without what steers a terminal: much of it comes
+// from agents, providers and files.
+func (a *app) printf(format string, args ...any) {
+	fmt.Fprint(a.out, withoutControls(fmt.Sprintf(format, args...)))
+}
+
+// withoutControls writes the characters that steer a terminal as Go quotes them.
+func withoutControls(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	controls := func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
+	if !strings.ContainsFunc(text, controls) {
+		return text
+	}
+	var plain strings.Builder
+	for _, r := range text {
+		if controls(r) {
+			plain.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			plain.WriteRune(r)
+		}
+	}
+	return plain.String()
+}

@@ -171,7 +171,7 @@ func (p *progress) line(format string, args ...any) {
 // clear takes the line that changes in place away.
 func (p *progress) clear() {
 	if p.status {
-		p.app.printf("\r\033[K")
+		fmt.Fprint(p.app.out, "\r\033[K")
 		p.status = false
 	}
 }

@@ -19,6 +19,7 @@ const (
 	helperRun   = "run"   // become the program that follows
 	helperProbe = "probe" // try what a job must not be able to
 	helperEnd   = "end"   // end every process of the user
+	helperSweep = "sweep" // remove what the user left in the kernel
 )
 
 // AsJob is the helper that Config.Helper starts: begun as root with the arguments
@@ -65,6 +66,8 @@ func asJob(args []string, in io.Reader, out io.Writer) error {
 			return fmt.Errorf("end the processes of the user %d: %w", uid, err)
 		}
 		return nil
+	case does == helperSweep:
+		return forgetKept(uid)
 	}
 	return fmt.Errorf("there is nothing like %q to do", args[0])
 }

@@ -24,6 +24,8 @@ type historyRecord struct {
 	Begun    int        `json:"begun"`
 	LastExit string     `json:"last_exit,omitempty"`
 	Running  *jobRecord `json:"running,omitempty"`
+	// Left is what a job that is over left and couldn't be removed yet.
+	Left *leftRecord `json:"left,omitempty"`
 	// Cleanup is the hook that must succeed before another job begins; none: it has.
 	// It comes with the job, so that the host is cleaned as was said when it began.
 	Cleanup []string `json:"cleanup,omitempty"`
@@ -42,6 +44,14 @@ type jobRecord struct {
 	Boot    string `json:"boot,omitempty"`
 	Folder  string `json:"folder"`
 	// UID is of the isolated job's user; 0: the job isn't isolated.
+	UID int `json:"uid,omitempty"`
+}
+
+// leftRecord finds what a job left when none of its processes is there any more.
+type leftRecord struct {
+	Folder string `json:"folder"`
+	// UID is of the isolated job's user, who may have left things elsewhere; 0: the
+	// job wasn't isolated.
 	UID int `json:"uid,omitempty"`
 }
 
@@ -78,6 +88,12 @@ func (h *history) finish(exit string, started bool) error {
 		h.record.Cleanup = nil
 	}
 	h.record.Running, h.record.LastExit = nil, exit
+	return writeStateJSON(h.path, h.record)
+}
+
+// swept records that nothing is left.
+func (h *history) swept() error {
+	h.record.Left = nil
 	return writeStateJSON(h.path, h.record)
 }
 

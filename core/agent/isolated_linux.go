@@ -140,6 +140,17 @@ func (u *jobUser) endAll(c Config) error {
 	return err
 }
 
+// sweepKernel removes what a user left in the kernel, where no folder shows it.
+func sweepKernel(c Config, uid int) error {
+	u := &jobUser{uid: uid, gid: uid} // nothing there asks for the group
+	cmd := u.helper(c, helperSweep)
+	cmd.Env = []string{}
+	if _, err := runHelper(context.Background(), cmd); err != nil {
+		return fmt.Errorf("remove what %v left in the kernel: %w", u, err)
+	}
+	return nil
+}
+
 // helperTime bounds what the helper does besides running a job.
 const helperTime = 5 * time.Second
 

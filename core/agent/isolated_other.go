@@ -20,6 +20,8 @@ func (u *jobUser) command(_ Config, argv []string) *exec.Cmd {
 	return exec.Command(argv[0], argv[1:]...)
 }
 
+func sweepKernel(Config, int) error { return errNotSupported }
+
 // AsJob is how an isolated job starts, where that is supported.
 func AsJob(_ []string, _ io.Reader, _, errs io.Writer) int {
 	_, _ = io.WriteString(errs, errNotSupported.Error()+"\n")

@@ -73,6 +73,9 @@ func beTestHelper() {
 	if os.Getenv(metadataHost) != "" {
 		os.Exit(beMetadataHost())
 	}
+	if len(os.Args) > 1 && os.Args[1] == keeperArgument {
+		os.Exit(beKeeper())
+	}
 }
 
 // beMetadataHost serves until its input ends.

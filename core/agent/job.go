@@ -34,6 +34,7 @@ const (
 
 // job is one run of the command, from its first process until none is left.
 type job struct {
+	config Config
 	cmd    *exec.Cmd
 	group  *group
 	log    *jobLog
@@ -64,7 +65,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, err
 	if err != nil {
 		return nil, err
 	}
-	j := &job{uid: u.isolatedUID()}
+	j := &job{config: c, uid: u.isolatedUID()}
 	if j.folder, err = makeJobFolder(c, u); err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (j *job) removeFolder() error {
 		time.Sleep(lookAgain) // Windows lets go of files a moment after their process
 	}
 	if j.uid != 0 {
-		err = errors.Join(err, sweepShared(sharedFolders, j.uid))
+		err = errors.Join(err, sweepUser(j.config, j.uid))
 	}
 	return err
 }

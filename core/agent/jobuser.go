@@ -127,11 +127,17 @@ func holdUID(uid int) (*lock, error) {
 	return takeLock(filepath.Join(DefaultJobsDir, strconv.Itoa(uid)+".lock"))
 }
 
-// sharedFolders are where everybody may leave files.
-var sharedFolders = []string{"/tmp", "/var/tmp", "/dev/shm"}
+// sharedFolders are where everybody may leave files; queues of messages are files
+// in the last one.
+var sharedFolders = []string{"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue"}
+
+// sweepUser removes what an isolated user left anywhere but in the job's folder.
+// None of its processes may be left.
+func sweepUser(c Config, uid int) error {
+	return errors.Join(sweepShared(sharedFolders, uid), sweepKernel(c, uid))
+}
 
 // sweepShared removes what an isolated user left in folders that are everybody's.
-// None of its processes may be left.
 func sweepShared(folders []string, uid int) error {
 	var all error
 	for _, folder := range folders {

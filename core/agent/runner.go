@@ -86,10 +86,8 @@ type runner struct {
 	hookRunning bool
 	hookOver    chan error
 
-	problem    string    // what a job left and can't be removed
-	leftFolder string    // of a job that is over; empty: none
-	leftUID    int       // of the isolated job that left it; 0: none
-	cleanDue   time.Time // when what is left is looked at again
+	problem  string    // what a job left and can't be removed
+	cleanDue time.Time // when what is left is looked at again
 
 	// refused is set while the manager doesn't want this agent: no job is begun,
 	// and the agent ends once none runs.

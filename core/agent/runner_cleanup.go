@@ -19,7 +19,7 @@ const (
 
 // somethingLeft says that a job that is over left processes or files.
 func (r *runner) somethingLeft() bool {
-	return r.job == nil && (r.history.record.Running != nil || r.leftFolder != "")
+	return r.job == nil && (r.history.record.Running != nil || r.history.record.Left != nil)
 }
 
 // cleanUp tries again and again to remove what jobs left. Until all of it is
@@ -64,36 +64,40 @@ func (r *runner) clearProcesses() (complaint string) {
 			return complaint
 		}
 	}
-	r.leftFolder, r.leftUID = left.Folder, left.UID
+	r.history.record.Left = &leftRecord{Folder: left.Folder, UID: left.UID}
 	r.Logger.Warn("ended what was left of a job that ran when the agent was killed")
 	r.noteFinished("cut off: the agent was killed while the job ran", true)
 	return ""
 }
 
 func (r *runner) clearFolder() (complaint string) {
-	if r.leftFolder == "" {
+	left := r.history.record.Left
+	if left == nil {
 		return ""
 	}
-	err := r.remove(r.leftFolder)
-	if r.leftUID != 0 {
-		err = errors.Join(err, sweepShared(sharedFolders, r.leftUID))
+	err := r.remove(left.Folder)
+	if left.UID != 0 {
+		err = errors.Join(err, sweepUser(r.Config, left.UID))
 	}
 	if err != nil {
 		return fmt.Sprintf("the files of a job could not be removed: %v", err)
 	}
-	r.leftFolder, r.leftUID = "", 0
+	if err := r.history.swept(); err != nil {
+		// The record in memory is right; the next one that is written carries it.
+		r.Logger.Error("that nothing of a job is left could not be noted", "error", err)
+	}
 	return ""
 }
 
 // findLeftFolder finds the files of a job that the agent of before could not
-// remove.
+// remove, where its history doesn't tell of them.
 func (r *runner) findLeftFolder() {
-	if r.history.record.Running != nil {
+	if r.history.record.Running != nil || r.history.record.Left != nil {
 		return
 	}
 	for _, folder := range []string{jobFolder(r.Config, nil), foreignFolder(r.Config)} {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
-			r.leftFolder = folder
+			r.history.record.Left = &leftRecord{Folder: folder}
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (r *runner) keepResult(result jobResult) {
 	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
 	if result.clean {
 		if result.problem != "" {
-			r.leftFolder, r.leftUID = r.job.folder, r.job.uid
+			r.history.record.Left = &leftRecord{Folder: r.job.folder, UID: r.job.uid}
 		}
 		r.noteFinished(result.exit, true)
 	}

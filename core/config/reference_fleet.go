@@ -151,7 +151,7 @@ fleet "team" {
 			{Name: "user", Type: TextValue, Doc: "OS user on the host that jobs run as, where the agent runs as root. With `job_isolation = \"required\"` the user must belong to jobs alone: it loses its groups but the first, and after each job all of its processes are ended. Left out: then a user that the agent makes up, a number without a name; with `\"none\"` the agent's own."},
 			{Name: "cleanup", Type: TextListValue, Doc: "A program and its arguments that runs after each job, as the agent's own user. It may take 5 minutes. Where it fails, no other job begins on the host, and after `timeouts.heartbeat` the host is quarantined. Left out: nothing runs."},
 			{Name: "max_jobs", Type: CountValue, Doc: "After so many jobs, from 1 to 1000000, the agent leaves and its host is replaced. With a scheduler these are the scheduler's jobs. Left out: no limit."},
-			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. In a fleet with a scheduler it has no effect yet. Left out: no limit."},
+			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. In a fleet with a scheduler the oldest host is drained, one at a time. Left out: no limit."},
 		},
 	},
 	{

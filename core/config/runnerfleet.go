@@ -72,9 +72,6 @@ func (l *loader) readOneFleet(block *body, key string) {
 		admission.close()
 	}
 	block.close()
-	if result.Scheduler != "" && result.Runner.MaxAge > 0 {
-		block.note("max_age of a fleet with a scheduler", "Its hosts leave when they are idle, outdated, or have had max_jobs.", block.header)
-	}
 	result = result.WithDefaults()
 	l.checkFleet(block, scaling, result)
 	l.fleetBlocks[result.Address] = block

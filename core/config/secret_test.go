@@ -139,13 +139,6 @@ fleet "z" {
 
 // The planner doesn't know the age of runners that a scheduler gives work to, and
 // a file that asks for it must not seem to get it.
-func TestAnAgeLimitThatASchedulersFleetDoesNotKeepIsToldAndOthersAreNot(t *testing.T) {
-	file := func(scheduler, limit string) string {
-		return `
-scheduler "forgeyard" "ci" {
-  url   = "https://ci.example"
-  token = secret("env:TOKEN")
-}
 
 fleet "z" {
   capacity_class = capacity_class.standard

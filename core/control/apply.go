@@ -27,7 +27,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if err := m.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}
-	loaded, bundle, err := loadSubmission(ctx, s, m.options)
+	loaded, bundle, err := loadSubmission(ctx, s, m.options, m.readable(ctx, caller))
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -38,9 +38,17 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if why := approved.differs(fresh); why != "" {
 		return Receipt{}, m.stale(ctx, approved, fresh, why)
 	}
+	record, err := m.auditRecord(ctx, "apply", "")
+	if err != nil {
+		return Receipt{}, err
+	}
 	failpoint.DefinitionUncommitted.Hit()
 	serial, err := m.store.ApplyDefinition(ctx, store.Apply{
 		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows, Plan: approved.id(),
+		Audit: func(serial int64, changed bool) store.AuditRecord {
+			record.Detail = fmt.Sprintf("definition %d: %s%s", serial, outcome(fresh.Changes, changed), approved.origin())
+			return record
+		},
 	})
 	if late, ok := errors.AsType[*store.StaleError](err); ok {
 		return Receipt{}, m.stale(ctx, approved, fresh, fmt.Sprintf("definition %d was applied meanwhile", late.Serial))
@@ -52,15 +60,19 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 		return Receipt{}, err
 	}
 	receipt := Receipt{Serial: serial, Changed: serial != fresh.Serial}
-	if !receipt.Changed {
-		return receipt, nil
+	if receipt.Changed {
+		failpoint.DefinitionCommitted.Hit()
 	}
-	failpoint.DefinitionCommitted.Hit()
-	if err := m.audit(ctx, "apply", fmt.Sprintf("definition %d: %s%s", serial, summary(fresh.Changes), approved.origin())); err != nil {
-		return receipt, err
-	}
-	failpoint.DefinitionAudited.Hit()
+	// An apply that changed nothing tells them, too: the last one may have failed to.
 	return receipt, m.update(fresh.definition)
+}
+
+// outcome names what an apply came to.
+func outcome(changes []config.Change, changed bool) string {
+	if !changed {
+		return "it was current already"
+	}
+	return summary(changes)
 }
 
 // differs says what about a fresh plan isn't as it was approved; "": nothing.

@@ -165,7 +165,7 @@ func fill(b *testing.B, s *store.Store, rows []fleet.ManagedFleet, each int) {
 		b.Fatal(err)
 	}
 	for _, r := range runners {
-		if err := s.Enroll(b.Context(), r); err != nil {
+		if err := s.Enroll(b.Context(), r, ""); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -151,7 +151,7 @@ func TestJoinRefusesAFullFleetAndAHostThatIsJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := state.Instances[0]
-	if err := m.store.Enroll(ctx, fleet.Runner{ID: "r1", Instance: i.ID, Fleet: i.Fleet, Operation: i.Key}); err != nil {
+	if err := m.store.Enroll(ctx, fleet.Runner{ID: "r1", Instance: i.ID, Fleet: i.Fleet, Operation: i.Key}, state.Claims[0].TokenHash); err != nil {
 		t.Fatal(err)
 	}
 	conflict("an enrolled host", JoinRequest{Host: "a"}, fmt.Sprintf("is joined to fleet.any (instance %s", ticket.Instance))

@@ -42,11 +42,13 @@ type writerLock struct {
 	note  string
 }
 
+const lockName = "manager.lock"
+
 // takeWriterLock takes the lock of a state directory. The kernel lets go of it
 // when the process ends, however it ends. Who holds it is noted beside it, for
 // people only.
 func takeWriterLock(state string, h Holder) (*writerLock, error) {
-	l := &writerLock{flock: flock.New(filepath.Join(state, "manager.lock")), note: filepath.Join(state, "manager.json")}
+	l := &writerLock{flock: flock.New(filepath.Join(state, lockName)), note: filepath.Join(state, "manager.json")}
 	// Whoever asks whether it is held holds it for a moment, too.
 	brief, cancel := context.WithTimeout(context.Background(), briefly)
 	defer cancel()
@@ -82,7 +84,7 @@ const briefly = 400 * time.Millisecond
 
 // Held says whether some process is the manager of a state directory, and which.
 func Held(state string) (Holder, bool) {
-	l := flock.New(filepath.Join(state, "manager.lock"), flock.SetFlag(os.O_RDWR))
+	l := flock.New(filepath.Join(state, lockName), flock.SetFlag(os.O_RDWR))
 	taken, err := l.TryRLock()
 	if err != nil {
 		return Holder{}, false // no lock file: no manager ever ran

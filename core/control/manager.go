@@ -92,6 +92,9 @@ func (m *Manager) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := mayHoldState(o.Place.State); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
@@ -127,9 +130,11 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	return m.loadKeys(ctx)
 }
 
+const databaseName = "fleet.db"
+
 func keysFolder(p Place) string { return filepath.Join(p.State, "keys") }
 
-func databasePath(p Place) string { return filepath.Join(p.State, "fleet.db") }
+func databasePath(p Place) string { return filepath.Join(p.State, databaseName) }
 
 // remember keeps a value at the first start and insists on it afterwards.
 func (m *Manager) remember(ctx context.Context, name, value, mismatch string) error {

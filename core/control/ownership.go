@@ -3,6 +3,8 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // ownershipKeys prove that resources are ours.
@@ -26,7 +29,9 @@ func (m *Manager) ownershipKeys() keyKind {
 			}
 			return err
 		},
-		needs: func(old namedKey, s store.State, _ time.Time) []string { return ownershipKeyNeeded(old.KeyID(), s) },
+		needs: func(old namedKey, s store.State, _ time.Time) []string {
+			return append(ownershipKeyNeeded(old.KeyID(), s), orphansMayNeedIt(s, m.moment())...)
+		},
 	}
 }
 
@@ -41,6 +46,25 @@ func ownershipKeyNeeded(id string, s store.State) (needed []string) {
 		// A request that can't be read may carry any proof.
 		if json.Unmarshal(op.Request, &intent) != nil || strings.Contains(intent.Tags[reconcile.ProofTag], "v1-"+id+"-") {
 			needed = append(needed, fmt.Sprintf("the resource of instance %s is told to be ours by it", op.Instance))
+		}
+	}
+	return needed
+}
+
+// orphansMayNeedIt names what no live instance accounts for and may carry a proof
+// by an old key: without the key an orphan is taken for somebody else's, is never
+// removed, and is paid for ever. What can't be seen may have orphans.
+func orphansMayNeedIt(s store.State, seen view.Moment) (needed []string) {
+	for _, p := range s.Providers {
+		if why, unseen := seen.Unobserved[p.Address]; unseen {
+			needed = append(needed, fmt.Sprintf("provider.%s, which may have orphans that are told to be ours by it, can't be seen (%s)", p.Address, strings.TrimSuffix(why, ".")))
+		} else if seen.Observed[p.Address].IsZero() {
+			needed = append(needed, fmt.Sprintf("provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while forgeyard-fleet serve runs", p.Address))
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(seen.Unrecorded)) {
+		if n := seen.Unrecorded[address].Orphans; n > 0 {
+			needed = append(needed, fmt.Sprintf("provider.%s has orphans (%d), which may be told to be ours by it, until they are removed", address, n))
 		}
 	}
 	return needed

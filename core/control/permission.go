@@ -32,7 +32,9 @@ func AllPermissions() []Permission {
 // Permissions is the one table of what each use case needs. Routes and commands
 // name a use case, never a permission.
 var Permissions = map[string]Permission{
-	"plan":       ReadFleets,
+	// A plan reads, with the manager's rights, the files and variables that a
+	// submission's secrets refer to, and answers with what is wrong about them.
+	"plan":       ManageFleets,
 	"apply":      ManageFleets,
 	"watch":      ReadFleets,
 	"fleets":     ReadFleets,

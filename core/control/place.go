@@ -1,10 +1,12 @@
 package control
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -48,11 +50,40 @@ func FindPlace(flag, installation string, lookup func(string) (string, bool)) (P
 	if p.State, err = filepath.Abs(p.State); err != nil {
 		return Place{}, fmt.Errorf("find the state directory: %w", err)
 	}
+	if err := mayHoldState(p.State); err != nil {
+		return Place{}, err
+	}
 	if p.Plugins, err = PluginDirectory(lookup); err != nil {
 		return Place{}, err
 	}
 	p.Run = runDirectory(p.State, env)
 	return p, nil
+}
+
+// mayHoldState refuses a directory with others' things: a path that was mistyped,
+// such as /etc, must not get ours. What isn't there is made.
+func mayHoldState(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // who wants more of it is told
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look into the state directory: %w; set --state or FLEET_STATE_DIR to another one", err)
+	}
+	foreign := ""
+	for _, entry := range entries {
+		switch entry.Name() {
+		case databaseName, lockName:
+			return nil // a manager was here
+		case "run", "lost+found": // a plan's sockets; a disk of its own
+		default:
+			foreign = cmp.Or(foreign, entry.Name())
+		}
+	}
+	if foreign != "" {
+		return fmt.Errorf("the directory %s holds other things, such as %q, and no state of forgeyard-fleet; nothing was written: set --state or FLEET_STATE_DIR to a directory that is empty or isn't there yet", dir, foreign)
+	}
+	return nil
 }
 
 // PluginDirectory is where plugins are kept: FLEET_PLUGIN_DIR, else

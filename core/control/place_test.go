@@ -1,6 +1,8 @@
 package control
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,5 +51,47 @@ func TestFindPlace(t *testing.T) {
 				t.Errorf("a socket's path won't fit below %s", got.Run)
 			}
 		})
+	}
+}
+
+// A mistyped FLEET_STATE_DIR=/etc got our database and keys.
+func TestADirectoryWithOthersThingsIsNotTakenForTheState(t *testing.T) {
+	file := func(name string) func(string) error {
+		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
+	}
+	for _, test := range []struct {
+		name string
+		make func(dir string) error
+		says string
+	}{
+		{"a directory with a file of somebody", file("passwd"), `such as "passwd"`},
+		{"one with keys of somebody", func(dir string) error { return os.Mkdir(filepath.Join(dir, "keys"), 0o700) }, `such as "keys"`},
+		{"an empty one", func(string) error { return nil }, ""},
+		{"one that isn't there", os.Remove, ""},
+		{"the root of a disk", func(dir string) error { return os.Mkdir(filepath.Join(dir, "lost+found"), 0o700) }, ""},
+		{"one with a store that was restored", file("fleet.db"), ""},
+		{"one whose manager died at once", file("manager.lock"), ""},
+		{"a file", func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) }, "not a directory"},
+	} {
+		dir := t.TempDir()
+		if err := test.make(dir); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadDir(dir)
+		_, err := FindPlace(dir, "demo", func(name string) (string, bool) { return "/home/ada", name == "HOME" })
+		if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if test.says == "" {
+			continue
+		}
+		o := options(t)
+		o.Place.State = dir
+		if m, err := Open(t.Context(), o); err == nil {
+			t.Errorf("%s: a manager opens it, and closes with %v", test.name, m.Close())
+		}
+		if after, _ := os.ReadDir(dir); len(after) != len(before) {
+			t.Errorf("%s: something was written: %v", test.name, after)
+		}
 	}
 }

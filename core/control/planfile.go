@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 )
@@ -26,6 +31,9 @@ const (
 
 // Bytes is the plan as a file's content.
 func (p SavedPlan) Bytes() ([]byte, error) {
+	if err := p.plain(); err != nil {
+		return nil, fmt.Errorf("write the plan: %w", err)
+	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("write the plan: %w", err)
@@ -57,8 +65,63 @@ func ParsePlan(content []byte) (SavedPlan, error) {
 	if json.Unmarshal(body, &p) != nil || !p.whole() {
 		return SavedPlan{}, damaged
 	}
+	if err := p.plain(); err != nil {
+		return SavedPlan{}, err
+	}
 	return p, nil
 }
+
+// plain refuses a plan in whose text, apart from the files that it applies, there
+// are characters that steer a terminal: they could erase what is shown of the
+// plan, or show something else, before the eyes of whoever is asked to approve it.
+func (p SavedPlan) plain() error {
+	p.Submission.Lock = "" // a file, too; the contents of the others are in base64
+	p.Plan.Warnings = slices.Clone(p.Plan.Warnings)
+	for n := range p.Plan.Warnings {
+		p.Plan.Warnings[n].Snippet = config.Snippet{} // a line of a file, which is shown as such
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	var whole any
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return err
+	}
+	if place, found := steering(whole, "the plan"); found {
+		return fmt.Errorf("there are characters in it that steer a terminal (in %.100q); no plan needs them: see who made or changed the file, and plan again", place)
+	}
+	return nil
+}
+
+// steering finds a string or a key with control characters other than line ends
+// and tabs, and says where.
+func steering(value any, place string) (string, bool) {
+	switch value := value.(type) {
+	case string:
+		return place, strings.ContainsFunc(value, steers)
+	case []any:
+		for _, one := range value {
+			if at, found := steering(one, place); found {
+				return at, true
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if strings.ContainsFunc(key, steers) {
+				return place, true
+			}
+			if at, found := steering(value[key], key); found {
+				return at, true
+			}
+		}
+	}
+	return "", false
+}
+
+// steers says of a character that a terminal may do something by it. Controls are
+// C0, DEL and C1.
+func steers(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
 
 // whole says whether everything is there that an apply relies on, and whether
 // what the plan shows is what it asks to be applied.

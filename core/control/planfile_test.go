@@ -2,15 +2,19 @@ package control
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 )
 
@@ -151,6 +155,61 @@ func TestADamagedPlanFileIsOneClearError(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// A plan file that somebody changed and sealed again could erase the lines above
+// it on the terminal of whoever is asked to approve it.
+func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
+	m := open(t, options(t))
+	defer m.Close()
+	for name, tamper := range map[string]func(*SavedPlan, string){
+		"a sentence of the forecast": func(p *SavedPlan, evil string) {
+			p.Plan.Forecast.Fleets = []planner.FleetPlan{{Waiting: []planner.Wait{{Sentence: evil}}}}
+		},
+		"the key of a map": func(p *SavedPlan, evil string) {
+			p.Plan.Approval.Fleets = map[fleet.FleetAddress]int64{fleet.FleetAddress(evil): 1}
+		},
+		"whoever saved it":       func(p *SavedPlan, evil string) { p.Plan.Approval.Saved.By = evil },
+		"the program":            func(p *SavedPlan, evil string) { p.Program = evil },
+		"the installation":       func(p *SavedPlan, evil string) { p.Plan.Installation = evil },
+		"a resource":             func(p *SavedPlan, evil string) { p.Plan.Unrecorded = []fleet.UnrecordedResource{{Reason: evil}} },
+		"a warning":              func(p *SavedPlan, evil string) { p.Plan.Warnings = config.Diagnostics{{Summary: evil}} },
+		"a variable's name":      func(p *SavedPlan, evil string) { p.Sensitive.Needed = []string{evil} },
+		"the name of a file":     func(p *SavedPlan, evil string) { p.Submission.Sources[0].Name = evil },
+		"a variable that is set": func(p *SavedPlan, evil string) { p.Submission.Variables.Assignments = []string{evil} },
+	} {
+		for _, evil := range []string{"\x1b[5A\x1b[J", "a\rb", "\x7f", "\u009b2J", "\x00", "\b"} {
+			p := savedFrom(t, m, submitted())
+			tamper(&p, evil)
+			if _, err := p.Bytes(); err == nil {
+				t.Errorf("%s with %q is written", name, evil)
+			}
+			body, err := json.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = ParsePlan(sealPlan(body))
+			if err == nil || !strings.Contains(err.Error(), "characters in it that steer a terminal") || strings.ContainsFunc(err.Error(), unicode.IsControl) {
+				t.Errorf("%s with %q: %v", name, evil, err)
+			}
+		}
+	}
+}
+
+func TestAPlanMayHaveLinesTabsAndAnyFile(t *testing.T) {
+	m := open(t, options(t))
+	defer m.Close()
+	s := submitted()
+	s.Sources[0].Bytes = append(s.Sources[0].Bytes, "# \x1b[1mloud\r\n"...)
+	p := savedFrom(t, m, s)
+	p.Plan.Warnings = config.Diagnostics{{Summary: "odd", Detail: "two\n\tlines", Snippet: config.Snippet{Before: "\x1b"}}}
+	content, err := p.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParsePlan(content); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -72,16 +71,20 @@ func (r *reading) Plan(ctx context.Context, s Submission) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	loaded, bundle, err := loadSubmission(ctx, s, r.options)
+	loaded, bundle, err := loadSubmission(ctx, s, r.options, r.readable(ctx, caller))
 	if err != nil {
 		return Plan{}, err
 	}
-	return r.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+	p, err := r.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+	if err != nil {
+		return Plan{}, err
+	}
+	return p.visibleTo(caller), nil
 }
 
 // PlanFromNothing is the plan of a first apply.
 func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error) {
-	loaded, bundle, err := loadSubmission(ctx, s, o)
+	loaded, bundle, err := loadSubmission(ctx, s, o, nil)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -112,7 +115,6 @@ func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedS
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}
-	p.showOnly(caller)
 	return p, p.allowedTo(caller)
 }
 
@@ -123,34 +125,6 @@ func addressesOf(s store.State) []fleet.FleetAddress {
 		known = append(known, f.Address)
 	}
 	return known
-}
-
-// showOnly leaves out what is about fleets that aren't the caller's.
-func (p *Plan) showOnly(caller Caller) {
-	if len(caller.Fleets) == 0 {
-		return
-	}
-	p.Forecast.Fleets = slices.DeleteFunc(p.Forecast.Fleets, func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
-	p.Forecast.Unmet = nil // jobs of the whole installation
-}
-
-// allowedTo refuses a plan that reaches beyond a caller's fleets.
-func (p Plan) allowedTo(caller Caller) error {
-	if len(caller.Fleets) == 0 {
-		return nil
-	}
-	for _, c := range p.Changes {
-		touched := []string{c.Address}
-		if c.MovedFrom != "" {
-			touched = append(touched, c.MovedFrom) // what it was is taken over, too
-		}
-		for _, address := range touched {
-			if c.Action != config.Drift && !caller.mayTouch(fleet.FleetAddress(address)) {
-				return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(address)}
-			}
-		}
-	}
-	return nil
 }
 
 // Fleets lists the caller's fleets with their numbers, health and reasons.
@@ -215,8 +189,9 @@ type loadedSubmission struct {
 	warnings config.Diagnostics
 }
 
-// loadSubmission reads a submission whole, the plugins' own checks included.
-func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmission, Bundle, error) {
+// loadSubmission reads a submission whole, the plugins' own checks included. What
+// readable refuses is left before any secret is looked at; nil refuses nothing.
+func loadSubmission(ctx context.Context, s Submission, o Options, readable func(fleet.Definition) error) (*loadedSubmission, Bundle, error) {
 	lock, err := lockOf(s.Lock)
 	if err != nil {
 		return nil, Bundle{}, &InvalidError{fmt.Sprintf("read %s: %v", pluginstore.LockFileName, err)}
@@ -238,6 +213,11 @@ func loadSubmission(ctx context.Context, s Submission, o Options) (*loadedSubmis
 	loaded, found := bundle.Load(s.Variables)
 	if found.HasErrors() {
 		return nil, Bundle{}, found
+	}
+	if readable != nil {
+		if err := readable(loaded.Definition); err != nil {
+			return nil, Bundle{}, err
+		}
 	}
 	if missing := missingSecrets(ctx, loaded, o); missing.HasErrors() {
 		return nil, Bundle{}, missing

@@ -57,6 +57,10 @@ func TestASavedPlanWithoutChangesIsUsedUpToo(t *testing.T) {
 	if _, err := applySaved(t, m, "bob", nothing); err == nil || !strings.Contains(err.Error(), "used already") {
 		t.Errorf("the second use: %v", err)
 	}
+	records, err := m.Audit(as(t, LocalUser("ada")), 0)
+	if err != nil || len(records) != 2 || records[0].Detail != "definition 1: it was current already"+nothing.Plan.Approval.origin() {
+		t.Errorf("the audit has %+v, %v", records, err)
+	}
 }
 
 func TestOfManyAppliesOfOneSavedPlanOneWins(t *testing.T) {

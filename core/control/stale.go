@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,37 +27,26 @@ type StalePlanError struct {
 // stale tells who changed what since the plan was made: of the applies since then,
 // the last one that the plan doesn't agree with.
 func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
-	e, err := m.findStale(ctx, approved, fresh, why)
-	if err != nil {
-		return err
-	}
-	if caller := CallerOf(ctx); len(caller.Fleets) > 0 {
-		e.Changes = slices.DeleteFunc(e.Changes, func(c config.Change) bool { return !caller.mayTouch(fleet.FleetAddress(c.Address)) })
-	}
-	return e
-}
-
-func (m *Manager) findStale(ctx context.Context, approved Approval, fresh Plan, why string) (*StalePlanError, error) {
 	e := &StalePlanError{Reason: why}
 	after, found, err := m.store.Definition(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !found || after.Serial == approved.Serial {
-		return e, nil
+		return e
 	}
 	last := after
 	for range searchedApplies {
 		before, found, err := m.store.DefinitionAt(ctx, after.Serial-1)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !found && after.Serial > 1 {
 			break // it was pruned long ago
 		}
 		if changes := config.Diff(before.Definition, after.Definition); approved.contradicts(fresh, before.Definition, after.Definition, changes) {
-			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, changes
-			return e, nil
+			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, visibleChanges(changes, CallerOf(ctx))
+			return e
 		}
 		if before.Serial <= approved.Serial {
 			break
@@ -69,12 +57,12 @@ func (m *Manager) findStale(ctx context.Context, approved Approval, fresh Plan, 
 	e.By, e.At, e.Serial = last.By, last.At, last.Serial
 	before, found, err := m.store.DefinitionAt(ctx, approved.Serial)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if found || approved.Serial == 0 {
-		e.Changes = config.Diff(before.Definition, last.Definition)
+		e.Changes = visibleChanges(config.Diff(before.Definition, last.Definition), CallerOf(ctx))
 	}
-	return e, nil
+	return e
 }
 
 // searchedApplies bounds the search for the apply that a plan doesn't agree with.

@@ -54,7 +54,7 @@ func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 	if err := p.allowedTo(caller); !errors.As(err, &denied) || denied.Fleet != "fleet.other" {
 		t.Errorf("moving another fleet under an own name: %v", err)
 	}
-	if p.showOnly(caller); len(p.Forecast.Fleets) != 1 || p.Forecast.Fleets[0].Address != "fleet.demo" || len(p.Forecast.Unmet) != 0 {
+	if p = p.visibleTo(caller); len(p.Forecast.Fleets) != 1 || p.Forecast.Fleets[0].Address != "fleet.demo" || len(p.Forecast.Unmet) != 0 {
 		t.Errorf("the forecast shows %+v", p.Forecast)
 	}
 }

@@ -60,12 +60,15 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 		Platform: fleet.PlatformOf(call.OS, call.Arch),
 	}
 	failpoint.EnrollmentUncommitted.Hit()
-	err = s.Store.Enroll(r.Context(), runner)
+	err = s.Store.Enroll(r.Context(), runner, subject.Operation.TokenHash)
 	var already *fleet.AlreadyEnrolledError
 	if errors.As(err, &already) {
 		// The same agent's first try, or somebody else's, was a moment faster.
 		subject.Runner = &already.Existing
 		return s.enrollAgain(r, call, csr, subject)
+	}
+	if errors.As(err, new(*fleet.VoidTokenError)) {
+		return nil, forbidden(agentapi.CodeTokenUnknown, "the token is not one of this installation").with(about...)
 	}
 	if err != nil {
 		return nil, storeFailed("spend the token", err)

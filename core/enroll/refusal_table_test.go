@@ -60,6 +60,15 @@ func enrollmentRefusals() []enrollmentRefusal {
 	spent := func(w *world, h *host) { w.newCaller(newKey(w.t)).enroll(*h) }
 	return []enrollmentRefusal{
 		{"an expired token", func(w *world, h *host, _ *agent.Config) { expire(w, *h) }, agentapi.CodeTokenExpired, []string{"the token expired on ", "the manager's clock says "}, givesUp, true},
+		{"a token that was renewed while it was looked at", func(w *world, h *host, _ *agent.Config) {
+			w.change(func(s *memoryStore) {
+				s.renewed = func() {
+					o := s.operations[h.operation]
+					o.Nonce, o.TokenHash = []byte("another"), "another"
+					s.operations[h.operation] = o
+				}
+			})
+		}, agentapi.CodeTokenUnknown, []string{"not one of this installation"}, givesUp, true},
 		{"a token of another installation", func(w *world, h *host, c *agent.Config) {
 			o := w.store.operations[h.operation]
 			c.Token = newWorld(w.t).tokens.Token(h.operation, o.Nonce)

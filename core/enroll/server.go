@@ -22,8 +22,9 @@ type Store interface {
 	// EnrollmentSubject reads what the operation stands for.
 	EnrollmentSubject(context.Context, fleet.OperationID) (fleet.EnrollmentSubject, bool, error)
 	// Enroll stores the runner and spends its operation's token in one
-	// transaction. If the token is spent: fleet.AlreadyEnrolledError.
-	Enroll(context.Context, fleet.Runner) error
+	// transaction. If the token is spent: fleet.AlreadyEnrolledError; if it isn't the
+	// operation's any more: fleet.VoidTokenError.
+	Enroll(ctx context.Context, runner fleet.Runner, tokenHash string) error
 	// RunnerSubject reads what the runner stands for.
 	RunnerSubject(context.Context, fleet.RunnerID) (fleet.EnrollmentSubject, bool, error)
 	// RecordRunners replaces the facts of known runners in one transaction. It

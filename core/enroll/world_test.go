@@ -271,6 +271,7 @@ type memoryStore struct {
 	batches    int
 	failure    error  // of every write
 	enrolled   func() // called after Enroll stored
+	renewed    func() // called after a subject was read
 }
 
 func newMemoryStore() *memoryStore {
@@ -283,6 +284,9 @@ func newMemoryStore() *memoryStore {
 func (s *memoryStore) EnrollmentSubject(_ context.Context, id fleet.OperationID) (fleet.EnrollmentSubject, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.renewed != nil {
+		defer s.renewed()
+	}
 	return s.subject(id)
 }
 
@@ -299,7 +303,7 @@ func (s *memoryStore) subject(id fleet.OperationID) (fleet.EnrollmentSubject, bo
 	return subject, true, nil
 }
 
-func (s *memoryStore) Enroll(_ context.Context, r fleet.Runner) error {
+func (s *memoryStore) Enroll(_ context.Context, r fleet.Runner, tokenHash string) error {
 	s.mu.Lock()
 	if s.failure != nil {
 		defer s.mu.Unlock()
@@ -308,6 +312,10 @@ func (s *memoryStore) Enroll(_ context.Context, r fleet.Runner) error {
 	if id, ok := s.spent[r.Operation]; ok {
 		defer s.mu.Unlock()
 		return &fleet.AlreadyEnrolledError{Existing: s.runners[id]}
+	}
+	if s.operations[r.Operation].TokenHash != tokenHash {
+		defer s.mu.Unlock()
+		return &fleet.VoidTokenError{Operation: r.Operation}
 	}
 	s.runners[r.ID], s.spent[r.Operation] = r, r.ID
 	enrolled := s.enrolled

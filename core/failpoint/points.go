@@ -27,10 +27,8 @@ const (
 
 	// In control, before an approved definition is stored: the old one stays.
 	DefinitionUncommitted point = "definition-uncommitted"
-	// In control, after it was stored: nobody was told, and no audit record names it.
+	// In control, after it was stored with its audit record: the loop and its plugins don't know yet.
 	DefinitionCommitted point = "definition-committed"
-	// In control, after the audit record: the loop and its plugins don't know yet.
-	DefinitionAudited point = "definition-audited"
 
 	// In reconcile, before a new instance and its operation are stored: nothing is known of it.
 	RequestUncommitted point = "request-uncommitted"

@@ -22,3 +22,11 @@ type AlreadyEnrolledError struct {
 func (e *AlreadyEnrolledError) Error() string {
 	return fmt.Sprintf("the token of operation %s was already spent by runner %s", e.Existing.Operation, e.Existing.ID)
 }
+
+// VoidTokenError says that the operation has another token than the one that was
+// shown: it was renewed meanwhile.
+type VoidTokenError struct{ Operation OperationID }
+
+func (e *VoidTokenError) Error() string {
+	return fmt.Sprintf("the token that was shown for operation %s is void: another took its place", e.Operation)
+}

@@ -26,47 +26,79 @@ const (
 // lines is found line by line, too. What was cut, encrypted or written otherwise
 // isn't found. The zero value knows none; it may be used from anywhere.
 type Hider struct {
-	mutex    sync.RWMutex
-	forms    []string
-	replacer *strings.Replacer // nil: nothing is hidden
+	mutex sync.RWMutex
+	forms []string // the longest first; never changed once it is here
 }
 
 // Add makes further values known, and says how many of them are too short.
 func (h *Hider) Add(values ...string) (tooShort int) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	var fresh []string
 	for _, value := range values {
 		if len(strings.TrimSpace(value)) < ShortestHidden {
 			tooShort++
 			continue
 		}
-		h.forms = append(h.forms, formsOf(value)...)
+		fresh = append(fresh, value)
 	}
-	// The longest first, lest a part of a form be hidden and its rest stay.
-	slices.SortFunc(h.forms, func(a, b string) int {
+	forms := slices.Clone(h.forms) // others may be reading them
+	for _, value := range fresh {
+		forms = append(forms, formsOf(value)...)
+	}
+	slices.SortFunc(forms, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
-	h.forms = slices.Compact(h.forms)
-	if len(h.forms) == 0 {
-		return tooShort
-	}
-	pairs := make([]string, 0, 2*len(h.forms))
-	for _, form := range h.forms {
-		pairs = append(pairs, form, Hidden)
-	}
-	h.replacer = strings.NewReplacer(pairs...)
+	h.forms = slices.Compact(forms)
 	return tooShort
 }
 
-// Hide gives the text without the known secrets.
+// Hide gives the text without the known secrets. Where some overlap, all that
+// belongs to any of them is hidden.
 func (h *Hider) Hide(text string) string {
 	h.mutex.RLock()
-	replacer := h.replacer
+	forms := h.forms
 	h.mutex.RUnlock()
-	if replacer == nil {
+	var found []span
+	for _, form := range forms {
+		for from := 0; ; {
+			at := strings.Index(text[from:], form)
+			if at < 0 {
+				break
+			}
+			found = append(found, span{from + at, from + at + len(form)})
+			from += at + 1 // the next one may begin within this one
+		}
+	}
+	if len(found) == 0 {
 		return text
 	}
-	return replacer.Replace(text)
+	var hidden strings.Builder
+	kept := 0
+	for _, one := range union(found) {
+		hidden.WriteString(text[kept:one.begin])
+		hidden.WriteString(Hidden)
+		kept = one.end
+	}
+	hidden.WriteString(text[kept:])
+	return hidden.String()
+}
+
+// span is a part of a text, in bytes.
+type span struct{ begin, end int }
+
+// union joins spans that overlap, in the order of the text. Neighbours stay two.
+func union(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) })
+	joined := spans[:1]
+	for _, next := range spans[1:] {
+		if last := &joined[len(joined)-1]; next.begin < last.end {
+			last.end = max(last.end, next.end)
+		} else {
+			joined = append(joined, next)
+		}
+	}
+	return joined
 }
 
 // Longest is how many bytes the longest form of a known secret has: so many

@@ -75,6 +75,24 @@ func TestTheLongerOfTwoSecretsIsHiddenWhole(t *testing.T) {
 	}
 }
 
+// The earliest match alone was taken, and the end of the other secret stayed.
+func TestOverlappingSecretsAreHiddenWhole(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"the end of one begins another", "x abcdefghijklmnop y", "x (hidden) y"},
+		{"one within another", "x mnopqrstuvwx y", "x (hidden) y"},
+		{"one after another", "abcdefghabcdefgh", "(hidden)(hidden)"},
+		{"one over itself", "-zzzzzzzz-", "-(hidden)-"},
+		{"a chain of three", "abcdefghijklmnopqrstuvwx!", "(hidden)!"},
+	} {
+		var h secret.Hider
+		h.Add("abcdefgh", "ghijklmnop", "zzzzzz")
+		h.Add("mnopqrstuvwx", "opqrst")
+		if got := h.Hide(test.text); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
 // A value of few letters is part of ordinary words, which would show by their
 // gaps what it is.
 func TestAValueThatIsTooShortIsCountedAndNotHidden(t *testing.T) {

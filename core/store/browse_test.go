@@ -101,8 +101,8 @@ func prunes(t *testing.T, location string) {
 		{ID: "d-02", Fleet: managed(1).ID, At: now},
 	}
 	must(t, s.Commit(t.Context(), c))
-	must(t, s.Enroll(t.Context(), enrolled(1)))
-	must(t, s.Enroll(t.Context(), enrolled(old+1)))
+	must(t, s.Enroll(t.Context(), enrolled(1), ""))
+	must(t, s.Enroll(t.Context(), enrolled(old+1), ""))
 	for n := range int64(3) { // definitions 2 to 4, the second an hour ago
 		_, err := s.ApplyDefinition(t.Context(), Apply{Expect: n + 1, Definition: fleet.Definition{Installation: id("lab", int(n))},
 			At: now.Add(time.Duration(n-1) * time.Hour), Fleets: []fleet.ManagedFleet{managed(2)}})

@@ -66,7 +66,7 @@ func releasesAsset(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	first := claimed(1, "mini-1")
 	must(t, s.ClaimAsset(t.Context(), first))
-	must(t, s.Enroll(t.Context(), enrolled(1)))
+	must(t, s.Enroll(t.Context(), enrolled(1), first.Claim.TokenHash))
 	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)
 	must(t, err)
 	if subject.Operation.TokenHash != first.Claim.TokenHash || !subject.Operation.TokenExpires.Equal(first.Claim.Expires) {
@@ -129,6 +129,11 @@ func renewsJoinToken(t *testing.T, location string) {
 	if diff := cmp.Diff(renewed, got[State](t)(s.Load(t.Context())).Claims[0]); diff != "" || subject.Operation.TokenHash != "another hash" {
 		t.Errorf("enrollment asks for %q; %s", subject.Operation.TokenHash, diff)
 	}
-	must(t, s.Enroll(t.Context(), enrolled(1)))
+	// The agent that read the first token before it was void.
+	refused[*fleet.VoidTokenError](t, s.Enroll(t.Context(), enrolled(1), first.Claim.TokenHash))
+	if runners := got[State](t)(s.Load(t.Context())).Runners; len(runners) != 0 {
+		t.Errorf("a void token was spent: %+v", runners)
+	}
+	must(t, s.Enroll(t.Context(), enrolled(1), renewed.TokenHash))
 	refused[*ClaimRefusedError](t, s.RenewJoinToken(t.Context(), first.Claim, AuditRecord{ID: "third", At: now}))
 }

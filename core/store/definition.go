@@ -32,6 +32,10 @@ type Apply struct {
 	Fleets []fleet.ManagedFleet
 	// Plan is the id of a saved plan, which this apply uses up; empty: none.
 	Plan string
+	// Audit makes the record of this apply from what it came to, which is kept in
+	// the same transaction: of an apply that changes the definition, and of one that
+	// uses up a saved plan. Nil: none is kept.
+	Audit func(serial int64, changed bool) AuditRecord
 }
 
 // StaleError refuses an apply whose plan was made from an older definition.
@@ -73,8 +77,8 @@ func (s *Store) DefinitionAt(ctx context.Context, serial int64) (applied Applied
 // changes and returns its serial. If the definition is current already, nothing
 // is written and its serial is returned, whatever was expected: an apply whose
 // answer was lost can be sent again. Else, if another apply came in between,
-// the error is a *StaleError. A saved plan is used up in the same transaction;
-// one that was used before gives a *UsedPlanError, whatever is current.
+// the error is a *StaleError. A saved plan is used up and the audit record kept
+// in the same transaction; a plan that was used before gives a *UsedPlanError, whatever is current.
 func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64, err error) {
 	record, err := encode(apply.Definition)
 	if err != nil {
@@ -91,7 +95,7 @@ func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64,
 		serial = current.Serial
 		switch {
 		case stored == record && apply.Plan != "":
-			return usePlan(ctx, tx, apply, serial)
+			return applyEnds(ctx, tx, apply, serial, false)
 		case stored == record:
 			return errUnchanged
 		case current.Serial != apply.Expect:
@@ -106,12 +110,20 @@ func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64,
 		if err := upsertFleets(ctx, tx, serial, apply.Fleets); err != nil {
 			return err
 		}
-		return usePlan(ctx, tx, apply, serial)
+		return applyEnds(ctx, tx, apply, serial, true)
 	})
 	if err != nil && !errors.Is(err, errUnchanged) {
 		return 0, err
 	}
 	return serial, nil
+}
+
+// applyEnds uses up the apply's saved plan and keeps its audit record.
+func applyEnds(ctx context.Context, tx *sql.Tx, apply Apply, serial int64, changed bool) error {
+	if err := usePlan(ctx, tx, apply, serial); err != nil || apply.Audit == nil {
+		return err
+	}
+	return appendAudit(ctx, tx, apply.Audit(serial, changed))
 }
 
 // errUnchanged ends a transaction that has nothing to write.

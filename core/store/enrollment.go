@@ -59,8 +59,9 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 
 // Enroll records the runner and its certificate, and by that spends the token
 // of its operation: of two at once, one is recorded, and the other gets an
-// *fleet.AlreadyEnrolledError.
-func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
+// *fleet.AlreadyEnrolledError. The hash is of the token that was shown; one that
+// another has replaced meanwhile gives a *fleet.VoidTokenError and spends nothing.
+func (s *Store) Enroll(ctx context.Context, runner fleet.Runner, tokenHash string) error {
 	doing := "enroll runner " + string(runner.ID)
 	record, err := encodeRunner(runner)
 	if err != nil {
@@ -73,8 +74,12 @@ func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
 		if err != nil {
 			return err
 		}
-		if inserted, err := result.RowsAffected(); err != nil || inserted > 0 {
+		inserted, err := result.RowsAffected()
+		switch {
+		case err != nil:
 			return err
+		case inserted > 0:
+			return refuseVoidToken(ctx, tx, runner.Operation, tokenHash)
 		}
 		existing, err := recordsOf(ctx, tx, decodeRunner,
 			`SELECT record, revoked_at FROM runner WHERE operation = $1`, string(runner.Operation))
@@ -83,6 +88,27 @@ func (s *Store) Enroll(ctx context.Context, runner fleet.Runner) error {
 		}
 		return &fleet.AlreadyEnrolledError{Existing: existing[0]}
 	})
+}
+
+// refuseVoidToken holds a token against the one that its operation has now, which
+// may have been renewed since somebody read it.
+func refuseVoidToken(ctx context.Context, tx *sql.Tx, id fleet.OperationID, tokenHash string) error {
+	var record, request, claim []byte
+	err := tx.QueryRowContext(ctx, `SELECT operation.record, operation.request, claim.record
+		FROM operation LEFT JOIN claim ON claim.instance = operation.instance WHERE operation.id = $1`, string(id)).Scan(&record, &request, &claim)
+	if err != nil {
+		return err
+	}
+	operation, err := decodeOperation(row{record, request})
+	if err == nil && claim != nil {
+		var claimed fleet.AssetClaim
+		claimed, err = decode[fleet.AssetClaim](row{record: claim})
+		operation = withJoinToken(operation, claimed)
+	}
+	if err == nil && operation.TokenHash != tokenHash {
+		err = &fleet.VoidTokenError{Operation: id}
+	}
+	return err
 }
 
 // RecordRunners replaces what is known of enrolled runners, many in one

@@ -19,7 +19,7 @@ func tokenIsSpentOnce(t *testing.T, location string) {
 		wait.Go(func() {
 			runner := enrolled(1)
 			runner.ID = fleet.RunnerID(id("contender", n))
-			outcomes[n] = s.Enroll(t.Context(), runner)
+			outcomes[n] = s.Enroll(t.Context(), runner, "")
 		})
 	}
 	wait.Wait()
@@ -63,7 +63,7 @@ func findsSubject(t *testing.T, location string) {
 	if diff := cmp.Diff(want, got); !found || diff != "" {
 		t.Errorf("before enrollment: found %v\n%s", found, diff)
 	}
-	must(t, s.Enroll(t.Context(), enrolled(1)))
+	must(t, s.Enroll(t.Context(), enrolled(1), ""))
 	runner := enrolled(1)
 	want.Runner = &runner
 	for by, find := range map[string]func() (fleet.EnrollmentSubject, bool, error){
@@ -84,7 +84,7 @@ func recordsRunners(t *testing.T, location string) {
 	var beats []fleet.Runner
 	for n := range 200 {
 		runner := enrolled(n + 1)
-		must(t, s.Enroll(t.Context(), runner))
+		must(t, s.Enroll(t.Context(), runner, ""))
 		runner.Beats = int64(n + 1)
 		beats = append(beats, runner)
 	}
@@ -103,8 +103,8 @@ func revocationOutlivesHeartbeats(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	must(t, s.Commit(t.Context(), change(1, 2)))
 	runner, other := enrolled(1), enrolled(2)
-	must(t, s.Enroll(t.Context(), runner))
-	must(t, s.Enroll(t.Context(), other))
+	must(t, s.Enroll(t.Context(), runner, ""))
+	must(t, s.Enroll(t.Context(), other, ""))
 	_, err := s.Load(t.Context()) // so that the next one reads only what changed
 	must(t, err)
 
@@ -131,7 +131,7 @@ func revocationOutlivesHeartbeats(t *testing.T, location string) {
 	}
 	again := enrolled(1)
 	again.ID = "another"
-	if existing := refused[*fleet.AlreadyEnrolledError](t, s.Enroll(t.Context(), again)).Existing; !existing.Revoked.Equal(at) {
+	if existing := refused[*fleet.AlreadyEnrolledError](t, s.Enroll(t.Context(), again, "")).Existing; !existing.Revoked.Equal(at) {
 		t.Errorf("who enrolls again is shown %+v", existing)
 	}
 	if unknown := refused[*UnknownRunnerError](t, s.RevokeRunner(t.Context(), "nobody", at)); unknown.Runner != "nobody" {

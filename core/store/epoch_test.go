@@ -27,7 +27,7 @@ func writes(t *testing.T, s *Store) map[string]func() error {
 		"Commit retired fleets": func() error {
 			return s.Commit(ctx, Change{RetireFleets: []fleet.RunnerFleetID{managed(1).ID}, Serial: 1})
 		},
-		"Enroll":        func() error { return s.Enroll(ctx, enrolled(1)) },
+		"Enroll":        func() error { return s.Enroll(ctx, enrolled(1), "") },
 		"RecordRunners": func() error { return s.RecordRunners(ctx, []fleet.Runner{enrolled(1)}) },
 		"AppendAudit":   func() error { return s.AppendAudit(ctx, AuditRecord{ID: "a"}) },
 		"CreateAPIToken": func() error {

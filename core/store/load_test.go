@@ -15,7 +15,7 @@ import (
 func terminatedAreNotLoaded(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	must(t, s.Commit(t.Context(), change(1, 3)))
-	must(t, s.Enroll(t.Context(), enrolled(2)))
+	must(t, s.Enroll(t.Context(), enrolled(2), ""))
 	before, err := s.Load(t.Context())
 	must(t, err)
 	if len(before.Instances) != 3 || len(before.Operations) != 3 || len(before.Runners) != 1 {
@@ -93,7 +93,7 @@ func loadedStateIsOwn(t *testing.T, location string) {
 	_, err := s.ApplyDefinition(t.Context(), Apply{Definition: definition, Fleets: []fleet.ManagedFleet{managed}})
 	must(t, err)
 	must(t, s.Commit(t.Context(), c))
-	must(t, s.Enroll(t.Context(), runner))
+	must(t, s.Enroll(t.Context(), runner, ""))
 	first, err := s.Load(t.Context())
 	must(t, err)
 	second, err := s.Load(t.Context())
@@ -164,7 +164,7 @@ func loadAfterChangesEqualsFirstLoad(t *testing.T, location string) {
 				if !found || subject.Runner != nil {
 					rt.Skip("no token, or spent")
 				}
-				must(t, s.Enroll(t.Context(), runner))
+				must(t, s.Enroll(t.Context(), runner, ""))
 			},
 			"beat": func(rt *rapid.T) {
 				runner := enrolled(number.Draw(rt, "n"))

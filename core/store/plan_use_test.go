@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,6 +38,40 @@ func usesPlanOnce(t *testing.T, location string) {
 		t.Errorf("definition %d is current, want %d (%v)", current.Serial, serial, err)
 	}
 }
+
+// An apply without its record, or a record without its apply, is a lie [193].
+func keepsAuditWithApply(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	audit := func(id string) func(int64, bool) AuditRecord {
+		return func(serial int64, changed bool) AuditRecord {
+			return AuditRecord{ID: id, At: now, By: "bob", Action: "apply", Detail: fmt.Sprint(serial, changed)}
+		}
+	}
+	next := Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, At: now, By: "bob", Audit: audit("a1")}
+	must(t, errorOf(s.ApplyDefinition(t.Context(), next)))
+	// The same again changes nothing and needs no record; with a saved plan it does.
+	next.Audit = audit("a2")
+	must(t, errorOf(s.ApplyDefinition(t.Context(), next)))
+	next.Plan, next.Audit = "p1", audit("a3")
+	must(t, errorOf(s.ApplyDefinition(t.Context(), next)))
+	refused[*StaleError](t, errorOf(s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "c"}, At: now, Audit: audit("a4")})))
+	// A record that can't be kept: its id is taken.
+	if err := errorOf(s.ApplyDefinition(t.Context(), Apply{Expect: 2, Definition: fleet.Definition{Installation: "c"}, At: now, Plan: "p2", Audit: audit("a1")})); err == nil {
+		t.Error("an apply without its record is stored")
+	}
+	records := got[[]AuditRecord](t)(s.Audit(t.Context(), 0))
+	if len(records) != 2 || records[0].Detail != "2 false" || records[1].Detail != "2 true" {
+		t.Errorf("the audit has %+v", records)
+	}
+	if current, _, err := s.Definition(t.Context()); err != nil || current.Serial != 2 {
+		t.Errorf("definition %d is current, want 2 (%v)", current.Serial, err)
+	}
+	if _, found, err := s.PlanUse(t.Context(), "p2"); err != nil || found {
+		t.Errorf("an apply without its record used its plan up: found %v, error %v", found, err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
 
 func usesPlanThatChangesNothing(t *testing.T, location string) {
 	s := applied(t, open(t, location))

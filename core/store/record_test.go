@@ -82,7 +82,7 @@ func everyFieldComesBack(t *testing.T, location string) {
 	_, err := s.ApplyDefinition(t.Context(), Apply{Definition: definition, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed}})
 	must(t, err)
 	must(t, s.Commit(t.Context(), c))
-	must(t, s.Enroll(t.Context(), runner))
+	must(t, s.Enroll(t.Context(), runner, ""))
 	state, err := s.Load(t.Context())
 	must(t, err)
 	want := State{Serial: 1, Providers: definition.Providers, Fleets: []fleet.ManagedFleet{managed},
@@ -143,7 +143,7 @@ func anyBytesFromOutsiders(t *testing.T, location string) {
 	must(t, s.Commit(t.Context(), c))
 	runner := enrolled(1)
 	runner.Report.LastExit = outsider
-	must(t, s.Enroll(t.Context(), runner))
+	must(t, s.Enroll(t.Context(), runner, ""))
 	state, err := s.Load(t.Context())
 	must(t, err)
 	for _, got := range []string{state.Instances[0].Reason, state.Operations[0].Message, state.Runners[0].Report.LastExit} {

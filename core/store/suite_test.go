@@ -30,6 +30,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"the same definition again writes nothing", sameDefinitionWritesNothing},
 		{"of applies at once from one plan, one wins", oneApplyWins},
 		{"a saved plan is applied once", usesPlanOnce},
+		{"an apply and its audit record are stored both or neither", keepsAuditWithApply},
 		{"a saved plan that changes nothing is used up, too", usesPlanThatChangesNothing},
 		{"a saved plan whose apply is refused stays good", keepsPlanOfRefusedApply},
 		{"of applies of one saved plan at once, one wins", usesPlanOnceOfManyAtOnce},
