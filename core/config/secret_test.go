@@ -136,35 +136,3 @@ fleet "z" {
 		t.Errorf("of a file that uses nothing of it: %v", found)
 	}
 }
-
-// The planner doesn't know the age of runners that a scheduler gives work to, and
-// a file that asks for it must not seem to get it.
-
-fleet "z" {
-  capacity_class = capacity_class.standard
-  provider       = provider.bare.rack
-  ` + scheduler + `
-
-  scaling {
-    min = 1
-    max = 1
-  }
-
-  runner {
-    command = ["true"]
-    ` + limit + `
-  }
-}
-`
-	}
-	const followed = "scheduler      = scheduler.forgeyard.ci"
-	for _, tt := range []struct {
-		scheduler, limit string
-		told             int
-	}{{followed, `max_age = "1h"`, 1}, {"", `max_age = "1h"`, 0}, {followed, "max_jobs = 5", 0}} {
-		found := mustLoad(t, file(tt.scheduler, tt.limit), config.Variables{}).NoEffectYet()
-		if len(found) != tt.told || tt.told > 0 && !strings.HasPrefix(found[0].Summary, "max_age of a fleet with a scheduler is read and stored") {
-			t.Errorf("%q with %q: told %v", tt.scheduler, tt.limit, found)
-		}
-	}
-}
