@@ -85,7 +85,7 @@ func (l *Loop) vanished(w *work, p *provider, e Inspected, shown *sighting) stri
 	if p.vanishing.IsZero() {
 		p.vanishing = e.Began
 	}
-	if e.Began.Sub(p.vanishing) >= vanishedFor {
+	if e.Began.Sub(later(p.vanishing, l.witnessed)) >= vanishedFor {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d known resources are missing from its list at once; believed after %s", missing, known, vanishedFor)

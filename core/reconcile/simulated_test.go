@@ -36,3 +36,33 @@ func TestARunnerThatWasThereBeforeDoesNotForgiveNewFailures(t *testing.T) {
 		t.Errorf("asked %d times in five minutes for what isn't to be had", n)
 	}
 }
+
+func TestAClockThatIsSetForwardDoesNotLetAListSettle(t *testing.T) {
+	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
+	w.make(p)
+	w.inspect()
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.hidden[p.Operation.ID] = true // another replica answers
+	w.now = w.now.Add(20 * time.Minute)
+	w.step()
+	w.inspect()
+	if i := w.only(); i.Key != p.Operation.ID {
+		t.Errorf("the first is called gone, and is there: %s", w.describe())
+	}
+}
+
+func TestAClockThatIsSetForwardDoesNotMakeAVanishedListBelieved(t *testing.T) {
+	w := newWorld(t, demoFleet(4, 8))
+	w.settle()
+	w.calls = nil
+	for _, i := range w.live()[:3] {
+		w.hidden[i.Key] = true
+	}
+	w.pass(time.Minute, w.running)
+	w.now = w.now.Add(time.Hour)
+	w.step()
+	w.inspect()
+	if len(w.live()) != 4 || w.last.Unobserved[local] == "" {
+		t.Errorf("%s, unobserved %v", w.describe(), w.last.Unobserved)
+	}
+}

@@ -22,7 +22,7 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string
 			return ""
 		}
 	}
-	if settle := p.facts.ListSettle; look.began.Before(op.CallOver.Add(settle)) || look.began.Before(m.seen.Add(settle)) {
+	if !l.settled(p, look, op.CallOver) || !l.settled(p, look, m.seen) {
 		return r.Conflict
 	}
 	switch op.State {
@@ -37,6 +37,13 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string
 		return l.unlisted(w, p, r, m, look)
 	}
 	return "" // an accepted order is on its way
+}
+
+// settled says whether an inspection began late enough to show everything that
+// was there at a time. What the clock says of time in which this process didn't
+// listen isn't believed: it may have been set.
+func (l *Loop) settled(p *provider, look look, since time.Time) bool {
+	return !look.began.Before(later(since, l.witnessed).Add(p.facts.ListSettle))
 }
 
 // absent resolves an unknown provision whose resource is proven not to exist:
