@@ -120,7 +120,7 @@ func (l *Loop) match(w *work, p *provider, r *row, look look) (conflict string) 
 func (l *Loop) found(w *work, p *provider, r *row, look look) (conflict string) {
 	res := look.found[0]
 	if unfinished(p, r, res) {
-		if r.provision.State == fleet.OperationUnknown && !look.inFlight {
+		if r.provision.State == fleet.OperationUnknown && !look.inFlight && l.callSettled(p, r, look) {
 			w.again(r, look, "Found, but not running: it may be half made.")
 		}
 		return ""
@@ -146,7 +146,9 @@ func (l *Loop) found(w *work, p *provider, r *row, look look) (conflict string) 
 
 // unfinished says that a resource whose call broke off may be half made, as one
 // that exists and was never started. The same request finishes it, or is answered
-// with what exists; without that, it would be waited for until its deadline.
+// with what exists; without that, it would be waited for until its deadline. It
+// goes out once lists have settled: the plugin finds by one what it made, and
+// another replica may answer it than answered us.
 func unfinished(p *provider, r *row, res fleet.Resource) bool {
 	brokeOff := r.provision.State == fleet.OperationUnknown || r.provision.State == fleet.OperationPending
 	return r.State == fleet.Provisioning && brokeOff && p.facts != nil && p.facts.Idempotency.SafeToRepeat() &&

@@ -66,3 +66,21 @@ func TestAClockThatIsSetForwardDoesNotMakeAVanishedListBelieved(t *testing.T) {
 		t.Errorf("%s, unobserved %v", w.describe(), w.last.Unobserved)
 	}
 }
+
+func TestAHalfMadeHostIsNotAskedForAgainBeforeTheListSettles(t *testing.T) {
+	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
+	over := w.now
+	half := w.make(p)
+	half.State = fleet.ResourcePending
+	w.cloud[p.Operation.ID] = half
+	for range 1000 {
+		if has[Provision](w) {
+			break
+		}
+		w.inspect()
+	}
+	if again := take[Provision](w); again.Operation.ID != p.Operation.ID || w.now.Sub(over) < time.Minute {
+		t.Errorf("%s goes out %s after the call was over: the plugin may not find what it made", again.Operation.ID, w.now.Sub(over))
+	}
+}
