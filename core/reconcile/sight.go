@@ -24,6 +24,9 @@ type look struct {
 func (l *Loop) see(w *work, e Inspected) {
 	p := l.provider(e.Provider)
 	p.inspecting = false
+	if e.Began.After(w.now) { // the clock was set back meanwhile
+		e.Began = l.witnessed
+	}
 	shown := newSighting(p.inspectStep, e.Began, e.Inspection.Resources)
 	w.showClaimed(e, shown)
 	blind := blindness(e)

@@ -84,3 +84,23 @@ func TestAHalfMadeHostIsNotAskedForAgainBeforeTheListSettles(t *testing.T) {
 		t.Errorf("%s goes out %s after the call was over: the plugin may not find what it made", again.Operation.ID, w.now.Sub(over))
 	}
 }
+
+func TestAnInspectionFromBeforeTheClockWasSetBackProvesNothingAbsent(t *testing.T) {
+	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
+	w.make(p)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.hidden[p.Operation.ID] = true
+	for !has[Inspect](w) {
+		w.wait()
+		w.step()
+	}
+	take[Inspect](w)
+	early := w.look()
+	w.now = w.now.Add(-20 * time.Minute)
+	w.step()
+	w.now = w.now.Add(time.Second)
+	w.step(early)
+	if i := w.only(); i.Key != p.Operation.ID {
+		t.Errorf("the first is called gone, and is there: %s", w.describe())
+	}
+}
