@@ -31,7 +31,7 @@ func (l *Loop) plan(w *work) planner.Output {
 			JoinUntil: r.joinUntil(),
 		})
 	}
-	return planner.Plan(in)
+	return l.settings.Planner(in)
 }
 
 // dropOutdated gives up requests that wait to go out again although the

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,5 +103,37 @@ func TestAnInspectionFromBeforeTheClockWasSetBackProvesNothingAbsent(t *testing.
 	w.step(early)
 	if i := w.only(); i.Key != p.Operation.ID {
 		t.Errorf("the first is called gone, and is there: %s", w.describe())
+	}
+}
+
+func TestTwoThatDiedTogetherAreLetGoOnceTheyAreTheMajority(t *testing.T) {
+	w := newWorld(t, demoFleet(5, 9))
+	w.settle()
+	dead := map[fleet.CapacityInstanceID]bool{}
+	for _, i := range w.live()[:2] {
+		dead[i.ID] = true
+	}
+	others := func() {
+		for _, i := range w.live() {
+			if !dead[i.ID] {
+				w.behave(i)
+			}
+		}
+		for _, e := range w.effects {
+			if _, inspect := e.(Inspect); !inspect {
+				w.step(w.run(e))
+			}
+		}
+		w.effects = slices.DeleteFunc(w.effects, func(e Effect) bool { _, inspect := e.(Inspect); return !inspect })
+	}
+	w.pass(time.Hour, others)
+	f := w.store.fleets["f1"]
+	f.Scaling.Min, f.Serial = 1, f.Serial+1
+	w.store.fleets["f1"] = f
+	w.pass(30*time.Hour, others)
+	for _, i := range w.live() {
+		if dead[i.ID] {
+			t.Errorf("%s is %s after 31 hours: %s", i.ID, i.State, w.last.Unobserved[local])
+		}
 	}
 }
