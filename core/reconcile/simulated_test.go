@@ -137,3 +137,18 @@ func TestTwoThatDiedTogetherAreLetGoOnceTheyAreTheMajority(t *testing.T) {
 		}
 	}
 }
+
+func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T) {
+	w, _ := up(t)
+	w.ci.revision = 1000
+	i := drained(t, w)
+	w.step(w.ci.tell(take[Tell](w)))
+	if w.ci = newSimpleScheduler(); !w.store.instances[i.ID].Scheduling.Cordoned {
+		t.Fatal("the cordon wasn't acknowledged")
+	}
+	w.restart()
+	w.goOn(10 * time.Minute)
+	if len(w.live()) != 0 {
+		t.Errorf("still there: %s", w.describe())
+	}
+}
