@@ -152,3 +152,15 @@ func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T)
 		t.Errorf("still there: %s", w.describe())
 	}
 }
+
+func TestAClockThatIsSetBackDoesNotMakeTheManagerBlindUntilItIsCaughtUp(t *testing.T) {
+	w, _ := up(t)
+	w.now = w.now.Add(-time.Hour)
+	w.goOn(time.Minute)
+	if looked := w.loop.scheduler(ci).observed; looked.IsZero() || looked.After(w.now) {
+		t.Errorf("the scheduler was looked at last at %s, and it is %s", looked, w.now)
+	}
+	if looked := w.loop.provider(local).inspected; looked.IsZero() || looked.After(w.now) {
+		t.Errorf("the provider was looked at last at %s, and it is %s", looked, w.now)
+	}
+}
