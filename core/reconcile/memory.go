@@ -148,11 +148,12 @@ func (m *memory) hurry() {
 		p.inspected = time.Time{}
 	}
 	for _, s := range m.schedulers {
-		s.observed, s.behind = time.Time{}, time.Time{}
+		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
 	}
 	for _, r := range m.rows {
-		r.tellAfter = time.Time{}
+		r.tellAfter, r.idle = time.Time{}, time.Time{}
 	}
+	clear(m.scaled)
 }
 
 // remember notes which effects are under way. It runs after the commit: before,

@@ -17,6 +17,9 @@ func (l *Loop) observed(w *work, e Observed) {
 		s.blind = e.Failure.Message
 		return
 	}
+	if e.Snapshot.ObservedAt.After(w.now) { // the clock was set back meanwhile
+		e.Snapshot.ObservedAt = w.now
+	}
 	s.uncordons, s.forgets = e.Uncordons, e.Forgets
 	if e.Snapshot.Revision < s.revision || l.fellBehind(w, s, e) {
 		// It was restored or started anew. What it acknowledged before may not hold
