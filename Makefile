@@ -44,6 +44,13 @@ crash:
 	$(GO) test -count=1 -tags failpoint ./core/failpoint
 	$(GO) test -count=1 -timeout 20m -run '^TestCrash' ./cmd/e2e
 
+# More of the fault simulation than the tests run: SEEDS seeds from FIRST on.
+SEEDS ?= 20000
+FIRST ?= 2000
+.PHONY: soak
+soak:
+	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds $(SEEDS) -first $(FIRST)
+
 # What is concurrent runs under the race detector, too.
 test-race:
 	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...

@@ -13,8 +13,10 @@ import (
 // [164]. It is memory only: after a restart one more try is made at once.
 type backoff struct {
 	failures int
-	serial   int64
-	hold     planner.Hold
+	// last is when the last of them was.
+	last   time.Time
+	serial int64
+	hold   planner.Hold
 }
 
 const (
@@ -32,7 +34,7 @@ const (
 func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b := w.backoffs[f.ID]
 	b.failures++
-	b.serial = f.Serial
+	b.last, b.serial = w.now, f.Serial
 	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
 	class, message := fleet.ErrorTransient, "the answer was lost"
 	if failure != nil {
@@ -60,8 +62,8 @@ func needsPerson(c fleet.ErrorClass) bool {
 }
 
 // countFailures brakes the fleets whose instances came to a bad end in this
-// step, whatever the end was, and forgets the failures of those whose runners
-// hold.
+// step, whatever the end was, and forgets the failures of those that have a runner
+// since, which holds. One that was there before says nothing about new ones.
 func (l *Loop) countFailures(w *work) {
 	for _, e := range w.ends {
 		if class, bad := badEnd(w, e); bad {
@@ -69,7 +71,8 @@ func (l *Loop) countFailures(w *work) {
 		}
 	}
 	for _, r := range w.rows {
-		if r.State == fleet.Healthy && !l.silent(w, r) && w.now.Sub(r.Since) >= steady {
+		b, failed := w.backoffs[r.Fleet]
+		if failed && r.State == fleet.Healthy && !r.Since.Before(b.last) && !l.silent(w, r) && w.now.Sub(r.Since) >= steady {
 			delete(w.backoffs, r.Fleet)
 		}
 	}

@@ -32,7 +32,7 @@ func (l *Loop) plan(w *work) planner.Output {
 			JoinUntil: r.joinUntil(),
 		})
 	}
-	return planner.Plan(in)
+	return l.settings.Planner(in)
 }
 
 // holdUninvited holds the fleets whose new hosts couldn't be let in, so that none

@@ -48,6 +48,8 @@ type Settings struct {
 	OrphanGrace time.Duration
 	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
 	CallLimit int
+	// Planner decides what each fleet needs; nil: planner.Plan.
+	Planner func(planner.Input) planner.Output
 }
 
 // DefaultCallLimit bounds the provision and terminate calls under way on one
@@ -71,6 +73,9 @@ func New(s Store, e Enrollment, settings Settings) *Loop {
 	}
 	if settings.OrphanGrace <= 0 {
 		settings.OrphanGrace = DefaultOrphanGrace
+	}
+	if settings.Planner == nil {
+		settings.Planner = planner.Plan
 	}
 	return &Loop{store: s, enrollment: e, settings: settings, memory: newMemory(settings.Started)}
 }

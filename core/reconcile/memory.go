@@ -137,7 +137,25 @@ func (m *memory) watch(now time.Time) {
 	if !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > blackout && now.Sub(m.last) > blackout) {
 		m.witnessed = now
 	}
+	if now.Before(m.last) {
+		m.hurry()
+	}
 	m.last = now
+}
+
+// hurry makes everything that is spaced by the clock due now: the clock was set
+// back, and what was done last has a time in the future.
+func (m *memory) hurry() {
+	for _, p := range m.providers {
+		p.inspected = time.Time{}
+	}
+	for _, s := range m.schedulers {
+		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
+	}
+	for _, r := range m.rows {
+		r.tellAfter, r.idle = time.Time{}, time.Time{}
+	}
+	clear(m.scaled)
 }
 
 // remember notes which effects are under way. It runs after the commit: before,

@@ -17,12 +17,15 @@ func (l *Loop) observed(w *work, e Observed) {
 		s.blind = e.Failure.Message
 		return
 	}
+	if e.Snapshot.ObservedAt.After(w.now) { // the clock was set back meanwhile
+		e.Snapshot.ObservedAt = w.now
+	}
 	s.uncordons, s.forgets = e.Uncordons, e.Forgets
-	if e.Snapshot.Revision < s.revision {
+	if e.Snapshot.Revision < s.revision || l.fellBehind(w, s, e) {
 		// It was restored or started anew. What it acknowledged before may not hold
 		// any more, so it is told again, and only newer looks count.
-		s.blind = fmt.Sprintf("its revision went back from %d to %d; it is told everything again", s.revision, e.Snapshot.Revision)
-		s.revision = e.Snapshot.Revision
+		s.blind = fmt.Sprintf("its revision went back from %d to %d; it is told everything again", max(s.revision, w.acknowledged(e.Scheduler)), e.Snapshot.Revision)
+		s.revision, s.behind = e.Snapshot.Revision, time.Time{}
 		w.tellAgain(e.Scheduler)
 		return
 	}
@@ -33,6 +36,35 @@ func (l *Loop) observed(w *work, e Observed) {
 			s.usage[u.Runner] = u
 		}
 	}
+}
+
+// behindFor is how long the looks at a scheduler may be older than what it
+// acknowledged before that means more than a list that lags.
+const behindFor = time.Minute
+
+// fellBehind says that a scheduler's revision has been lower than one that it
+// acknowledged, for too long: it went back where no look saw it, as while another
+// process of ours ran.
+func (l *Loop) fellBehind(w *work, s *schedulerMemory, e Observed) bool {
+	if e.Snapshot.Revision >= w.acknowledged(e.Scheduler) {
+		s.behind = time.Time{}
+		return false
+	}
+	if s.behind.IsZero() {
+		s.behind = w.now
+	}
+	return w.now.Sub(later(s.behind, l.witnessed)) >= behindFor
+}
+
+// acknowledged is the highest revision that a scheduler's runners wait for.
+func (w *work) acknowledged(address fleet.SchedulerAddress) int64 {
+	var highest int64
+	for _, r := range w.rows {
+		if r.Scheduling.Scheduler == address && r.Scheduling.Told() {
+			highest = max(highest, r.Scheduling.Since)
+		}
+	}
+	return highest
 }
 
 // tellAgain voids every acknowledgement of a scheduler.

@@ -77,7 +77,9 @@ type schedulerMemory struct {
 	blind string
 	// revision is of the last look, usage what it shows by runner; nil: it lists
 	// none.
-	revision  int64
+	revision int64
+	// behind is since when its looks have been older than what it acknowledged.
+	behind    time.Time
 	snapshot  fleet.CapacityDemandSnapshot
 	usage     map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage
 	uncordons bool

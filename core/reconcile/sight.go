@@ -24,6 +24,9 @@ type look struct {
 func (l *Loop) see(w *work, e Inspected) {
 	p := l.provider(e.Provider)
 	p.inspecting = false
+	if e.Began.After(w.now) { // the clock was set back meanwhile
+		e.Began = l.witnessed
+	}
 	shown := newSighting(p.inspectStep, e.Began, e.Inspection)
 	w.showClaimed(e, shown)
 	blind := blindness(e)
@@ -81,7 +84,7 @@ func (l *Loop) vanished(w *work, p *provider, e Inspected, shown *sighting) stri
 	if p.vanishing.IsZero() {
 		p.vanishing = e.Began
 	}
-	if e.Began.Sub(p.vanishing) >= vanishedFor {
+	if e.Began.Sub(later(p.vanishing, l.witnessed)) >= vanishedFor {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d known resources are missing from its list at once; believed after %s", missing, known, vanishedFor)
@@ -126,7 +129,7 @@ func (l *Loop) match(w *work, p *provider, r *row, look look) (conflict string) 
 func (l *Loop) found(w *work, p *provider, r *row, look look) (conflict string) {
 	res := look.found[0]
 	if unfinished(p, r, res) {
-		if r.provision.State == fleet.OperationUnknown && !look.inFlight {
+		if r.provision.State == fleet.OperationUnknown && !look.inFlight && l.callSettled(p, r, look) {
 			w.again(r, look, "Found, but not running: it may be half made.")
 		}
 		return ""
@@ -152,7 +155,9 @@ func (l *Loop) found(w *work, p *provider, r *row, look look) (conflict string) 
 
 // unfinished says that a resource whose call broke off may be half made, as one
 // that exists and was never started. The same request finishes it, or is answered
-// with what exists; without that, it would be waited for until its deadline.
+// with what exists; without that, it would be waited for until its deadline. It
+// goes out once lists have settled: the plugin finds by one what it made, and
+// another replica may answer it than answered us.
 func unfinished(p *provider, r *row, res fleet.Resource) bool {
 	brokeOff := r.provision.State == fleet.OperationUnknown || r.provision.State == fleet.OperationPending
 	return r.State == fleet.Provisioning && brokeOff && p.facts != nil && p.facts.Idempotency.SafeToRepeat() &&

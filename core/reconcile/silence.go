@@ -10,6 +10,8 @@ import (
 
 // listen finds the providers whose runners fell silent together. That says more
 // about the manager's ears than about the runners: nothing is concluded from it.
+// Those that were given up as lost before are no part of it, or two that happened
+// to die together would never be let go.
 func (l *Loop) listen(w *work) {
 	type runners struct {
 		all       int
@@ -18,7 +20,8 @@ func (l *Loop) listen(w *work) {
 	}
 	byProvider := map[fleet.ProviderAddress]*runners{}
 	for _, r := range w.rows {
-		if r.runner == nil || r.State != fleet.Healthy && r.State != fleet.Draining && r.State != fleet.Quarantined {
+		lost := r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost)
+		if r.runner == nil || lost || r.State != fleet.Healthy && r.State != fleet.Draining && r.State != fleet.Quarantined {
 			continue
 		}
 		p := byProvider[r.Provider]

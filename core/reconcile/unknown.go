@@ -14,15 +14,7 @@ import (
 // resource was last seen.
 func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string) {
 	op, m := r.provision, l.row(r.ID)
-	if op.State == fleet.OperationUnknown && op.CallOver.IsZero() {
-		// This process's calls are tracked by the plugin and an earlier process's
-		// plugin is gone: a key that isn't in flight has no call that runs.
-		r.edit(op).CallOver = look.began
-		if p.facts.ListSettle > 0 {
-			return ""
-		}
-	}
-	if settle := p.facts.ListSettle; look.began.Before(op.CallOver.Add(settle)) || look.began.Before(m.seen.Add(settle)) {
+	if !l.callSettled(p, r, look) || !l.settled(p, look, m.seen) {
 		return r.Conflict
 	}
 	switch op.State {
@@ -37,6 +29,26 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string
 		return l.unlisted(w, p, r, m, look)
 	}
 	return "" // an accepted order is on its way
+}
+
+// callSettled says whether an inspection shows everything that a row's last
+// provision call can have made. It is asked where no call for the row is in flight
+// inside the plugin.
+func (l *Loop) callSettled(p *provider, r *row, look look) bool {
+	op := r.provision
+	if op.State == fleet.OperationUnknown && op.CallOver.IsZero() {
+		// This process's calls are tracked by the plugin and an earlier process's
+		// plugin is gone: a key that isn't in flight has no call that runs.
+		r.edit(op).CallOver = look.began
+	}
+	return l.settled(p, look, op.CallOver)
+}
+
+// settled says whether an inspection began late enough to show everything that
+// was there at a time. What the clock says of time in which this process didn't
+// listen isn't believed: it may have been set.
+func (l *Loop) settled(p *provider, look look, since time.Time) bool {
+	return !look.began.Before(later(since, l.witnessed).Add(p.facts.ListSettle))
 }
 
 // absent resolves an unknown provision whose resource is proven not to exist:

@@ -1,0 +1,202 @@
+package simulation
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+)
+
+// ci is the scheduler: the authority on jobs and leases. It gives leases to
+// admitted runners without a cordon only, when their worker asks.
+type ci struct {
+	w        *world
+	revision int64
+	runners  []*ciRunner
+	waiting  []*job
+	jobs     []*job
+	// seen is what a lagging replica shows.
+	seen   fleet.CapacityDemandSnapshot
+	random *rand.Rand
+}
+
+type ciRunner struct {
+	name     fleet.CapacityInstanceID
+	cordoned bool
+	lease    *job
+}
+
+// job is one piece of work. It is done once, however often it had to begin.
+type job struct {
+	number int
+	length time.Duration
+	done   bool
+	begun  int
+}
+
+func (s *ci) runner(name fleet.CapacityInstanceID) *ciRunner {
+	for _, r := range s.runners {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// submit is a new job.
+func (s *ci) submit(j *job) {
+	s.w.say("job %d waits", j.number)
+	s.jobs = append(s.jobs, j)
+	s.waiting = append(s.waiting, j)
+	s.revision++
+}
+
+// ask is a worker that asks for a lease; nil: there is none for it.
+func (s *ci) ask(name fleet.CapacityInstanceID) *job {
+	r := s.runner(name)
+	if r == nil || r.cordoned || r.lease != nil || len(s.waiting) == 0 {
+		return nil
+	}
+	j := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	r.lease = j
+	j.begun++
+	s.revision++
+	s.w.say("job %d is leased to %s", j.number, name)
+	return j
+}
+
+// finish ends a job that a worker has run.
+func (s *ci) finish(name fleet.CapacityInstanceID, j *job) {
+	if r := s.runner(name); r != nil && r.lease == j {
+		r.lease = nil
+	}
+	j.done = true
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *job) bool { return other == j })
+	s.revision++
+	s.w.say("job %d is done on %s", j.number, name)
+}
+
+// lose takes a lease back whose worker has not been heard of.
+func (s *ci) lose(name fleet.CapacityInstanceID, j *job) {
+	if r := s.runner(name); r != nil && r.lease == j {
+		s.w.say("job %d is lost with %s", j.number, name)
+		r.lease = nil
+		s.again(j)
+		s.revision++
+	}
+}
+
+func (s *ci) again(j *job) {
+	if !j.done && !slices.Contains(s.waiting, j) {
+		s.waiting = append(s.waiting, j)
+	}
+}
+
+// reset is a scheduler that starts anew without its runners and leases. People
+// submit again what wasn't done.
+func (s *ci) reset(random *rand.Rand) {
+	s.runners, s.waiting, s.revision = nil, nil, int64(random.IntN(3))
+	for _, j := range s.jobs {
+		s.again(j)
+	}
+}
+
+// goBack is a scheduler that was restored: its revision is an earlier one, and it
+// knows of no cordon.
+func (s *ci) goBack(random *rand.Rand) {
+	s.revision = max(0, s.revision-int64(1+random.IntN(20)))
+	for _, r := range s.runners {
+		r.cordoned = false
+	}
+}
+
+// snapshot is what the scheduler shows now.
+func (s *ci) snapshot() fleet.CapacityDemandSnapshot {
+	out := fleet.CapacityDemandSnapshot{Revision: s.revision, Running: []fleet.RunningCapacityUsage{}}
+	if n := len(s.waiting); n > 0 {
+		out.Queued = []fleet.UnmetDemand{{Count: n, Admissible: n}}
+	}
+	for _, r := range s.runners {
+		u := fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(r.name), Cordoned: r.cordoned}
+		if r.lease != nil {
+			u.Leases = 1
+		}
+		out.Running = append(out.Running, u)
+	}
+	return out
+}
+
+func (s *ci) delay(from, to int) time.Duration {
+	return time.Duration(from+s.random.IntN(to-from)) * time.Millisecond
+}
+
+func (s *ci) observe(life int, e reconcile.Observe) {
+	asked := s.w.now()
+	out := reconcile.Observed{Scheduler: e.Scheduler, Lists: true, Uncordons: true, Forgets: true}
+	length := s.delay(2000, 8000)
+	s.w.after(length/2, func() {
+		if !s.w.during(SchedulerLags, -1) || s.random.IntN(3) == 0 {
+			s.seen = s.snapshot()
+		}
+		out.Snapshot = s.seen
+		out.Snapshot.ObservedAt = asked
+	})
+	s.w.after(length, func() {
+		if s.w.during(SchedulerDown, -1) {
+			out.Snapshot, out.Failure = fleet.CapacityDemandSnapshot{}, transient("connection refused")
+		}
+		s.w.manager.deliver(life, out)
+	})
+}
+
+func (s *ci) tell(life int, e reconcile.Tell) {
+	out := reconcile.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
+	length := s.delay(50, 2000)
+	s.w.after(length/2, func() {
+		if s.w.during(SchedulerDown, -1) {
+			out.Failure = transient("connection refused")
+			return
+		}
+		s.act(e, &out)
+		if s.w.during(SchedulerMute, -1) && s.random.IntN(2) == 0 {
+			out = reconcile.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What, Failure: transient("the answer was lost")}
+		}
+	})
+	s.w.after(length, func() { s.w.manager.deliver(life, out) })
+}
+
+// act does what is asked.
+func (s *ci) act(e reconcile.Tell, out *reconcile.Told) {
+	r := s.runner(e.Instance)
+	if r == nil && e.What != reconcile.TellAdmit {
+		out.Unknown = true
+		return
+	}
+	s.revision++
+	out.Revision = s.revision
+	switch e.What {
+	case reconcile.TellAdmit:
+		out.Ref = fleet.SchedulerRunnerRef(e.Instance)
+		if r == nil {
+			s.runners = append(s.runners, &ciRunner{name: e.Instance})
+			slices.SortFunc(s.runners, func(a, b *ciRunner) int {
+				if a.name < b.name {
+					return -1
+				}
+				return 1
+			})
+		}
+	case reconcile.TellCordon:
+		r.cordoned = true
+	case reconcile.TellUncordon:
+		r.cordoned = false
+	case reconcile.TellRemove:
+		if r.lease != nil {
+			s.again(r.lease)
+		}
+		s.runners = slices.DeleteFunc(s.runners, func(other *ciRunner) bool { return other == r })
+	}
+}

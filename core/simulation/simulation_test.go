@@ -1,0 +1,55 @@
+package simulation
+
+import (
+	"flag"
+	"runtime"
+	"sync"
+	"testing"
+)
+
+var soak = flag.Int("seeds", 2000, "how many seeds to simulate")
+var first = flag.Uint64("first", 0, "the first seed")
+
+// each runs a function on seeds, as many at once as there are processors, until
+// it says that it is enough.
+func each(count int, do func(seed uint64) (enough bool)) {
+	next := make(chan uint64)
+	stop := make(chan struct{})
+	var once sync.Once
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed := range next {
+				if do(seed) {
+					once.Do(func() { close(stop) })
+				}
+			}
+		})
+	}
+	defer workers.Wait()
+	defer close(next)
+	for seed := range uint64(count) {
+		select {
+		case next <- *first + seed:
+		case <-stop:
+			return
+		}
+	}
+}
+
+func TestEveryInvariantHoldsForEverySeed(t *testing.T) {
+	var mutex sync.Mutex
+	failures := 0
+	each(*soak, func(seed uint64) bool {
+		r := Run(Options{Seed: seed})
+		if r.Failure == nil {
+			return false
+		}
+		small := Shrink(Options{Seed: seed})
+		mutex.Lock()
+		defer mutex.Unlock()
+		t.Errorf("%s", small)
+		failures++
+		return failures >= 5
+	})
+}
