@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,7 @@ func (a *app) reading(ctx context.Context, o control.Options, do func(control.Re
 // lock for itself answers nobody.
 func (a *app) running(ctx context.Context, o control.Options) (*connection, error) {
 	if a.flags.server != "" {
-		return a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: a.env("FLEET_TOKEN")}, a.flags.server)
+		return a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
 	}
 	holder, held := control.Held(o.Place.State)
 	if !held {
@@ -140,7 +141,7 @@ func (a *app) withService(c *cobra.Command, do func(context.Context, control.Ser
 	ctx := caller(c)
 	service, err := a.writer(ctx, options)
 	if err != nil {
-		return fmt.Errorf("reach the manager: %w", err)
+		return err
 	}
 	return errors.Join(do(ctx, service), service.close())
 }

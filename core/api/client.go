@@ -101,6 +101,9 @@ func newClient(e Endpoint) (*Client, error) {
 	if e.Token == "" {
 		return nil, fmt.Errorf("no token for %s; make one beside the manager with: forgeyard-fleet token create", e.URL)
 	}
+	if strings.ContainsFunc(e.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("the token has a space, a line's end or another character that no token has; give it as forgeyard-fleet token create printed it")
+	}
 	c.at, c.base = "https://"+u.Host, "https://"+u.Host
 	transport.DialContext, transport.Proxy = dialer.DialContext, http.ProxyFromEnvironment
 	if e.CAFingerprint != "" {

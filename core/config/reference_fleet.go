@@ -148,8 +148,8 @@ fleet "team" {
 		Attributes: []ReferenceAttribute{
 			{Name: "command", Type: TextListValue, Doc: "The program and its arguments. One run is one job; it is run again and again, one at a time, each in an empty folder. A run that fails within 10 seconds is followed by a pause of 1 second, doubling to a minute. In a fleet with a scheduler it is the worker, which takes jobs from the scheduler and ends when it gets `SIGTERM` and has none. Left out: the worker that the scheduler names; without a scheduler nothing runs."},
 			{Name: "env", Type: TextMapValue, Default: "{}", Doc: "Environment of the command, besides `PATH`, `HOME`, `LANG`, `TMPDIR` and `FORGEYARD_JOB`. It is stored as it is: no place for secrets."},
-			{Name: "user", Type: TextValue, Doc: "OS user on the host that jobs run as, where the agent runs as root. With `job_isolation = \"required\"` the user must belong to jobs alone: it loses its groups but the first, and after each job all of its processes are ended. Left out: then a user that the agent makes up, a number without a name; with `\"none\"` the agent's own."},
-			{Name: "cleanup", Type: TextListValue, Doc: "A program and its arguments that runs after each job, as the agent's own user. It may take 5 minutes. Where it fails, no other job begins on the host, and after `timeouts.heartbeat` the host is quarantined. Left out: nothing runs."},
+			{Name: "user", Type: TextValue, Doc: "OS user on the host that jobs run as, where the agent runs as root. With `job_isolation = \"required\"` the user must belong to jobs alone: it loses its groups but the first, and after each job all of its processes are ended (with a scheduler: after each run of the worker, whose jobs share the user). Left out: then a user that the agent makes up, a number without a name; with `\"none\"` the agent's own."},
+			{Name: "cleanup", Type: TextListValue, Doc: "A program and its arguments that runs after each job, as the agent's own user; with a scheduler, after each run of the worker, which has many jobs unless `max_jobs = 1`. It may take 5 minutes. Where it fails, no other job begins on the host, and after `timeouts.heartbeat` the host is quarantined. Left out: nothing runs."},
 			{Name: "max_jobs", Type: CountValue, Doc: "After so many jobs, from 1 to 1000000, the agent leaves and its host is replaced. With a scheduler these are the scheduler's jobs. Left out: no limit."},
 			{Name: "max_age", Type: DurationValue, Doc: "After this time since the agent's start, at least `\"1s\"`, it begins no other job and leaves. In a fleet with a scheduler the oldest host is drained, one at a time. Left out: no limit."},
 		},
@@ -173,7 +173,7 @@ fleet "team" {
 		Path: "fleet.admission",
 		Doc:  "What a host must show before it may be given work, besides the checks that always hold.",
 		Attributes: []ReferenceAttribute{
-			{Name: "job_isolation", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: jobs run as another user than the agent, and the agent shows that this user reaches neither its files nor the metadata addresses. That needs an agent that runs as root on Linux; any other host is rejected. `\"none\"`: jobs needn't be isolated, and sudo works in them."},
+			{Name: "job_isolation", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: jobs run as another user than the agent, and the agent shows that this user reaches neither its files nor the metadata addresses. That needs an agent that runs as root on Linux; any other host is rejected. `\"none\"`: jobs needn't be isolated, and sudo works in them. With a scheduler the worker is what is isolated: its jobs share a user and its files. `max_jobs = 1` gives each job a host's life of its own."},
 			{Name: "match_address", Type: BoolValue, Default: "false", Doc: "Whether the agent must call from an address that the provider shows for its host. Until the provider shows one, admission waits; another one quarantines the host."},
 		},
 	},

@@ -66,6 +66,8 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		switch {
 		case !ok:
 			l.fail(at, "", "A --var has no value", "Write: --var name=value")
+		case name == "":
+			l.fail(at, "", "A --var has no name", "Write: --var name=value")
 		case !slices.Contains(l.scope.names["var"], name):
 			l.fail(at, "", fmt.Sprintf("There is no variable %q", clip(name)), l.scope.declareHint("var", name))
 		default:

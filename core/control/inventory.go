@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
@@ -26,7 +25,7 @@ func (b Bundle) listInventories(ctx context.Context, loaded *config.Loaded, o Op
 		if !info.Schemas.Joined {
 			continue
 		}
-		assets, err := b.inventory(ctx, loaded.Definition, provider, o.Place.Run, o.Log)
+		assets, err := b.inventory(ctx, loaded.Definition, provider, o)
 		if err != nil {
 			return fmt.Errorf("list the hosts of provider.%s: %w", provider.Address, err)
 		}
@@ -35,8 +34,8 @@ func (b Bundle) listInventories(ctx context.Context, loaded *config.Loaded, o Op
 	return nil
 }
 
-func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider fleet.Provider, run string, log *slog.Logger) (assets []fleet.Asset, err error) {
-	launch, err := b.launch(provider.Address, d.Plugins, run, log)
+func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider fleet.Provider, o Options) (assets []fleet.Asset, err error) {
+	launch, err := b.launch(provider.Address, d.Plugins, o.Place.Run, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +44,7 @@ func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider flee
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
-	resolved, err := secret.Resolve(ctx, provider.Config, os.LookupEnv, secret.ReadFile)
+	resolved, err := secret.Resolve(ctx, provider.Config, o.lookup(), secret.ReadFile)
 	if err != nil {
 		return nil, err
 	}

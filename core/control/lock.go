@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -65,6 +66,9 @@ func takeWriterLock(state string, h Holder) (*writerLock, error) {
 	}
 	if err != nil {
 		l.release()
+		if errors.Is(err, syscall.ENOSPC) {
+			return nil, fmt.Errorf("the disk of %s is full; free some space there, and try again: %w", state, err)
+		}
 		return nil, fmt.Errorf("note who holds the writer's lock: %w", err)
 	}
 	return l, nil

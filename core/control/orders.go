@@ -128,6 +128,18 @@ func (m *Manager) adoptSubject(ctx context.Context, caller Caller, useCase strin
 	if !slices.ContainsFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == o.Fleet }) {
 		return "", &NotFoundError{Kind: "fleet", ID: string(o.Fleet)}
 	}
+	applied, _, err := m.store.Definition(ctx)
+	if err != nil {
+		return "", err
+	}
+	var declared []string
+	for _, p := range applied.Definition.Providers {
+		declared = append(declared, string(p.Address))
+	}
+	if !slices.Contains(declared, string(o.Provider)) {
+		return "", &InvalidError{fmt.Sprintf("there is no provider %q in what was applied, so nobody looks there; name the one that lists the resource (%s)",
+			o.Provider, namesOr("there is none", declared))}
+	}
 	return fmt.Sprintf("%s of %s of %s into %s", useCase, o.Resource, o.Provider, o.Fleet), nil
 }
 

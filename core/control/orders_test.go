@@ -47,6 +47,8 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		{"a limited token adopts nothing", Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*DeniedError)},
 		{"no such instance", LocalUser("ada"), InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i2"}, new(*NotFoundError)},
 		{"no such fleet", LocalUser("ada"), InstanceOrder{Kind: reconcile.AdoptResource, Fleet: "fleet.none"}, new(*NotFoundError)},
+		// The loop would wait a minute for an inspection that never comes.
+		{"no such provider", LocalUser("ada"), InstanceOrder{Kind: reconcile.AdoptResource, Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*InvalidError)},
 		{"no such order", LocalUser("ada"), InstanceOrder{Kind: "dance", Instance: "i1"}, new(*InvalidError)},
 	} {
 		if _, err := m.Order(WithCaller(t.Context(), test.caller), test.order); !errors.As(err, test.want) {
@@ -72,6 +74,14 @@ func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 		found, err := m.Unrecorded(WithCaller(t.Context(), Caller{Permissions: AllPermissions(), Fleets: test.fleets}))
 		if err != nil || len(found) != test.want {
 			t.Errorf("limited to %v: %v, %v", test.fleets, found, err)
+		}
+	}
+}
+
+func TestAnErrorNamesACommandThatThereIs(t *testing.T) {
+	for kind, want := range map[string]string{"fleet": "run: forgeyard-fleet list", "instance": "run: forgeyard-fleet instance list", "key": "run: forgeyard-fleet key list", "token": "run: forgeyard-fleet token list"} {
+		if text := (&NotFoundError{Kind: kind, ID: "x"}).Error(); !strings.HasSuffix(text, want) {
+			t.Errorf("%s: %s", kind, text)
 		}
 	}
 }

@@ -163,7 +163,11 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s list", e.Kind, e.ID, e.Kind)
+	list := e.Kind + " list"
+	if e.Kind == "fleet" {
+		list = "list"
+	}
+	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s", e.Kind, e.ID, list)
 }
 
 // Decisions are the newest decisions about a fleet.
