@@ -30,11 +30,13 @@ dev-clean: build
 	examples/dev/dev.sh clean $(BIN) .dev
 
 # The store's tests run on SQLite and on a real PostgreSQL. Those of the pages read
-# files outside of their module, which the test cache doesn't see.
+# files outside of their module, which the test cache doesn't see. Plain `go test`
+# leaves out what takes minutes: the programs as a whole, and most seeds.
 test: test-packages
-	$(GO) test work
+	$(GO) test $$($(GO) list work | grep -v /cmd/e2e)
 	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
-	$(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
+	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds 2000
+	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
 	$(MAKE) crash
 	$(MAKE) test-race
@@ -42,7 +44,7 @@ test: test-packages
 # The crash matrix kills manager and plugin at every point that they name.
 crash:
 	$(GO) test -count=1 -tags failpoint ./core/failpoint
-	$(GO) test -count=1 -timeout 20m -run '^TestCrash' ./cmd/e2e
+	E2E=1 $(GO) test -count=1 -timeout 20m -run '^TestCrash' ./cmd/e2e
 
 # More of the fault simulation than the tests run: SEEDS seeds from FIRST on.
 SEEDS ?= 20000
@@ -57,10 +59,13 @@ test-race:
 
 .PHONY: test-packages
 test-packages:
-	@if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v postgres >/dev/null; then \
+	@missing=; for program in git gcc ip setpriv ps curl; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing="$$missing postgres"; \
+	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql git gcc libc6-dev; \
-	  else echo "PostgreSQL is missing; the tests that need it are skipped (Debian: apt-get install postgresql)"; fi; fi
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	      postgresql git gcc libc6-dev iproute2 util-linux procps curl; \
+	  else echo "Missing:$$missing; the tests that need them are skipped (Debian: apt-get install postgresql git gcc libc6-dev iproute2 util-linux procps curl)"; fi; fi
 
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var soak = flag.Int("seeds", 2000, "how many seeds to simulate")
+var soak = flag.Int("seeds", 300, "how many seeds to simulate; make test takes 2000")
 var first = flag.Uint64("first", 0, "the first seed")
 
 // each runs a function on seeds, as many at once as there are processors, until
