@@ -9,7 +9,7 @@ import (
 )
 
 // observed takes in a look at a scheduler. A failed one is no empty queue and no
-// idle runner: it is nothing [06: can't see is not zero].
+// idle runner: it is nothing.
 func (l *Loop) observed(w *work, e Observed) {
 	s := l.scheduler(e.Scheduler)
 	s.observing = false
