@@ -93,7 +93,7 @@ func loadedStateIsOwn(t *testing.T, location string) {
 	_, err := s.ApplyDefinition(t.Context(), Apply{Definition: definition, Fleets: []fleet.ManagedFleet{managed}})
 	must(t, err)
 	must(t, s.Commit(t.Context(), c))
-	must(t, s.Enroll(t.Context(), runner, ""))
+	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	first, err := s.Load(t.Context())
 	must(t, err)
 	second, err := s.Load(t.Context())

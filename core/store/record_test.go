@@ -82,7 +82,7 @@ func everyFieldComesBack(t *testing.T, location string) {
 	_, err := s.ApplyDefinition(t.Context(), Apply{Definition: definition, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed}})
 	must(t, err)
 	must(t, s.Commit(t.Context(), c))
-	must(t, s.Enroll(t.Context(), runner, ""))
+	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	state, err := s.Load(t.Context())
 	must(t, err)
 	want := State{Serial: 1, Providers: definition.Providers, Fleets: []fleet.ManagedFleet{managed},
@@ -143,7 +143,7 @@ func anyBytesFromOutsiders(t *testing.T, location string) {
 	must(t, s.Commit(t.Context(), c))
 	runner := enrolled(1)
 	runner.Report.LastExit = outsider
-	must(t, s.Enroll(t.Context(), runner, ""))
+	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	state, err := s.Load(t.Context())
 	must(t, err)
 	for _, got := range []string{state.Instances[0].Reason, state.Operations[0].Message, state.Runners[0].Report.LastExit} {
@@ -154,4 +154,14 @@ func anyBytesFromOutsiders(t *testing.T, location string) {
 	if _, found, err := s.RunnerSubject(t.Context(), outsider); err != nil || found {
 		t.Errorf("an id that is no text: found %v, error %v", found, err)
 	}
+}
+
+// hashOf is the hash of the token of an operation in a change.
+func hashOf(c Change, id fleet.OperationID) string {
+	for _, op := range c.Operations {
+		if op.ID == id {
+			return op.TokenHash
+		}
+	}
+	return ""
 }
