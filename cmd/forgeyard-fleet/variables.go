@@ -31,17 +31,6 @@ func (a *app) values(v variableFlags) (config.Variables, error) {
 	return variables, nil
 }
 
-// load reads the whole definition of a workspace. Warnings are printed, errors
-// are returned.
-func (a *app) load(w control.Workspace, v variableFlags) (*config.Loaded, error) {
-	variables, err := a.values(v)
-	if err != nil {
-		return nil, err
-	}
-	loaded, found := w.Load(variables)
-	return loaded, a.report(found)
-}
-
 // submission reads the workspace of the directory argument as it is sent to a
 // manager, which reads the definition.
 func (a *app) submission(args []string, v variableFlags, prune bool) (control.Workspace, control.Submission, error) {
