@@ -107,12 +107,6 @@ func (m *memoryStore) Recall(_ context.Context, keys []fleet.OperationID, ids []
 	return found, nil
 }
 
-// byKey is the instance that a key made.
-func (m *memoryStore) byKey(key fleet.OperationID) (fleet.CapacityInstance, bool) {
-	i, ok := m.instances[m.operations[key].Instance]
-	return i, ok && i.Key == key
-}
-
 // live are the instances that aren't proven gone, in order.
 func (m *memoryStore) live() []fleet.CapacityInstance {
 	var out []fleet.CapacityInstance
