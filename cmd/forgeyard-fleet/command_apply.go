@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -177,6 +178,14 @@ func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask,
 		return errors.Join(err, listener.Close())
 	}
 	report.applied(receipt)
+	return a.manage(ctx, m, listener, func(watching context.Context) error {
+		return await(watching, m, receipt, wait, false, report)
+	})
+}
+
+// manage makes this process the manager for as long as a command takes, which ends
+// early where the manager can't go on.
+func (a *app) manage(ctx context.Context, m *control.Manager, listener net.Listener, do func(context.Context) error) error {
 	if err := m.Start(ctx, listener); err != nil {
 		return err
 	}
@@ -190,7 +199,7 @@ func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask,
 		case <-watching.Done():
 		}
 	}()
-	err = await(watching, m, receipt, wait, false, report)
+	err := do(watching)
 	if stopped := m.Stop(a.hurry); stopped != nil {
 		return stopped
 	}

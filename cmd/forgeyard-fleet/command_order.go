@@ -188,28 +188,14 @@ func (a *app) orderHere(ctx context.Context, m *control.Manager, o control.Insta
 	if err != nil {
 		return err
 	}
-	if err := m.Start(ctx, listener); err != nil {
-		return err
-	}
-	watching, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failed := m.Failed()
-	go func() {
-		select {
-		case <-failed:
-			cancel()
-		case <-watching.Done():
+	return a.manage(ctx, m, listener, func(watching context.Context) error {
+		if _, err := a.giveOrder(watching, m, o); err != nil {
+			return err
 		}
-	}()
-	if _, err = a.giveOrder(watching, m, o); err == nil {
 		words := &applyWords{app: a, wait: wait}
 		words.applied(control.Receipt{})
-		err = await(watching, m, control.Receipt{}, wait, false, words)
-	}
-	if stopped := m.Stop(a.hurry); stopped != nil {
-		return stopped
-	}
-	return err
+		return await(watching, m, control.Receipt{}, wait, false, words)
+	})
 }
 
 // listUnrecorded shows what the running manager found without a live record.
