@@ -243,8 +243,8 @@ func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.Manage
 	}
 	// What holds a fleet now doesn't hold the one that the plan makes of it.
 	moment.Holds = maps.Clone(moment.Holds)
-	for address, f := range fleets {
-		if slices.ContainsFunc(p.Changes, func(c config.Change) bool { return c.Address == string(address) }) {
+	for _, c := range p.Changes {
+		if f, ours := fleets[fleet.FleetAddress(c.Address)]; ours {
 			delete(moment.Holds, f.ID)
 		}
 	}

@@ -15,10 +15,8 @@ import (
 // claim joins the claims with their rows.
 func (w *work) claim(claims []fleet.AssetClaim) {
 	for n := range claims {
-		for _, r := range w.rows {
-			if r.ID == claims[n].Instance {
-				r.claim = &claims[n]
-			}
+		if r := w.byID[claims[n].Instance]; r != nil {
+			r.claim = &claims[n]
 		}
 	}
 }
