@@ -39,7 +39,6 @@ func look(ctx context.Context, s scheduler.Scheduler, out *reconcile.Observed) (
 		return err
 	}
 	_, out.Uncordons = s.(scheduler.Uncordoner)
-	_, out.Forgets = s.(scheduler.Remover)
 	lister, lists := s.(scheduler.RunnerLister)
 	out.Lists = lists
 	if !lists || out.Snapshot.Running != nil {

@@ -66,6 +66,16 @@ func (r Keyring) Verify(proof string, c Claim) error {
 	return nil
 }
 
+// MadeWith is the id of the key that a proof names; "": it is no proof. Whether it
+// was really made with that key, Verify says.
+func MadeWith(proof string) (keyID string) {
+	id, _, ok := parse(proof)
+	if !ok {
+		return ""
+	}
+	return id
+}
+
 // parse takes a proof apart. It proves nothing.
 func parse(proof string) (keyID string, sum []byte, ok bool) {
 	parts := strings.Split(proof, "-")

@@ -90,9 +90,9 @@ func (s *somebody) meddle() {
 		s.note("volume")
 		s.others = append(s.others, fleet.Resource{ID: "part-" + id, Kind: "volume", Tags: s.past[key].Tags, State: fleet.ResourceRunning})
 	case 3:
-		if tags := s.cloud[key].Tags; tags[tagProof] != "" {
+		if tags := s.cloud[key].Tags; tags[ProofTag] != "" {
 			s.note("strip")
-			s.change(key, func(r *fleet.Resource) { delete(r.Tags, tagProof) })
+			s.change(key, func(r *fleet.Resource) { delete(r.Tags, ProofTag) })
 		}
 	case 4:
 		s.letComeBack()
@@ -139,7 +139,7 @@ func (s *somebody) letComeBack() {
 func (s *somebody) cleanUp(all bool) {
 	s.twins = nil
 	for key, res := range s.cloud {
-		if was, known := s.past[key]; known && res.Tags[tagProof] == "" {
+		if was, known := s.past[key]; known && res.Tags[ProofTag] == "" {
 			s.change(key, func(r *fleet.Resource) { r.Tags = was.Tags })
 		}
 	}

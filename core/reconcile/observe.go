@@ -20,7 +20,7 @@ func (l *Loop) observed(w *work, e Observed) {
 	if e.Snapshot.ObservedAt.After(w.now) { // the clock was set back meanwhile
 		e.Snapshot.ObservedAt = w.now
 	}
-	s.uncordons, s.forgets = e.Uncordons, e.Forgets
+	s.uncordons = e.Uncordons
 	if e.Snapshot.Revision < s.revision || l.fellBehind(w, s, e) {
 		// It was restored or started anew. What it acknowledged before may not hold
 		// any more, so it is told again, and only newer looks count.

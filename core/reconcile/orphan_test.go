@@ -167,7 +167,7 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 			return []fleet.Resource{stranger("x", map[string]string{tagKey: "unknown"})}
 		}, "isn't of any operation in the store"},
 		{"the tags of an ended instance without the proof", false, func(_ *world, res fleet.Resource) []fleet.Resource {
-			delete(res.Tags, tagProof)
+			delete(res.Tags, ProofTag)
 			return []fleet.Resource{res}
 		}, "no proof"},
 		{"a proof by another key", false, func(*world, fleet.Resource) []fleet.Resource {
@@ -323,7 +323,7 @@ func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
 		{ID: "disk-" + fleet.ProviderInstanceRef(i.Key), Kind: "volume"},                                                 // says whose it is by its name alone
 		{ID: "vol-1", Kind: "volume", BelongsTo: i.ProviderInstance},                                                     // attached by hand
 		{ID: "vol-2", Kind: "volume", Tags: map[string]string{tagKey: string(i.Key), tagInstance: string(i.ID)}},         // no proof
-		{ID: "vol-3", Kind: "volume", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: map[string]string{tagProof: "x"}}, // a bad one
+		{ID: "vol-3", Kind: "volume", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: map[string]string{ProofTag: "x"}}, // a bad one
 		{ID: "free", Kind: "asset"},
 	}
 	w.remove()

@@ -74,7 +74,7 @@ func (l *Loop) unsigned(r *row, tags map[string]string) string {
 	if own := claimIn(tags); own != l.claimOf(r.CapacityInstance) {
 		return "its tags aren't those that it was made with"
 	}
-	if err := l.keys().Verify(tags[tagProof], l.claimOf(r.CapacityInstance)); err != nil {
+	if err := l.keys().Verify(tags[ProofTag], l.claimOf(r.CapacityInstance)); err != nil {
 		return err.Error()
 	}
 	return ""

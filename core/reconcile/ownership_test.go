@@ -37,7 +37,7 @@ func stranger(id string, tags map[string]string) fleet.Resource {
 // tagsOf are tags with a proof of their own by the keys.
 func tagsOf(keys ownership.Keyring, installation, fleetID, instance, key string) map[string]string {
 	tags := map[string]string{tagInstallation: installation, tagFleet: fleetID, tagInstance: instance, tagKey: key}
-	tags[tagProof], _ = keys.Prove(claimIn(tags))
+	tags[ProofTag], _ = keys.Prove(claimIn(tags))
 	return tags
 }
 
@@ -73,7 +73,7 @@ func (w *world) work(d time.Duration) {
 func TestASignedProviderIsUsedAndItsResourcesAreRemoved(t *testing.T) {
 	w := signed(t, 2)
 	for _, res := range w.cloud {
-		if err := w.keys.Verify(res.Tags[tagProof], claimIn(res.Tags)); err != nil {
+		if err := w.keys.Verify(res.Tags[ProofTag], claimIn(res.Tags)); err != nil {
 			t.Errorf("the tags of a new resource: %v", err)
 		}
 	}
@@ -93,22 +93,22 @@ func TestWhatIsNotProvenOursIsHeldAndNeverDeleted(t *testing.T) {
 		want  string
 	}{
 		{"its proof is gone", false, func(w *world, a, _ fleet.OperationID) {
-			w.change(a, func(r *fleet.Resource) { delete(r.Tags, tagProof) })
+			w.change(a, func(r *fleet.Resource) { delete(r.Tags, ProofTag) })
 		}, "it carries no proof of ours"},
 		{"its tags are gone", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags = nil })
 		}, "aren't those that it was made with"},
 		{"its proof is no proof", false, func(w *world, a, _ fleet.OperationID) {
-			w.change(a, func(r *fleet.Resource) { r.Tags[tagProof] = "by-hand" })
+			w.change(a, func(r *fleet.Resource) { r.Tags[ProofTag] = "by-hand" })
 		}, "can't be one"},
 		{"its proof is by another installation's key", false, func(w *world, a, _ fleet.OperationID) {
-			w.change(a, func(r *fleet.Resource) { r.Tags[tagProof], _ = other.Prove(claimIn(r.Tags)) })
+			w.change(a, func(r *fleet.Resource) { r.Tags[ProofTag], _ = other.Prove(claimIn(r.Tags)) })
 		}, "which this installation doesn't have"},
 		{"its tags are those of another instance", false, func(w *world, a, b fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags = w.cloud[b].Tags })
 		}, tagInstance},
 		{"its proof is that of another instance", false, func(w *world, a, b fleet.OperationID) {
-			w.change(a, func(r *fleet.Resource) { r.Tags[tagProof] = w.cloud[b].Tags[tagProof] })
+			w.change(a, func(r *fleet.Resource) { r.Tags[ProofTag] = w.cloud[b].Tags[ProofTag] })
 		}, "made for something else"},
 		{"its fleet's tag was changed", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags[tagFleet] = "f2" })
@@ -188,7 +188,7 @@ func TestARequestSentAgainAfterARotationKeepsItsBytes(t *testing.T) {
 	w.inspect()
 	w.now = w.now.Add(2 * time.Second)
 	w.step()
-	if again := take[Provision](w); string(again.Operation.Request) != string(p.Operation.Request) || again.Intent.Tags[tagProof] == "" {
+	if again := take[Provision](w); string(again.Operation.Request) != string(p.Operation.Request) || again.Intent.Tags[ProofTag] == "" {
 		t.Errorf("sent first:\n%s\nthen:\n%s", p.Operation.Request, again.Operation.Request)
 	}
 }
@@ -197,7 +197,7 @@ func TestAStoreFromBeforeProofsKeepsWorkingWhereTheKeyIsTheName(t *testing.T) {
 	w := newWorld(t, demoFleet(2, 4))
 	w.settle()
 	for key := range w.cloud {
-		w.change(key, func(r *fleet.Resource) { delete(r.Tags, tagProof) })
+		w.change(key, func(r *fleet.Resource) { delete(r.Tags, ProofTag) })
 	}
 	w.restart()
 	w.settle()

@@ -17,9 +17,9 @@ type Observed struct {
 	Scheduler fleet.SchedulerAddress
 	Snapshot  fleet.CapacityDemandSnapshot
 	// Lists says that Snapshot.Running is every admitted runner, Uncordons that a
-	// cordon can be taken back, Forgets that ends want to be told.
-	Lists, Uncordons, Forgets bool
-	Failure                   *Failure
+	// cordon can be taken back.
+	Lists, Uncordons bool
+	Failure          *Failure
 }
 
 // Tell says one thing about one runner to its scheduler. Every kind may be said
@@ -83,7 +83,6 @@ type schedulerMemory struct {
 	snapshot  fleet.CapacityDemandSnapshot
 	usage     map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage
 	uncordons bool
-	forgets   bool
 }
 
 // notAnsweredYet is why a scheduler can't be seen before its first answer.
@@ -92,7 +91,7 @@ const notAnsweredYet = "it has not answered yet"
 func (m *memory) scheduler(a fleet.SchedulerAddress) *schedulerMemory {
 	s := m.schedulers[a]
 	if s == nil {
-		s = &schedulerMemory{blind: notAnsweredYet, forgets: true}
+		s = &schedulerMemory{blind: notAnsweredYet}
 		m.schedulers[a] = s
 	}
 	return s

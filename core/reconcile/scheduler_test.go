@@ -41,7 +41,7 @@ func (s *simpleScheduler) run(w *world, e Effect) Event {
 
 // look is what the scheduler shows now.
 func (s *simpleScheduler) look(now time.Time) Observed {
-	o := Observed{Scheduler: ci, Lists: true, Uncordons: true, Forgets: true}
+	o := Observed{Scheduler: ci, Lists: true, Uncordons: true}
 	if s.down != "" {
 		o.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
 		return o

@@ -22,7 +22,6 @@ const (
 	tagImage        = "forgeyard-image"
 	tagTenant       = "forgeyard-tenant"
 	tagProject      = "forgeyard-project"
-	tagProof        = ProofTag
 )
 
 // tags are what a new resource gets. They help to find it and are no authority
@@ -42,7 +41,7 @@ func (l *Loop) tags(f fleet.ManagedFleet, i fleet.CapacityInstance) (map[string]
 		tags[tagProject] = tagValue(f.Scope.Project)
 	}
 	var err error
-	tags[tagProof], err = l.keys().Prove(l.claimOf(i))
+	tags[ProofTag], err = l.keys().Prove(l.claimOf(i))
 	return tags, err
 }
 

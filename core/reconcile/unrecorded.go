@@ -177,7 +177,7 @@ func (l *Loop) disown(address fleet.ProviderAddress, f fleet.ProviderFacts, res 
 	if !deletable(f) {
 		return "", capital(unprovable(f)) + "."
 	}
-	proof := l.keys().Verify(res.Tags[tagProof], claim)
+	proof := l.keys().Verify(res.Tags[ProofTag], claim)
 	if proof == nil && res.Key != "" && res.Key != claim.Key {
 		return "", fmt.Sprintf("Its key is %q and its proof is of the key %q.", res.Key, claim.Key)
 	}

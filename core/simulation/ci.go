@@ -135,7 +135,7 @@ func (s *ci) delay(from, to int) time.Duration {
 
 func (s *ci) observe(life int, e reconcile.Observe) {
 	asked := s.w.now()
-	out := reconcile.Observed{Scheduler: e.Scheduler, Lists: true, Uncordons: true, Forgets: true}
+	out := reconcile.Observed{Scheduler: e.Scheduler, Lists: true, Uncordons: true}
 	length := s.delay(2000, 8000)
 	s.w.after(length/2, func() {
 		if !s.w.during(SchedulerLags, -1) || s.random.IntN(3) == 0 {
