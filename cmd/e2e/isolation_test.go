@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,10 @@ import (
 // builtAlready in the environment is the folder of the built programs, in a
 // process that runs one test in a network of its own.
 const builtAlready = "FORGEYARD_E2E_BIN"
+
+// madeAlready in the environment is the number that the workspaces of such a
+// process are counted from: its parent's are in the same folder.
+const madeAlready = "FORGEYARD_E2E_MADE"
 
 // ownNetwork runs the test again with a new network, which has no way out: agents
 // that isolate jobs make routing rules and call metadata addresses. In there it
@@ -35,7 +40,7 @@ func ownNetwork(t *testing.T) bool {
 		t.Skip("this test needs root: agents run jobs as other users")
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "280s")
-	cmd.Env = append(os.Environ(), builtAlready+"="+bin)
+	cmd.Env = append(os.Environ(), builtAlready+"="+bin, madeAlready+"="+strconv.FormatInt(made.Add(100)-100, 10))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	out, err := cmd.CombinedOutput()
 	t.Logf("in a network of its own:\n%s", out)
@@ -53,7 +58,7 @@ func TestJobsOfTheProviderLocalAreIsolatedWhereRootRunsIt(t *testing.T) {
 		return
 	}
 	w := newWorkspace(t)
-	shared := "/tmp/" + filepath.Base(w.base) + "-of-a-job"
+	shared := "/tmp/" + filepath.Base(top) + "-of-a-job"
 	t.Cleanup(func() { _ = os.Remove(shared) })
 	job := `exec 2>&1; echo "uid $(id -u) in $PWD"
 cat "$FORGEYARD_HOST_MARK/bootstrap.json"; ls "$FORGEYARD_HOST_MARK/agent"; cat /proc/$PPID/environ

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -81,6 +82,12 @@ func guarded(tests *exec.Cmd, top string) error {
 
 func run(m *testing.M) int {
 	if bin = os.Getenv(builtAlready); bin != "" {
+		already, err := strconv.ParseInt(os.Getenv(madeAlready), 10, 64)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", madeAlready, err)
+			return 1
+		}
+		made.Store(already)
 		return m.Run()
 	}
 	bin = filepath.Join(top, "bin")
