@@ -397,3 +397,17 @@ func TestAClockThatIsSetAheadDoesNotCutTheIdleGrace(t *testing.T) {
 		t.Error("it never leaves")
 	}
 }
+
+// The time since which a runner was idle must not lie in the future after the clock
+// was set back: idle runners stayed until it had caught up.
+func TestARunnerIsLetGoThoughTheClockWasSetBackWhileItWasIdle(t *testing.T) {
+	w, i := up(t)
+	grace := w.store.fleets["f1"].Scaling.ScaleDown.IdleGrace
+	w.goOn(grace / 2)
+	w.now = w.now.Add(-20 * time.Minute)
+	w.step()
+	w.goOn(2 * grace)
+	if at := w.store.instances[i.ID]; at.State == fleet.Healthy {
+		t.Errorf("idle for 2 minutes since the clock was set back, and it is %s", at.State)
+	}
+}
