@@ -217,6 +217,9 @@ func racingFleet() fleet.ManagedFleet {
 // client, queue and agents' endpoint over real sockets: the job is never killed,
 // and it runs once, whoever was first.
 func TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes many seconds; make test-race runs it by itself")
+	}
 	w := beginRace(t)
 	begun := time.Now()
 	w.until("see enough tries", func() bool {
