@@ -25,7 +25,7 @@ import (
 
 // host stands in for a machine: an agent that speaks to the manager over mutual
 // TLS, and a worker that leases from the queue over HTTP. It does what both do,
-// without processes, so that a thousand of them cost no minute.
+// without processes, so that many of them cost little.
 type host struct {
 	w       *raceWorld
 	clock   func() time.Time

@@ -42,7 +42,7 @@ const (
 	faster = 20
 )
 
-var tries = flag.Int64("tries", 50, "how often a cordon and a job must meet; make test-race takes 1000")
+var tries = flag.Int64("tries", 50, "how often a cordon and a job must meet; make test-race takes 200")
 
 // raceWorld is a manager's loop, executor, store and agents' endpoint, a queue
 // behind its HTTP server, and a provider whose machines live in this process.
@@ -213,7 +213,7 @@ func racingFleet() fleet.ManagedFleet {
 }
 
 // A job is leased in the very moment in which its runner is cordoned for a
-// scale-down, a thousand times, with the real loop, executor, store, scheduler's
+// scale-down, again and again, with the real loop, executor, store, scheduler's
 // client, queue and agents' endpoint over real sockets: the job is never killed,
 // and it runs once, whoever was first.
 func TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled(t *testing.T) {
