@@ -97,7 +97,10 @@ func (l *Loop) notCreated(w *work, r *row, f *Failure) {
 		w.brake(r.fleet, f)
 	}
 	if r.State == fleet.Provisioning {
-		w.move(r, fleet.Failed, lifecycle.NothingCreated, "Nothing was created: "+op.Message)
+		reason := "Nothing was created: " + op.Message
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
+		// Before the plan is made, so that it holds no place against the next one.
+		w.move(r, fleet.Terminated, lifecycle.NothingCreated, reason)
 	}
 }
 
