@@ -65,6 +65,16 @@ func (b *body) placement() fleet.PlacementPolicy {
 	return result
 }
 
+// warnOfPlacement warns of a placement that nobody minds.
+func (b *body) warnOfPlacement(f fleet.RunnerFleet) {
+	p := f.Placement
+	if f.Market || len(p.Zones) == 0 && p.Spread == fleet.SpreadNone {
+		return
+	}
+	b.warn(b.header, b.where, fmt.Sprintf("The placement of %s has no effect", f.Address),
+		fmt.Sprintf("The plugin %q lists no offers to choose zones from: where a host is made is in the instance block, or the provider's choice.", f.Provider.Plugin()))
+}
+
 // rollout says how instances are replaced [66].
 func (b *body) rollout() fleet.RolloutPolicy {
 	result := fleet.RunnerFleet{}.WithDefaults().Rollout
