@@ -27,6 +27,8 @@ type body struct {
 	labels []string
 	header hcl.Range
 	syntax *hclsyntax.Body
+	// takesEffect says that what mostly has no effect yet has one here.
+	takesEffect bool
 
 	attributes []string
 	blocks     []string

@@ -37,6 +37,9 @@ var notYetTable = sync.OnceValue(func() map[string]string {
 
 // noteNotYet takes note of what a body uses that has no effect yet.
 func (b *body) noteNotYet() {
+	if b.takesEffect {
+		return
+	}
 	table := notYetTable()
 	if sentence, found := table[b.path]; found {
 		b.note(b.path, sentence, b.header)

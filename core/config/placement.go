@@ -14,6 +14,7 @@ func (b *body) policies(result *fleet.RunnerFleet) {
 		result.Scope = scope.fleetScope()
 	}
 	if placement := b.single("placement"); placement != nil {
+		placement.takesEffect = result.Market // there are offers to choose from
 		result.Placement = placement.placement()
 	}
 	if rollout := b.single("rollout"); rollout != nil {
@@ -63,16 +64,6 @@ func (b *body) placement() fleet.PlacementPolicy {
 			"List more than one, or leave required out.")
 	}
 	return result
-}
-
-// warnOfPlacement warns of a placement that nobody minds.
-func (b *body) warnOfPlacement(f fleet.RunnerFleet) {
-	p := f.Placement
-	if f.Market || len(p.Zones) == 0 && p.Spread == fleet.SpreadNone {
-		return
-	}
-	b.warn(b.header, b.where, fmt.Sprintf("The placement of %s has no effect", f.Address),
-		fmt.Sprintf("The plugin %q lists no offers to choose zones from: where a host is made is in the instance block, or the provider's choice.", f.Provider.Plugin()))
 }
 
 // rollout says how instances are replaced [66].

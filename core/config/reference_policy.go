@@ -40,9 +40,9 @@ var fleetPolicyReference = []ReferenceBlock{
 		},
 	},
 	{
-		Path: "fleet.placement",
-		Doc: "Where the hosts may be. It chooses among the offers of a provider that lists them; where it lists none, the provider alone decides where a host is made, " +
-			"and `regions` is only compared with what jobs require.",
+		Path:   "fleet.placement",
+		Doc:    "Where the hosts may be. It chooses among the offers of a provider that lists them.",
+		NotYet: "The provider's plugin lists no offers: it alone decides where a host is made, and `regions` is compared with what jobs require.",
 		Attributes: []ReferenceAttribute{
 			{Name: "regions", Type: TextListValue, Default: "[]", Doc: "No host is made anywhere else. Empty: anywhere."},
 			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "The same for zones."},

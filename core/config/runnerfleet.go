@@ -74,7 +74,6 @@ func (l *loader) readOneFleet(block *body, key string) {
 	block.close()
 	result = result.WithDefaults()
 	l.checkFleet(block, scaling, result)
-	block.warnOfPlacement(result)
 	l.fleetBlocks[result.Address] = block
 	l.definition.Fleets = append(l.definition.Fleets, result)
 }
