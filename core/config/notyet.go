@@ -37,9 +37,6 @@ var notYetTable = sync.OnceValue(func() map[string]string {
 
 // noteNotYet takes note of what a body uses that has no effect yet.
 func (b *body) noteNotYet() {
-	if b.takesEffect {
-		return
-	}
 	table := notYetTable()
 	if sentence, found := table[b.path]; found {
 		b.note(b.path, sentence, b.header)
@@ -52,6 +49,9 @@ func (b *body) noteNotYet() {
 }
 
 func (b *body) note(path, sentence string, at hcl.Range) {
+	if slices.Contains(b.takesEffect, path) {
+		return
+	}
 	one := b.notYet[path]
 	if one == nil {
 		one = &notYet{sentence: sentence, places: map[hcl.Range]bool{}}
