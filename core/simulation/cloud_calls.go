@@ -113,10 +113,14 @@ func (c *cloud) create(x *call, key fleet.OperationID, e reconcile.Provision) (o
 			return outcome{provision: fleet.ProvisionExisted, resource: r.Resource}, nil
 		}
 	}
+	offer, none := c.pick(e.Intent.Offers)
+	if none != nil {
+		return outcome{provision: fleet.ProvisionNotCreated}, none
+	}
 	c.made++
 	r := &resource{created: c.w.at, call: x, lag: time.Duration(c.random.Float64() * float64(c.facts.ListSettle) * 0.99), Resource: fleet.Resource{
 		ID: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d-%d", c.number, c.made)), Key: key, State: fleet.ResourcePending, Tags: e.Intent.Tags,
-		Attested: []string{"kvm"},
+		Attested: []string{"kvm"}, Zone: offer.Zone, MachineType: offer.MachineType,
 	}}
 	c.resources = append(c.resources, r)
 	c.addVolume(r)

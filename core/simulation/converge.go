@@ -74,6 +74,11 @@ func (w *world) unsettled() string {
 // jobs that there are and the faults that strike.
 func (w *world) checkEffort() {
 	limit := 3*len(w.ci.jobs) + 4*len(w.faults) + 10
+	for _, f := range w.faults {
+		if f.Kind == ZoneShortage {
+			limit += len(offersOf()) // each is tried once more while it lasts, and now and then again
+		}
+	}
 	if n := len(w.store.instances); n > limit {
 		w.fail("scale-up and scale-down don't thrash", "%d instances were made for %d jobs and %d faults", n, len(w.ci.jobs), len(w.faults))
 	}

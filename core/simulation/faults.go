@@ -17,6 +17,8 @@ const (
 	Throttled      FaultKind = "throttled"        // RATE_LIMIT with a time to wait
 	QuotaUsedUp    FaultKind = "quota used up"    // QUOTA
 	NoCapacity     FaultKind = "no capacity"      // CAPACITY
+	ZoneShortage   FaultKind = "zone shortage"    // CAPACITY or QUOTA of a zone or a machine type
+	MarketSilent   FaultKind = "market silent"    // offers can't be listed
 	FailingLists   FaultKind = "failing lists"    // a page of the list fails
 	PartialLists   FaultKind = "partial lists"    // the list ends early and says so
 	RegionOutage   FaultKind = "region outage"    // every call fails
@@ -55,6 +57,7 @@ var lasting = map[FaultKind]bool{
 	PartialLists: true, RegionOutage: true, StuckBoots: true, CommitsFail: true, ManagerDeaf: true, SchedulerDown: true,
 	SchedulerLags: true, SchedulerMute: true, Partition: true, AgentUnfit: true,
 	AgentLies: true, VolumesStay: true,
+	ZoneShortage: true, MarketSilent: true,
 }
 
 var kinds = []FaultKind{
@@ -62,6 +65,7 @@ var kinds = []FaultKind{
 	ReclaimOne, ReclaimAll, CopyByHand, ForeignThing, PluginCrash, ManagerCrash, CommitsFail, CommitUnsure, ClockJump,
 	ManagerDeaf, SchedulerDown, SchedulerLags, SchedulerMute, SchedulerReset, SchedulerBack, Partition, AgentDies,
 	AgentLeaves, AgentUnfit, Resize, Rollout, AgentLies, PersonOrders, VolumesStay, HostJoins, HostReleased,
+	ZoneShortage, MarketSilent,
 }
 
 // Fault is one thing that goes wrong. Its number names it in a replay.

@@ -42,6 +42,7 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.outageTakesNothingAway(res)
 	w.massSilenceCondemnsNobody(res)
 	w.deadRowsStarveNobody(res)
+	w.noRequestIsMadeForWhereThereIsNoRoom(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven

@@ -50,7 +50,7 @@ func (m *manager) start() {
 	m.w.say("the manager starts")
 	settings := reconcile.Settings{
 		Installation: installation, AgentVersion: agentVersion, Started: m.w.now(), NewID: m.newID,
-		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Planner: m.w.options.Double.Plan,
+		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Random: m.random.Float64, Planner: m.w.options.Double.Plan,
 	}
 	var s reconcile.Store = m.w.store
 	if m.w.options.Double.Store != nil {
@@ -185,6 +185,8 @@ func (m *manager) carryOut(e reconcile.Effect) {
 		m.w.cloud(e.Provider).provision(m.life, e)
 	case reconcile.Terminate:
 		m.w.cloud(e.Provider).terminate(m.life, e)
+	case reconcile.ListOffers:
+		m.w.cloud(e.Market.Provider).listOffers(m.life, e)
 	case reconcile.Observe:
 		m.w.ci.observe(m.life, e)
 	case reconcile.Tell:
@@ -230,6 +232,10 @@ func inWords(x any) string {
 		return fmt.Sprintf("provision %s (attempt %d)", x.Operation.ID, x.Operation.Attempts)
 	case reconcile.Terminate:
 		return fmt.Sprintf("terminate %s of key %s", x.Resource, x.Key)
+	case reconcile.OffersListed:
+		return fmt.Sprintf("offers of %s: %d%s", x.Market.Provider, len(x.List.Offers), because(x.Failure))
+	case reconcile.ListOffers:
+		return "list the offers of " + string(x.Market.Provider)
 	case reconcile.Observe:
 		return "observe " + string(x.Scheduler)
 	case reconcile.Tell:

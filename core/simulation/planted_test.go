@@ -199,3 +199,10 @@ func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
 		return Double{Store: func(s reconcile.Store, now func() time.Time) reconcile.Store { return credulous{s, now} }}
 	}, "mass silence condemns nobody")
 }
+
+func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
+	caught(t, 18, planning(func(in planner.Input) planner.Output {
+		in.Circuits = nil
+		return planner.Plan(in)
+	}), "no request is made for where there is no room")
+}

@@ -91,6 +91,7 @@ func (w *world) drawFleets(random *rand.Rand) {
 	}
 	jobs, fixed := common, common
 	jobs.Address, jobs.Provider, jobs.Scheduler = "fleet.jobs", "east.here", ciAddress
+	jobs.Market = true
 	jobs.Scaling = fleet.ScalingPolicy{Min: random.IntN(2), Max: 2 + random.IntN(4),
 		ScaleDown: fleet.ScaleDownPolicy{IdleGrace: 20 * time.Second, Cooldown: 5 * time.Second}}
 	fixed.Address, fixed.Provider = "fleet.fixed", "west.here"
