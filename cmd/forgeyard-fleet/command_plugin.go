@@ -17,6 +17,7 @@ func (a *app) pluginCommand() *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginInstallCommand())
+	c.AddCommand(a.pluginTestCommand())
 	return c
 }
 
