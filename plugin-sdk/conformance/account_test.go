@@ -128,7 +128,7 @@ type honest struct {
 	*account
 	// lifetime ends with the plugin's process.
 	lifetime context.Context
-	// begun is told of each create before anything is made.
+	// work is how long a create takes.
 	work time.Duration
 }
 

@@ -57,7 +57,7 @@ func idStays(ctx context.Context, b *bench) error {
 		return err
 	}
 	if made.answered != "" && made.id != made.answered {
-		return fmt.Errorf("Provision answered the id %s, and Inspect lists %s", made.answered, shown(made.listed))
+		return fmt.Errorf("the answer of Provision has the id %s, and Inspect lists %s", made.answered, shown(made.listed))
 	}
 	// Where a person joins the hosts, nothing but the manager has a key.
 	if made.listed.GetKey() != made.item.GetKey() && !b.offers(providerpb.JoinService) {

@@ -74,7 +74,7 @@ func terminateOtherKey(ctx context.Context, b *bench) error {
 	return b.exactlyOne(ctx, made.item)
 }
 
-// end asks for the removal until it is done.
+// terminated asks for the removal until it is done.
 func (b *bench) terminated(ctx context.Context, made *instance) error {
 	last := ""
 	err := until(ctx, b.options.Patience, func() (bool, error) {
