@@ -154,6 +154,9 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	if err := l.classify(ctx, w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
 	}
+	if err := l.findGhosts(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
+	}
 	if err := l.obey(w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
 	}

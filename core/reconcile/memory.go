@@ -151,6 +151,9 @@ func (m *memory) hurry() {
 	}
 	for _, s := range m.schedulers {
 		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
+		for _, g := range s.ghosts {
+			g.after = time.Time{}
+		}
 	}
 	for _, r := range m.rows {
 		r.tellAfter, r.idle = time.Time{}, time.Time{}

@@ -39,21 +39,22 @@ func (w *world) unsettled() string {
 	count := map[fleet.RunnerFleetID]int{}
 	for _, id := range w.store.open {
 		i := w.store.instances[id]
-		if i.State != fleet.Healthy {
+		if i.State != fleet.Healthy && !i.Unjoined() {
 			return fmt.Sprintf("%s is %s", i.ID, i.State)
 		}
 		count[i.Fleet]++
 	}
 	for n, f := range w.store.fleets {
+		if f.Joined {
+			continue // who has joined stays, and nobody else is made
+		}
 		if count[f.ID] != f.Scaling.Min {
 			return fmt.Sprintf("%s has %d instances and wants %d", f.Address, count[f.ID], f.Scaling.Min)
 		}
-		machines := 0
-		for _, r := range w.clouds[n].resources {
-			if !r.foreign {
-				machines++
-			}
+		if left := w.clouds[n].leftBehind(); left != "" {
+			return fmt.Sprintf("%s is left behind", left)
 		}
+		machines := w.clouds[n].machines()
 		if machines != f.Scaling.Min {
 			return fmt.Sprintf("%s has %d machines and wants %d: something is left behind", f.Address, machines, f.Scaling.Min)
 		}

@@ -157,6 +157,7 @@ func (m *manager) step() {
 	for _, t := range res.Transitions {
 		m.w.say("MOVE %s %s -> %s: %s", t.Instance, t.From, t.To, t.Reason)
 	}
+	m.w.carriedOut(res.Orders)
 	m.observed = res.Observed
 	m.w.checkStep(res)
 	effects := res.Effects
@@ -221,6 +222,8 @@ func inWords(x any) string {
 		return text + because(x.Failure)
 	case reconcile.Told:
 		return fmt.Sprintf("told %s %s: revision %d, unknown %t%s", x.What, x.Instance, x.Revision, x.Unknown, because(x.Failure))
+	case reconcile.Ordered:
+		return fmt.Sprintf("ordered %s %s%s", x.Order.Kind, x.Order.Instance, x.Order.Resource)
 	case reconcile.Inspect:
 		return "inspect " + string(x.Provider)
 	case reconcile.Provision:
