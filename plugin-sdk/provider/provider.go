@@ -12,6 +12,9 @@
 // decoding, one call per key, panics, draining, liveness, logs. It never decides
 // what to create or remove, never retries, and keeps nothing across restarts.
 //
+// Package providertest runs the rules of the contract against a plugin in its
+// own test.
+//
 // # What an answer means
 //
 // Unknown is the default: a plain error from Provision says that nobody knows
