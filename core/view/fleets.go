@@ -83,7 +83,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Instances: make([]planner.Instance, 0, len(s.Instances)),
+		Instances: make([]planner.Instance, 0, len(s.Instances)), Reservations: s.Reservations, Standing: s.Standing,
 	}
 	joinUntil := map[fleet.CapacityInstanceID]time.Time{}
 	for _, c := range s.Claims {
