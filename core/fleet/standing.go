@@ -38,6 +38,22 @@ type FleetScaleOverride struct {
 	Decided
 }
 
+// Least is the min that holds in the place of the file's.
+func (o FleetScaleOverride) Least(declared int) int {
+	if o.Min != nil {
+		return *o.Min
+	}
+	return declared
+}
+
+// Most is the max that holds in the place of the file's.
+func (o FleetScaleOverride) Most(declared int) int {
+	if o.Max != nil {
+		return *o.Max
+	}
+	return declared
+}
+
 // RunnerPin keeps the planner's hands off an instance for a time [131, 132].
 type RunnerPin struct {
 	Instance CapacityInstanceID `json:"instance"`

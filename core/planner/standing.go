@@ -35,12 +35,7 @@ func governed(in Input) Input {
 func limitsAt(in Input, f fleet.ManagedFleet, at time.Time) (least, most int) {
 	least, most = f.Scaling.Min, f.Scaling.Max
 	if o, holds := in.Standing.Override(f.ID, at); holds {
-		if o.Min != nil {
-			least = *o.Min
-		}
-		if o.Max != nil {
-			most = *o.Max
-		}
+		least, most = o.Least(least), o.Most(most)
 	}
 	return least, most
 }

@@ -152,7 +152,9 @@ func TestTheWorkOfAFrozenProviderGoesToAFleetElsewhere(t *testing.T) {
 
 // drawStanding adds what people decided to an input.
 func drawStanding(t *rapid.T, in Input) Input {
-	until := func() time.Time { return now.Add(time.Duration(rapid.IntRange(-10, 60).Draw(t, "until")) * time.Minute) }
+	until := func() time.Time {
+		return now.Add(time.Duration(rapid.IntRange(-10, 60).Draw(t, "until")) * time.Minute)
+	}
 	limit := func() *int {
 		if rapid.Bool().Draw(t, "set") {
 			return number(rapid.IntRange(0, 9).Draw(t, "limit"))

@@ -46,6 +46,11 @@ type Fleet struct {
 	Hold *planner.Hold `json:"hold,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
+	// Standing says in a sentence each what people decided about the fleet beside
+	// its file. Min, Max and Operational are with its effect.
+	Standing []string `json:"standing,omitempty"`
+	// Override is in the place of the file's min or max for a time.
+	Override *fleet.FleetScaleOverride `json:"override,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
@@ -109,7 +114,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 // Fleets lists every fleet by address.
 func Fleets(s store.State, m Moment) []Fleet {
 	fleets := make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets))
-	for _, f := range s.Fleets {
+	for _, f := range s.Governed() {
 		fleets[f.ID] = f
 	}
 	unresolved := map[fleet.RunnerFleetID]int{}
@@ -128,6 +133,10 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+		}
+		v.Standing = p.Standing
+		if o, holds := s.Standing.Override(f.ID, m.Now); holds {
+			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
 		if hold, held := m.Holds[f.ID]; held {
 			v.Hold = &hold

@@ -76,7 +76,7 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 		say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
 	}
 	for _, w := range p.Waiting {
-		if w.Code != planner.IdleGrace && w.Code != planner.CoolsDown { // a calm way down is nothing amiss
+		if w.Code != planner.IdleGrace && w.Code != planner.CoolsDown && w.Code != planner.IsPinned { // a calm way down is nothing amiss
 			say(CapacityConstrained, "%s", w.Sentence)
 		}
 	}
