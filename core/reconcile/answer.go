@@ -35,6 +35,8 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			l.observed(w, e)
 		case Told:
 			l.told(w, e)
+		case Noticed:
+			l.noticed(w, e)
 		case Ordered:
 			l.order(e.Order)
 		}
