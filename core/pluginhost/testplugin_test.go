@@ -125,6 +125,9 @@ type testPlugin struct {
 
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
 	providerpb.RegisterProviderServer(server, p)
+	if p.mode == "announces" {
+		providerpb.RegisterEventsServer(server, announcer{})
+	}
 	return nil
 }
 

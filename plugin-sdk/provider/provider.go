@@ -81,6 +81,8 @@ type Plugin[C, I any] struct {
 	// lists as assets: the host (the manager) makes none by itself. New and
 	// Inspect must then do without a network.
 	Joined bool
+	// Events says that the provider that New gives is a Watcher.
+	Events bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry; 0: the host decides.

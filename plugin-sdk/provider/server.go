@@ -31,6 +31,15 @@ func newServer[C, I any](lifetime context.Context, plugin Plugin[C, I], compiled
 	return &server[C, I]{plugin: plugin, blocks: compiled, lifetime: lifetime, logger: logger, flights: newFlights()}
 }
 
+// register makes a server serve what the plugin has: nothing else is there to be
+// called.
+func (s *server[C, I]) register(registrar *grpc.Server) {
+	providerpb.RegisterProviderServer(registrar, s)
+	if s.plugin.Events {
+		providerpb.RegisterEventsServer(registrar, &events{watcher: s.watcher})
+	}
+}
+
 // serverOptions are what every server of the SDK has: message limits and a
 // panic that costs one RPC, not the process.
 func serverOptions(logger *slog.Logger) []grpc.ServerOption {
@@ -51,6 +60,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	var services []string
 	if p.Joined {
 		services = append(services, providerpb.JoinService)
+	}
+	if p.Events {
+		services = append(services, providerpb.EventsService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,
@@ -109,6 +121,9 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 	}
 	if configured == nil {
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
+	}
+	if err := s.checkWatcher(configured); err != nil {
+		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured
 	return response, nil
