@@ -31,6 +31,8 @@ func (w *world) checkEffect(e reconcile.Effect) {
 		w.intentComesBeforeTheCall(e)
 	case reconcile.Tell:
 		w.nobodyIsTrustedBeforeAdmission(e)
+		w.forceHasACause(e)
+		w.preemptionIsInfrastructure(e)
 	}
 }
 
@@ -153,11 +155,12 @@ func (w *world) terminationFollowsItsIntent(e reconcile.Terminate) {
 
 // scaleDownNeverEndsALease: "normal scale-down drains first;". A machine that is
 // alive and has a lease is never terminated: the causes of section 35 that happen
-// here are machines that are dead already.
+// here are machines that are dead already, and those whose provider said that it
+// takes them away, once the time has come.
 func (w *world) scaleDownNeverEndsALease(e reconcile.Terminate) {
 	const name = "normal scale-down drains first"
 	for _, h := range w.hosts {
-		if h.resource.ID != e.Resource || h.off {
+		if h.resource.ID != e.Resource || h.off || w.preempted(h) {
 			continue
 		}
 		r := w.ci.runner(h.instance)
@@ -178,7 +181,7 @@ func (w *world) drainNeverEndsAJob(res reconcile.Result) {
 		timeouts := w.store.fleets[1].Timeouts
 		heard := w.now().Sub(w.store.runners[t.Instance].LastBeat) <= timeouts.Heartbeat+timeouts.Quarantine
 		for _, h := range w.hosts {
-			if h.instance == t.Instance && h.alive() && h.busy && heard {
+			if h.instance == t.Instance && h.alive() && h.busy && heard && !w.preempted(h) {
 				w.fail("normal scale-down drains first", "%s is given up under its job (%s)", t.Instance, t.Reason)
 			}
 		}
@@ -199,7 +202,8 @@ func (w *world) nobodyIsTrustedBeforeAdmission(e reconcile.Tell) {
 func (w *world) outageTakesNothingAway(res reconcile.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
-		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining {
+		asked := i.Interruption.Stands() // by the provider itself
+		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
 			w.fail("a provider outage takes nothing away", "%s drains, and its provider can't be seen (%s)", t.Instance, why)
 		}
 	}
