@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // NoticeKind is what a provider says that it will do to a host.
 type NoticeKind string
@@ -71,4 +74,22 @@ func (i *Interruption) TakesAway() bool { return i.Stands() && i.Kind == NoticeI
 // that named no time is never due: its end is seen when it comes.
 func (i *Interruption) Due(now time.Time) bool {
 	return i.TakesAway() && !i.Deadline.IsZero() && !now.Before(i.Deadline)
+}
+
+// Announcement says in words what was announced, without an end.
+func (i *Interruption) Announcement() string {
+	text := "Its provider says that it may be taken away soon"
+	switch i.Kind {
+	case NoticeInterruption:
+		text = "Its provider takes it away"
+	case NoticeMaintenance:
+		text = "Its provider announced work on its host"
+	}
+	if !i.Deadline.IsZero() {
+		text += " at " + i.Deadline.UTC().Format(time.RFC3339)
+	}
+	if i.Detail != "" {
+		text += fmt.Sprintf(" (%s)", i.Detail)
+	}
+	return fmt.Sprintf("%s, as its %s heard", text, i.Source)
 }

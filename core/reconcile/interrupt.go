@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -127,34 +126,15 @@ func (w *work) leave(r *row) {
 	}
 	switch cause := lifecycle.CauseOf(i.Kind); {
 	case r.State == fleet.Healthy:
-		w.move(r, fleet.Draining, cause, announcement(*i))
+		w.move(r, fleet.Draining, cause, i.Announcement()+".")
 	case r.State == fleet.Draining && i.TakesAway() && lifecycle.Cause(r.Cause) != cause:
-		w.move(r, fleet.Draining, cause, announcement(*i))
+		w.move(r, fleet.Draining, cause, i.Announcement()+".")
 	case i.TakesAway() && (r.State == fleet.Bootstrapping || r.State == fleet.Enrolling):
-		w.move(r, fleet.Terminating, lifecycle.Withdrawn, announcement(*i)+" It was never given work.")
+		w.move(r, fleet.Terminating, lifecycle.Withdrawn, i.Announcement()+". It was never given work.")
 	}
 	if i.Due(w.now) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.Preempted) {
-		w.move(r, fleet.Terminating, lifecycle.Preempted, "Its provider takes it away now, as announced"+inBrackets(i.Detail)+": what runs on it is lost to the infrastructure.")
+		w.move(r, fleet.Terminating, lifecycle.Preempted, i.Announcement()+", and the time has come: what runs on it is lost to the infrastructure.")
 	}
-}
-
-// announcement says what a provider announced, and who heard it.
-func announcement(i fleet.Interruption) string {
-	what := map[fleet.NoticeKind]string{
-		fleet.NoticeInterruption: "takes it away", fleet.NoticeMaintenance: "announces work on its host", fleet.NoticeRebalance: "says that it may be taken away soon",
-	}[i.Kind]
-	text := "Its provider " + what
-	if !i.Deadline.IsZero() {
-		text += " at " + i.Deadline.UTC().Format(time.RFC3339)
-	}
-	return fmt.Sprintf("%s, as its %s says%s.", text, i.Source, inBrackets(i.Detail))
-}
-
-func inBrackets(detail string) string {
-	if detail == "" {
-		return ""
-	}
-	return " (" + detail + ")"
 }
 
 // forcePatience is how long the end of a machine waits for its scheduler to take

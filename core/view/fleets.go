@@ -44,6 +44,8 @@ type Fleet struct {
 	Next    time.Time      `json:"next,omitzero"`
 	// Hold keeps the fleet from starting instances.
 	Hold *planner.Hold `json:"hold,omitempty"`
+	// Interruptions say which instances their provider announced something about.
+	Interruptions []string `json:"interruptions,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
@@ -132,6 +134,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 		if hold, held := m.Holds[f.ID]; held {
 			v.Hold = &hold
 		}
+		v.Interruptions = interruptions(members[f.ID])
 		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
 		v.Health, v.Reasons = health(members[f.ID], m, f, p, v)
 		out = append(out, v)
