@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -193,35 +192,4 @@ func (s *ci) takeBack(r *ciRunner) {
 			})
 		}
 	}
-}
-
-// forceHasACause: section 35. Jobs are taken away from a host that its provider said
-// it takes away, or that is off, and from no other; never from one that merely
-// drains.
-func (w *world) forceHasACause(e reconcile.Tell) {
-	if !e.Force {
-		return
-	}
-	i := w.store.instances[e.Instance]
-	for _, h := range w.hosts {
-		if h.instance == e.Instance && !h.off && (!h.doomed || i.Ended != string(lifecycle.Preempted)) {
-			w.fail("no leased machine ends but for section 35", "the jobs of %s are taken away (%s: %s)", i.ID, i.Ended, i.Reason)
-		}
-	}
-}
-
-// preemptionIsInfrastructure: "spot preemption is infrastructure failure;". A runner
-// that ends under its job is never told to have ended normally.
-func (w *world) preemptionIsInfrastructure(e reconcile.Tell) {
-	r := w.ci.runner(e.Instance)
-	if e.What == reconcile.TellRemove && e.Reason != "infrastructure" && r != nil && r.lease != nil {
-		w.fail("spot preemption is infrastructure failure", "%s is removed as %q with job %d on it", e.Instance, e.Reason, r.lease.number)
-	}
-}
-
-// preempted says that a host's end is the provider's doing: it was announced, and
-// the time has come.
-func (w *world) preempted(h *host) bool {
-	i := w.store.instances[h.instance]
-	return h.doomed && i.Ended == string(lifecycle.Preempted) && i.Interruption.Due(w.now())
 }
