@@ -103,6 +103,7 @@ func TestAJobThatSavesItsStateFinishesOnTheReplacementOfAHostThatIsTakenAway(t *
 		t.Errorf("events say:\n%s", out)
 	}
 	daemon.stop()
+	q.command.stop()
 	w.shouldBeEmpty()
 }
 
@@ -146,5 +147,6 @@ func TestAJobThatGoesOnUntilItsHostIsTakenAwayIsRunAgainAsLostToTheInfrastructur
 	}
 	eventually(t, "see the fleet empty again", w.isEmpty)
 	daemon.stop()
+	q.command.stop()
 	w.shouldBeEmpty()
 }

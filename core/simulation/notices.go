@@ -174,7 +174,8 @@ func (h *host) interrupted() bool {
 		slices.ContainsFunc(h.announced, func(a *announced) bool { return a.byAgent && a.notice.Kind == fleet.NoticeInterruption })
 }
 
-// takeBack takes a runner's job away: its worker that hears that its lease is void: the job ends.
+// takeBack takes a runner's job away. Its worker hears that the lease is void, and
+// ends the job.
 func (s *ci) takeBack(r *ciRunner) {
 	j := r.lease
 	if j == nil {
