@@ -66,9 +66,9 @@ func TestTheAuthorityIsReplacedWhileAgentsGoOn(t *testing.T) {
 	if r := w.fleet(1, "key", "rotate", "authority"); !strings.Contains(r.err, "isn't over") {
 		t.Errorf("a second rotation: %s", r.err)
 	}
-	if out := w.fleet(0, "key", "list").out; !strings.Contains(out, "has a certificate of it until it renews") {
-		t.Errorf("the list doesn't say what the old authority is needed for:\n%s", out)
-	}
+	eventually(t, "see what the old authority is still needed for, once the agent called under the new one", func() bool {
+		return strings.Contains(w.fleet(0, "key", "list").out, "has a certificate of it until it renews")
+	})
 	w.write(definition{min: 2, max: 2}.String())
 	w.apply(0)
 	if after := w.shouldHave(2); !slices.ContainsFunc(after, func(i instance) bool { return i.ID == before[0].ID }) {
