@@ -59,7 +59,14 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	for _, b := range f.Bounds {
 		a.printf("  %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
 	}
+	if len(f.Standing) > 0 {
+		a.printf("\nDecided by people\n")
+	}
+	for _, text := range f.Standing {
+		a.printf("  %s\n", text)
+	}
 	a.renderScheduler(f, manager)
+	a.renderInterruptions(f.Interruptions)
 	a.renderUnmet(f.Unmet)
 	a.renderHoldsAndWaits(f)
 	if f.Offers.Worth() {
@@ -84,6 +91,15 @@ func (a *app) renderScheduler(f view.Fleet, manager string) {
 		a.printf("\nIt follows scheduler.%s, which can't be seen: %s.\n", f.Scheduler, f.Unseen)
 	default:
 		a.printf("\nIt follows scheduler.%s.\n", f.Scheduler)
+	}
+}
+
+func (a *app) renderInterruptions(lines []string) {
+	if len(lines) > 0 {
+		a.printf("\nAnnounced by its provider\n")
+	}
+	for _, line := range lines {
+		a.printf("  %s\n", line)
 	}
 }
 
@@ -119,7 +135,7 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 // reasons.
 func (a *app) renderCalmWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown {
+		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown || w.Code == planner.IsPinned {
 			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
 		}
 	}

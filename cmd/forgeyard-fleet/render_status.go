@@ -41,6 +41,9 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, b := range f.Bounds {
 		a.printf("    %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
 	}
+	for _, text := range f.Standing {
+		a.printf("  * %s\n", text)
+	}
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)
 	}
@@ -132,6 +135,9 @@ func (a *app) renderInstance(i view.Instance) {
 	if i.Conflict != "" {
 		a.printf("  ! %s\n", i.Conflict)
 	}
+	if i.Interruption != nil {
+		a.printf("  ! %s\n", i.Interruption.Sentence)
+	}
 	if r := i.Runner; r != nil {
 		a.printf("  runner %s, agent %s at %s, last heartbeat %s ago, %s, %s\n", r.ID, r.AgentVersion, r.Address, a.ago(r.LastBeat), r.Phase, plural(r.JobsRun, "job")+" done")
 		if r.LastExit != "" {
@@ -140,6 +146,9 @@ func (a *app) renderInstance(i view.Instance) {
 		if r.Alert != "" {
 			a.printf("  ! %s\n", r.Alert)
 		}
+	}
+	if i.Pin != nil {
+		a.printf("  pinned by %s until %s\n", i.Pin.By, i.Pin.Until.Local().Format(time.DateTime))
 	}
 	a.renderScheduling(i)
 	for _, r := range i.Refusals {

@@ -70,6 +70,9 @@ type CapacityInstance struct {
 	Class          CapacityClassID `json:"class"`
 	Image          RunnerImageID   `json:"image"`
 	InstanceDigest string          `json:"instance_digest"`
+	// ImageDigest is the declared digest of the image that it was made from; empty:
+	// its provider has no images.
+	ImageDigest string `json:"image_digest,omitempty"`
 	// Seen is the last state that an answer or an inspection showed; empty before
 	// any did.
 	Seen ResourceState `json:"seen,omitempty"`
@@ -89,6 +92,8 @@ type CapacityInstance struct {
 	Attested []string `json:"attested,omitempty"`
 	// Admission is the last verdict on the enrolled agent.
 	Admission Admission `json:"admission"`
+	// Interruption is the gravest notice of its provider; nil: there was none.
+	Interruption *Interruption `json:"interruption,omitempty"`
 	// Scheduling is what its scheduler knows of it.
 	Scheduling Scheduling `json:"scheduling,omitzero"`
 	// Conflict says why nothing is done about the instance: for example, two

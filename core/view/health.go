@@ -82,7 +82,7 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 		if w.Code == planner.NoOffer && p.Constrained != nil {
 			continue // said above
 		}
-		if w.Code != planner.IdleGrace && w.Code != planner.CoolsDown { // a calm way down is nothing amiss
+		if w.Code != planner.IdleGrace && w.Code != planner.CoolsDown && w.Code != planner.IsPinned { // a calm way down is nothing amiss
 			say(CapacityConstrained, "%s", w.Sentence)
 		}
 	}
@@ -107,7 +107,8 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 			say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, d)
 		}
 	}
-	return worst, reasons
+	// What providers take is no fault of the fleet's, but a person wants to know.
+	return worst, append(reasons, v.Interruptions...)
 }
 
 // lastJobsFailed counts the healthy runners whose last job didn't end well.

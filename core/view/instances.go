@@ -31,10 +31,14 @@ type Instance struct {
 	Detail           string                      `json:"detail,omitempty"`
 	Conflict         string                      `json:"conflict,omitempty"`
 	Admission        fleet.Admission             `json:"admission"`
+	// Interruption is the gravest thing that its provider announced; nil: nothing.
+	Interruption *Interruption `json:"interruption,omitempty"`
 	// Scheduling is what its scheduler knows of it; nil: it was told nothing.
 	Scheduling *Scheduling `json:"scheduling,omitempty"`
 	Runner     *Runner     `json:"runner,omitempty"`
 	Operations []Operation `json:"operations,omitempty"`
+	// Pin keeps the planner's hands off it.
+	Pin *fleet.RunnerPin `json:"pin,omitempty"`
 	// Refusals are the calls with its token or certificate that the running
 	// manager refused, where a single instance is looked at.
 	Refusals []fleet.Refusal `json:"refusals,omitempty"`
@@ -57,6 +61,13 @@ type Scheduling struct {
 func (i *Instance) Uses(usage map[fleet.CapacityInstanceID]planner.Usage) {
 	if u, known := usage[i.ID]; known && i.Scheduling != nil {
 		i.Scheduling.Leases, i.Scheduling.IdleSince = &u.Leases, u.IdleSince
+	}
+}
+
+// PinnedBy puts in the pin that holds.
+func (i *Instance) PinnedBy(s fleet.StandingOrders, now time.Time) {
+	if pin, holds := s.Pin(i.ID, now); holds {
+		i.Pin = &pin
 	}
 }
 
@@ -102,6 +113,7 @@ func Instances(s store.State, m Moment) []Instance {
 	for _, i := range s.Instances {
 		one := One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID])
 		one.Uses(m.Usage)
+		one.PinnedBy(s.Standing, m.Now)
 		out = append(out, one)
 	}
 	slices.SortFunc(out, func(a, b Instance) int {
@@ -117,6 +129,7 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 		Since: i.Since, Cause: i.Cause, Reason: i.Reason, Drain: i.Drain, Created: i.Created, Seen: i.Seen, Zone: i.Zone,
 		MachineType: i.MachineType, Addresses: i.Addresses, Detail: i.Detail, Conflict: i.Conflict, Admission: i.Admission,
 	}
+	v.Interruption = interruptionOf(i.Interruption)
 	if at := i.Scheduling; at.Scheduler != "" {
 		v.Scheduling = &Scheduling{Scheduler: at.Scheduler, Cordoned: at.Cordoned, Removed: at.Removed}
 	}
