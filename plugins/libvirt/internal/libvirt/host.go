@@ -152,9 +152,8 @@ func (h *host) capacity(ctx context.Context) (need, error) {
 
 // capabilities are the parts of the daemon's that matter here.
 type capabilities struct {
-	uuid string // of the host
-	kvm  bool   // it can run x86_64 by the processor
-	soft bool   // it can run x86_64 in software
+	kvm  bool // it can run x86_64 by the processor
+	soft bool // it can run x86_64 in software
 }
 
 func (h *host) capabilities(ctx context.Context) (capabilities, error) {
@@ -170,7 +169,7 @@ func (h *host) capabilities(ctx context.Context) (capabilities, error) {
 	if err := said.Unmarshal(text); err != nil {
 		return capabilities{}, fmt.Errorf("what host %s can do can't be read: %w", h.name, err)
 	}
-	found := capabilities{uuid: said.Host.UUID}
+	var found capabilities
 	for _, g := range said.Guests {
 		if g.OSType != "hvm" || g.Arch.Name != "x86_64" {
 			continue

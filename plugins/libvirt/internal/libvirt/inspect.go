@@ -51,12 +51,13 @@ func (p *hosts) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provide
 
 // look lists what one host has of ours.
 func (p *hosts) look(ctx context.Context, h *host) ([]provider.Resource, error) {
-	if err := p.memory.sameHost(ctx, h); err != nil {
+	pool, err := p.ownPool(ctx, h)
+	if err != nil {
 		return nil, err
 	}
 	// Volumes first: a volume is made after its domain, so the domain of one that is
 	// seen is there to be seen after it.
-	volumes, err := h.ownVolumes(ctx, p.installation)
+	volumes, err := h.ownVolumes(ctx, pool, p.installation)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +89,15 @@ func (p *hosts) look(ctx context.Context, h *host) ([]provider.Resource, error) 
 		})
 	}
 	return found, nil
+}
+
+// ownPool is the pool of our volumes, and the one that it always was.
+func (p *hosts) ownPool(ctx context.Context, h *host) (api.StoragePool, error) {
+	pool, _, err := h.findPool(ctx, h.pool)
+	if err == nil {
+		err = p.memory.same(h, pool)
+	}
+	return pool, err
 }
 
 // guestID and volumeID are unique among all hosts of a block.

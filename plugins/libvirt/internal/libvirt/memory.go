@@ -1,7 +1,7 @@
 package libvirt
 
 import (
-	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +12,16 @@ import (
 	"slices"
 	"sync"
 
+	api "github.com/digitalocean/go-libvirt"
+
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
-// memory remembers, in the folder that may be emptied, which machine each host
-// was and how many machines of ours it had. Without it a host that is taken from
-// the block, or a name that leads to another machine now, would make everything
-// there look gone while it runs.
+// memory remembers, in the folder that may be emptied, which pool each host had and
+// how many machines of ours. Without it a host that is taken from the block, or a
+// name that leads to another host now, would make everything there look gone while
+// it runs. A host is known by its pool, which keeps its UUID for good; its own it
+// may make up anew at each start.
 type memory struct {
 	file string // empty: nothing is remembered
 
@@ -27,7 +30,7 @@ type memory struct {
 }
 
 type knownHost struct {
-	UUID     string `json:"uuid"`
+	Pool     string `json:"pool"` // its UUID
 	Machines int    `json:"machines"`
 }
 
@@ -52,22 +55,18 @@ func recall(folder string) (*memory, error) {
 	return m, nil
 }
 
-// sameHost refuses a host that is another machine than it was, as long as the one
-// that it was had machines.
-func (m *memory) sameHost(ctx context.Context, h *host) error {
-	can, err := h.capabilities(ctx)
-	if err != nil {
-		return err
-	}
+// same refuses a host whose pool is another one than it was, as long as that one
+// had machines.
+func (m *memory) same(h *host, pool api.StoragePool) error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	was := m.known[h.name]
-	if was.Machines > 0 && was.UUID != can.uuid {
+	is, was := hex.EncodeToString(pool.UUID[:]), m.known[h.name]
+	if was.Machines > 0 && was.Pool != is {
 		return &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-			"host %s is another one now (%s) than the one that had %d machines (%s): give it another name in the block and keep the old one, or, where its machines are gone for good, delete %s",
-			h.name, can.uuid, was.Machines, was.UUID, m.file)}
+			"the pool %s of host %s is another one now (%s) than the one that had %d machines, disks and seeds (%s): if the name leads to another host now, give that one a name of its own and keep the old one in the block; where its machines are gone for good, delete %s",
+			h.pool, h.name, is, was.Machines, was.Pool, m.file)}
 	}
-	was.UUID = can.uuid
+	was.Pool = is
 	m.known[h.name] = was
 	return nil
 }
@@ -81,7 +80,7 @@ func (m *memory) check(all []*host, seen [][]provider.Resource) error {
 	missing := maps.Clone(m.known)
 	for n, h := range all {
 		delete(missing, h.name)
-		m.known[h.name] = knownHost{UUID: m.known[h.name].UUID, Machines: len(seen[n])}
+		m.known[h.name] = knownHost{Pool: m.known[h.name].Pool, Machines: len(seen[n])}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		if had := missing[name].Machines; had > 0 {

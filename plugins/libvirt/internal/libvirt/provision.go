@@ -114,7 +114,10 @@ func (p *hosts) prepare(ctx context.Context, h *host, request provider.Provision
 	if !kvm && request.Instance.Emulation == "never" || !kvm && !can.soft {
 		return machine{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("host %s can't run x86_64 machines by its processor: see /dev/kvm there, or allow emulation", h.name)}
 	}
-	_, folder, err := h.findPool(ctx, h.pool)
+	pool, folder, err := h.findPool(ctx, h.pool)
+	if err == nil {
+		err = p.memory.same(h, pool)
+	}
 	if err != nil {
 		return machine{}, err
 	}

@@ -25,7 +25,7 @@ func (p *hosts) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 	if h == nil {
 		return provider.TerminateUnknown, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("%s is on a host that isn't in the provider block; put it back until its machines are gone", ref.ID)}
 	}
-	if err := p.memory.sameHost(ctx, h); err != nil {
+	if _, err := p.ownPool(ctx, h); err != nil {
 		return provider.TerminateUnknown, err
 	}
 	if _, part, secondary := strings.Cut(rest, "/"); secondary {
@@ -211,7 +211,7 @@ func (p *hosts) remove(ctx context.Context, g *guest) error {
 
 // removeVolumes removes the volumes of a key, and gives the pool.
 func (p *hosts) removeVolumes(ctx context.Context, h *host, key string) (api.StoragePool, error) {
-	pool, _, err := h.findPool(ctx, h.pool)
+	pool, err := p.ownPool(ctx, h)
 	for _, end := range ends {
 		if err != nil {
 			break

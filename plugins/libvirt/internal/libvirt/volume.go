@@ -156,14 +156,10 @@ func (h *host) deleteVolume(ctx context.Context, pool api.StoragePool, name stri
 	return err
 }
 
-// ownVolumes lists the names of the installation's volumes in the host's pool.
-func (h *host) ownVolumes(ctx context.Context, installation string) ([]string, error) {
-	pool, _, err := h.findPool(ctx, h.pool)
-	if err != nil {
-		return nil, err
-	}
+// ownVolumes lists the names of the installation's volumes in the pool.
+func (h *host) ownVolumes(ctx context.Context, pool api.StoragePool, installation string) ([]string, error) {
 	var volumes []api.StorageVol
-	err = h.Look(ctx, "list the volumes of the pool "+h.pool, func(l *api.Libvirt) (err error) {
+	err := h.Look(ctx, "list the volumes of the pool "+h.pool, func(l *api.Libvirt) (err error) {
 		volumes, _, err = l.StoragePoolListAllVolumes(pool, 1, 0)
 		return err
 	})
