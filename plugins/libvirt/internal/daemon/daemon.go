@@ -175,3 +175,6 @@ func (d *Daemon) Close() {
 		c.cut()
 	}
 }
+
+// Target is the URI that the daemon is found at.
+func (d *Daemon) Target() string { return d.target.text }

@@ -10,6 +10,7 @@ import (
 	api "github.com/digitalocean/go-libvirt"
 	xmlform "libvirt.org/go/libvirtxml"
 
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
@@ -203,7 +204,7 @@ func (h *host) findPool(ctx context.Context, name string) (api.StoragePool, stri
 	switch said.Type {
 	case "dir", "fs", "netfs":
 	default:
-		return pool, "", fmt.Errorf("the pool %s on host %s is of the type %q; overlays need a directory (dir, fs or netfs)", name, h.name, said.Type)
+		return pool, "", &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("the pool %s on host %s is of the type %q; overlays need a directory (dir, fs or netfs)", name, h.name, said.Type)}
 	}
 	if said.Target == nil || !filepath.IsAbs(said.Target.Path) {
 		return pool, "", errors.New("the pool " + name + " on host " + h.name + " has no folder")

@@ -3,6 +3,7 @@ package libvirt
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,6 +72,16 @@ func needLab(t *testing.T) {
 	}
 }
 
+// labCache keeps what daemons found out about QEMU, which takes them seconds, for
+// the other labs of the run.
+var labCache = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "labcache")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
 // newLab starts a daemon with an empty pool "default".
 func newLab(t *testing.T) *lab {
 	t.Helper()
@@ -79,7 +91,7 @@ func newLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	for _, folder := range []string{"etc", "lib", "run", "cache", "log", "pool"} {
+	for _, folder := range []string{"etc", "lib", "run", "log", "pool"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -88,6 +100,9 @@ func newLab(t *testing.T) *lab {
 		if err := os.WriteFile(filepath.Join(dir, "etc", name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Symlink(labCache(), filepath.Join(dir, "cache")); err != nil {
+		t.Fatal(err)
 	}
 	c := labCommand(dir)
 	c.Stderr = t.Output()
@@ -117,6 +132,9 @@ func newLab(t *testing.T) *lab {
 		if err == nil {
 			err = c.StoragePoolCreate(pool, 0)
 		}
+		if err == nil {
+			_, err = c.ConnectGetCapabilities() // it tries each QEMU out before it can say
+		}
 		return err
 	})
 	l.baseImage(t, "base.qcow2")
@@ -141,19 +159,30 @@ func (l *lab) uri() string { return "qemu:///system?socket=" + l.socket() }
 // do works on the daemon behind the plugin's back, over a connection of its own.
 func (l *lab) do(t *testing.T, call daemon.Call) {
 	t.Helper()
+	l.connect(t, call).Close()
+}
+
+// keep is do over a connection that stays until the test ends.
+func (l *lab) keep(t *testing.T, call daemon.Call) {
+	t.Helper()
+	t.Cleanup(l.connect(t, call).Close)
+}
+
+func (l *lab) connect(t *testing.T, call daemon.Call) *daemon.Daemon {
+	t.Helper()
 	target, err := daemon.ParseTarget(l.uri())
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := daemon.New("lab", target, daemon.Limits{Connect: 30 * time.Second, Call: time.Minute})
-	defer d.Close()
 	eventually(t, "the daemon listens", func() bool {
 		_, err := os.Stat(l.socket())
 		return err == nil
 	})
-	if err := d.Change(t.Context(), "work in the lab", call); err != nil {
+	if err := d.Change(context.WithoutCancel(t.Context()), "work in the lab", call); err != nil {
 		t.Fatal(err)
 	}
+	return d
 }
 
 // baseImage makes a volume that machines are made from. Nothing is in it: its
@@ -303,3 +332,5 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+func asError(err error, to **provider.Error) bool { return errors.As(err, to) }

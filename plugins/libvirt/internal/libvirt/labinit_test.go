@@ -27,7 +27,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(labCache())
+	os.Exit(code)
 }
 
 // labFolders of the lab stand where the daemon looks.

@@ -10,6 +10,7 @@ import (
 	api "github.com/digitalocean/go-libvirt"
 	xmlform "libvirt.org/go/libvirtxml"
 
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
@@ -64,18 +65,17 @@ func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 		return base{}, err
 	}
 	var text string
-	var begin bytes.Buffer
-	err = h.Look(ctx, "look at the image "+ref, func(l *api.Libvirt) error {
-		volume, err := l.StorageVolLookupByName(pool, name)
-		if err != nil {
-			return err
+	var volume api.StorageVol
+	err = h.Look(ctx, "look at the image "+ref, func(l *api.Libvirt) (err error) {
+		if volume, err = l.StorageVolLookupByName(pool, name); err == nil {
+			text, err = l.StorageVolGetXMLDesc(volume, 0)
 		}
-		if text, err = l.StorageVolGetXMLDesc(volume, 0); err != nil {
-			return err
-		}
-		begin.Reset()
-		return l.StorageVolDownload(volume, &begin, 0, uint64(len(qcow2Magic)), 0)
+		return err
 	})
+	if err != nil {
+		return base{}, err
+	}
+	begin, err := h.beginOf(ctx, volume)
 	if err != nil {
 		return base{}, err
 	}
@@ -87,10 +87,27 @@ func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 		return base{}, fmt.Errorf("the image %s on host %s has no path, format or size", ref, h.name)
 	}
 	found := base{path: said.Target.Path, format: said.Target.Format.Type, capacity: said.Capacity.Value}
-	if is := begin.String() == qcow2Magic; is != (found.format == "qcow2") {
-		return base{}, fmt.Errorf("the image %s on host %s is called %s and its content says otherwise: run virsh pool-refresh %s there", ref, h.name, found.format, poolName)
+	if is := begin == qcow2Magic; is != (found.format == "qcow2") {
+		return base{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
+			"the image %s on host %s is called %s and its content says otherwise: run virsh pool-refresh %s there", ref, h.name, found.format, poolName)}
 	}
 	return found, nil
+}
+
+// beginOf reads the first bytes of a volume. The library takes an empty packet for
+// the end of a download, and a daemon that isn't ready may begin with one.
+func (h *host) beginOf(ctx context.Context, volume api.StorageVol) (string, error) {
+	for range 10 {
+		var begin bytes.Buffer
+		err := h.Look(ctx, "read the begin of the volume "+volume.Name, func(l *api.Libvirt) error {
+			begin.Reset()
+			return l.StorageVolDownload(volume, &begin, 0, uint64(len(qcow2Magic)), 0)
+		})
+		if err != nil || begin.Len() == len(qcow2Magic) {
+			return begin.String(), err
+		}
+	}
+	return "", fmt.Errorf("the begin of the volume %s on host %s can't be read", volume.Name, h.name)
 }
 
 // qcow2Magic begins every qcow2 file.
