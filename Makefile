@@ -56,6 +56,7 @@ soak:
 # What is concurrent runs under the race detector, too.
 test-race:
 	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...
+	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
 .PHONY: test-packages
 test-packages:

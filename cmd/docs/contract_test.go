@@ -104,10 +104,10 @@ func TestThePluginPageSaysWhatTheManagerDoesOnEveryClassOfError(t *testing.T) {
 }
 
 // Go on a page is taken from code that is compiled and tested: the example
-// plugin and the SDK with its own example.
+// plugin, the SDK with its own example, and what a new plugin begins with.
 func TestGoOnAPageIsVerbatimFromTheCode(t *testing.T) {
 	var sources []string
-	for _, pattern := range []string{"examples/plugin-process/*.go", "plugin-sdk/provider/*.go"} {
+	for _, pattern := range []string{"examples/plugin-process/*.go", "plugin-sdk/provider/*.go", "cmd/forgeyard-fleet/scaffold/*.go.txt"} {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -117,7 +117,7 @@ func TestGoOnAPageIsVerbatimFromTheCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources = append(sources, string(content))
+			sources = append(sources, strings.ReplaceAll(string(content), "@NAME@", "acme"))
 		}
 	}
 	for _, page := range pages(t) {

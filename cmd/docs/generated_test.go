@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/plugindocs"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
 var update = flag.Bool("update", false, "write what is made from the code anew")
@@ -22,12 +23,13 @@ func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
 		{"docs/fleet-hcl.md", "blocks", blocksMarkdown()},
 		{"docs/fleet-hcl.md", "functions", functionsMarkdown()},
 		{"docs/concepts.md", "lifecycle", lifecycleMarkdown()},
-		{"docs/plugins/local.md", "provider", schemaMarkdown(local.Provider)},
-		{"docs/plugins/local.md", "instance", schemaMarkdown(local.Instance)},
-		{"docs/plugins/libvirt.md", "provider", schemaMarkdown(libvirt.Provider)},
-		{"docs/plugins/libvirt.md", "instance", schemaMarkdown(libvirt.Instance)},
-		{"docs/plugins/manual.md", "provider", schemaMarkdown(manual.Provider)},
-		{"docs/plugins/manual.md", "instance", schemaMarkdown(manual.Instance)},
+		{"docs/plugins/local.md", "provider", plugindocs.Table(local.Provider)},
+		{"docs/plugins/local.md", "instance", plugindocs.Table(local.Instance)},
+		{"docs/plugins/libvirt.md", "provider", plugindocs.Table(libvirt.Provider)},
+		{"docs/plugins/libvirt.md", "instance", plugindocs.Table(libvirt.Instance)},
+		{"docs/plugins/manual.md", "provider", plugindocs.Table(manual.Provider)},
+		{"docs/plugins/manual.md", "instance", plugindocs.Table(manual.Instance)},
+		{"docs/plugin-test.md", "rules", rulesMarkdown()},
 	}
 	t.Run("the sample of every attribute", func(t *testing.T) {
 		path := filepath.Join(root, "docs", "samples", "every-attribute.hcl")
@@ -153,41 +155,19 @@ func lifecycleMarkdown() string {
 	return table.String()
 }
 
-// schemaMarkdown is the table of a plugin's block.
-func schemaMarkdown(schema fleet.PluginSchema) string {
+// rulesMarkdown is the table of the conformance kit's rules.
+func rulesMarkdown() string {
 	var table strings.Builder
-	table.WriteString("| attribute | type | default | |\n|---|---|---|---|\n")
-	schemaRows(&table, "", schema)
+	table.WriteString("| rule | what it says | |\n|---|---|---|\n")
+	for _, rule := range conformance.Rules() {
+		var needs []string
+		if rule.Creates {
+			needs = append(needs, "creates")
+		}
+		if rule.Process {
+			needs = append(needs, "process")
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", rule.Name, rule.Says, strings.Join(needs, ", "))
+	}
 	return table.String()
-}
-
-// schemaRows are the attributes of a block, and then those of the blocks in it,
-// by their path.
-func schemaRows(table *strings.Builder, path string, schema fleet.PluginSchema) {
-	for _, one := range schema.Attributes {
-		kind := string(one.Type.Kind)
-		if one.Type.Element != nil {
-			kind += " of " + string(one.Type.Element.Kind)
-		}
-		standard := ""
-		switch {
-		case one.Required:
-			standard = "**required**"
-		case one.Default != "":
-			standard = "`" + one.Default + "`"
-		}
-		text := one.Doc
-		if one.Immutable {
-			text += " A change replaces instances."
-		}
-		fmt.Fprintf(table, "| `%s%s` | %s | %s | %s |\n", path, one.Name, kind, standard, text)
-	}
-	for _, block := range schema.Blocks {
-		kind := "block"
-		if block.Repeated {
-			kind = "blocks, any number"
-		}
-		fmt.Fprintf(table, "| `%s%s` | %s |  | %s |\n", path, block.Name, kind, block.Doc)
-		schemaRows(table, path+block.Name+".", block.Schema)
-	}
 }

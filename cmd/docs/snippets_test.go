@@ -44,6 +44,22 @@ func TestEveryHCLSnippetIsAFleetFileOrAPartOfOne(t *testing.T) {
 	}
 }
 
+func TestEveryFileOfAPluginsTestOnAPageLoads(t *testing.T) {
+	manual, err := pluginSchemas(t).Schemas("manual")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snippets := codeBlocks(read(t, "docs/plugin-test.md"), "hcl plugin-test")
+	for _, snippet := range snippets {
+		if _, found := config.LoadPluginTest(config.Source{Name: "test.hcl", Bytes: []byte(snippet)}, manual); len(found) > 0 {
+			t.Error(found)
+		}
+	}
+	if len(snippets) == 0 {
+		t.Error("the page shows no file")
+	}
+}
+
 func TestTheExamplesOfTheReferenceAreOneFileThatLoads(t *testing.T) {
 	var text strings.Builder
 	for _, block := range config.Reference() {

@@ -77,33 +77,6 @@ func TestAFleetGrowsFromZeroWithTheQueueRunsItsJobsAndIsZeroAgain(t *testing.T) 
 	}
 }
 
-// In the middle of a burst the manager dies without a word, and another begins.
-// Agents and workers go on meanwhile: nothing that the jobs are in dies with it.
-func TestAManagerKilledInABurstOfJobsLosesNoneAndRunsNoneTwice(t *testing.T) {
-	t.Parallel()
-	w := newWorkspace(t)
-	q := w.queued()
-	w.write(following(q, 4))
-	w.install()
-	daemon := w.served()
-	w.apply(0)
-
-	q.submit(30, "sleep 0.5")
-	// Some have been run, most wait, and hosts are on their way in every state.
-	w.mostHosts(4, "see the burst under way", func() bool { return q.succeeded() >= 3 })
-	daemon.kill()
-	before := q.succeeded()
-	eventually(t, "see jobs run without a manager", func() bool { return q.succeeded() > before })
-	daemon = w.served()
-	w.mostHosts(4, "see all jobs over", q.over)
-	w.mostHosts(4, "see the fleet empty again", w.isEmpty)
-	q.mustHaveRunOnce(30)
-	eventually(t, "see the queue without runners", func() bool { return len(q.runners()) == 0 })
-	daemon.stop()
-	q.command.stop()
-	w.shouldBeEmpty()
-}
-
 // Can't see is not zero: for longer than idle_grace nothing is known of jobs, and
 // nothing leaves. A queue that comes back without its memory is believed again.
 func TestNoHostLeavesWhileTheQueueCannotBeSeen(t *testing.T) {

@@ -22,7 +22,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Explain why a fleet has so many instances: bounds, unmet demand, waits and decisions",
 		Long: "Explain why a fleet has so many instances: the chain of bounds from the demand of its scheduler to the desired\n" +
 			"number, waiting work that nothing covers, with the requirement that the nearest fleets miss, what the fleet waits\n" +
-			"for and until when, and what was decided last.",
+			"for and until when, the offers that hosts could be made of with their prices and their age, and what was decided last.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
@@ -62,6 +62,10 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	a.renderScheduler(f, manager)
 	a.renderUnmet(f.Unmet)
 	a.renderHoldsAndWaits(f)
+	if f.Offers.Worth() {
+		a.printf("\nWhat the next hosts could be made of, the first choice first\n")
+		a.renderOffers("  ", f.Offers, allOffers)
+	}
 	if len(f.Decisions) > 0 {
 		a.printf("\nDecided last, the newest first\n")
 	}

@@ -12,11 +12,14 @@ import (
 func (a *app) pluginCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
-		Short: "Install provider plugins",
+		Short: "Install, write and test provider plugins",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginInstallCommand())
+	c.AddCommand(a.pluginTestCommand())
+	c.AddCommand(a.pluginNewCommand())
+	c.AddCommand(a.pluginDocsCommand())
 	return c
 }
 

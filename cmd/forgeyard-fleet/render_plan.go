@@ -85,6 +85,7 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 	if n := len(f.Drifted); n > 0 {
 		a.printf("      %s replaced, one at a time, each after its job ends; the fleet is one short meanwhile\n", plural(n, "instance")+" "+isAre(n))
 	}
+	a.renderOffers("      ", f.Offers, planOffers)
 	a.renderToJoin("      ", f.Address, f.ToJoin)
 	for _, w := range f.Waiting {
 		a.printf("      ! %s\n", w.Sentence)

@@ -45,6 +45,7 @@ func (a *app) renderFleet(f view.Fleet) {
 		a.printf("  ! %s\n", r)
 	}
 	a.renderCalmWaits(f)
+	a.renderOffers("  ", f.Offers, statusOffers)
 	a.renderToJoin("  ", f.Address, f.ToJoin)
 	if len(f.Decisions) > 0 {
 		a.printf("  last decisions\n")

@@ -27,6 +27,8 @@ type body struct {
 	labels []string
 	header hcl.Range
 	syntax *hclsyntax.Body
+	// takesEffect are the paths of what mostly has no effect yet and has one here.
+	takesEffect []string
 
 	attributes []string
 	blocks     []string

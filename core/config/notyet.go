@@ -49,6 +49,9 @@ func (b *body) noteNotYet() {
 }
 
 func (b *body) note(path, sentence string, at hcl.Range) {
+	if slices.Contains(b.takesEffect, path) {
+		return
+	}
 	one := b.notYet[path]
 	if one == nil {
 		one = &notYet{sentence: sentence, places: map[hcl.Range]bool{}}

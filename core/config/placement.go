@@ -13,7 +13,13 @@ func (b *body) policies(result *fleet.RunnerFleet) {
 	if scope := b.single("scope"); scope != nil {
 		result.Scope = scope.fleetScope()
 	}
+	var chosen []string
+	if result.Market { // there are offers to choose from
+		chosen = []string{"fleet.placement", "fleet.lifetime_class"}
+	}
+	b.takesEffect = chosen
 	if placement := b.single("placement"); placement != nil {
+		placement.takesEffect = chosen
 		result.Placement = placement.placement()
 	}
 	if rollout := b.single("rollout"); rollout != nil {

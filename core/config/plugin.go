@@ -49,7 +49,7 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	if schemas == nil {
 		return
 	}
-	result.Joined = schemas.Joined
+	result.Joined, result.Market = schemas.Joined, schemas.Market
 	config, immutable := instance.pluginBody(result.Provider.Plugin(), schemas.Instance)
 	instance.close()
 	result.Instance, result.Immutable = canonical(config), canonical(immutable)

@@ -10,7 +10,7 @@ var fleetReference = []ReferenceBlock{
 			{Name: "provider", Type: PluginReference, Required: true, Doc: "`provider.PLUGIN.NAME`: where they come from. A change replaces instances."},
 			{Name: "image", Type: ImageReference, Doc: "`image.NAME`: what they boot. The image must have a reference for the provider. A change replaces instances. Left out: none."},
 			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. The fleet then follows its demand within the bounds of `scaling`, and its hosts run the scheduler's worker. Left out: none, and the fleet has a fixed size."},
-			{Name: "lifetime_class", Type: TextValue, Default: `"stable"`, Doc: "`\"preemptible\"`: the provider may take the hosts away. `\"stable\"`: it may not.", NotYet: "Providers are not asked for one or the other."},
+			{Name: "lifetime_class", Type: TextValue, Default: `"stable"`, Doc: "`\"preemptible\"`: the provider may take the hosts away. `\"stable\"`: it may not.", NotYet: "The provider's plugin lists no offers: it isn't asked for one or the other."},
 			{Name: "protected", Type: BoolValue, Default: "false", Doc: "For hosts that sign. A protected fleet has the size of its `min`: it doesn't follow demand, and can't be preemptible, go to zero, have schedules or follow a forecast."},
 			{Name: "for_each", Type: EachValue, Doc: "One fleet for each element of a map or of a set of text, with the address `fleet.NAME[\"KEY\"]`. Inside the block, `each.key` is the key and `each.value` the value, which for a set is the key as well. Keys hold letters, digits, `.`, `-` and `_`. A definition has at most 20000 fleets. Left out: one fleet."},
 		},

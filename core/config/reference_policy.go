@@ -41,12 +41,12 @@ var fleetPolicyReference = []ReferenceBlock{
 	},
 	{
 		Path:   "fleet.placement",
-		Doc:    "Where the hosts may be.",
-		NotYet: "The provider alone decides where a host is made; `regions` is compared with what jobs require.",
+		Doc:    "Where the hosts may be. It chooses among the offers of a provider that lists them.",
+		NotYet: "The provider's plugin lists no offers: it alone decides where a host is made, and `regions` is compared with what jobs require.",
 		Attributes: []ReferenceAttribute{
 			{Name: "regions", Type: TextListValue, Default: "[]", Doc: "No host is made anywhere else. Empty: anywhere."},
 			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "The same for zones."},
-			{Name: "spread", Type: TextValue, Default: `"none"`, Doc: "What a failure shouldn't take away whole: `\"none\"`, `\"zone\"`, `\"region\"` or `\"provider\"`."},
+			{Name: "spread", Type: TextValue, Default: `"none"`, Doc: "What a failure shouldn't take away whole: `\"none\"`, `\"zone\"`, `\"region\"` or `\"provider\"`, which has no effect yet."},
 			{Name: "required", Type: BoolValue, Default: "false", Doc: "The spread is a rule and not a preference."},
 		},
 	},
@@ -66,7 +66,7 @@ var fleetPolicyReference = []ReferenceBlock{
 		Doc:    "What a host costs and what may be spent. All fleets of a class use one currency.",
 		NotYet: "Nothing is counted and nothing is held back.",
 		Attributes: []ReferenceAttribute{
-			{Name: "hourly", Type: MoneyValue, Doc: "Price of a host for an hour, where the provider can't tell."},
+			{Name: "hourly", Type: MoneyValue, Doc: "Price of a host for an hour, where the provider can't tell. It orders fleets, and offers without a price."},
 			{Name: "minimum", Type: DurationValue, Doc: "The shortest time that is paid for, at least `\"1s\"`."},
 			{Name: "max_hourly", Type: MoneyValue, Doc: "No host is started that would make an hour cost more. Left out: no limit."},
 			{Name: "max_daily", Type: MoneyValue, Doc: "The same for a day."},

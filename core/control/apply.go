@@ -27,11 +27,9 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if err := m.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}
-	loaded, bundle, err := loadSubmission(ctx, s, m.options, m.readable(ctx, caller))
-	if err != nil {
-		return Receipt{}, err
-	}
-	fresh, err := m.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+	fresh, err := m.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*loadedSubmission, Bundle, error) {
+		return loadSubmission(ctx, s, m.options, m.readable(ctx, caller))
+	})
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -71,15 +71,17 @@ fleet "f%04d" {
 // It starts no plugin: what a plugin says about its blocks is its own time.
 func planOf(ctx context.Context, b *testing.B, o Options, sources []config.Source) Plan {
 	b.Helper()
-	loaded, found := config.Load(sources, config.Variables{}, noSchema{})
-	if found.HasErrors() {
-		b.Fatal(found)
-	}
 	look, err := OpenToLook(ctx, o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := look.planLoaded(ctx, LocalUser("ada"), &loadedSubmission{Loaded: loaded}, Bundle{}, false)
+	p, err := look.planOf(ctx, LocalUser("ada"), false, func(context.Context) (*loadedSubmission, Bundle, error) {
+		loaded, found := config.Load(sources, config.Variables{}, noSchema{})
+		if found.HasErrors() {
+			return nil, Bundle{}, found
+		}
+		return &loadedSubmission{Loaded: loaded}, Bundle{}, nil
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

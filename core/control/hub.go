@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
@@ -25,11 +26,13 @@ type hub struct {
 	watchers map[*watcher]bool
 }
 
-// work is what the schedulers say of jobs.
+// work is what the schedulers say of jobs, and what the providers' markets offer.
 type work struct {
-	demand map[fleet.SchedulerAddress]planner.Demand
-	usage  map[fleet.CapacityInstanceID]planner.Usage
-	scaled map[fleet.RunnerFleetID]time.Time
+	demand   map[fleet.SchedulerAddress]planner.Demand
+	usage    map[fleet.CapacityInstanceID]planner.Usage
+	scaled   map[fleet.RunnerFleetID]time.Time
+	offers   map[fleet.MarketKey]fleet.OfferList
+	circuits breaker.Circuits
 }
 
 type watcher struct {

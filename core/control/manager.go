@@ -170,7 +170,7 @@ func (m *Manager) now() view.Moment {
 	if p, since := m.hub.last(); !since.IsZero() {
 		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
 		jobs := m.hub.jobs()
-		v.Demand, v.Usage, v.Scaled = jobs.demand, jobs.usage, jobs.scaled
+		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.demand, jobs.usage, jobs.scaled, jobs.offers, jobs.circuits
 	}
 	return v
 }

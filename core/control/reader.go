@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
@@ -71,11 +73,9 @@ func (r *reading) Plan(ctx context.Context, s Submission) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	loaded, bundle, err := loadSubmission(ctx, s, r.options, r.readable(ctx, caller))
-	if err != nil {
-		return Plan{}, err
-	}
-	p, err := r.planLoaded(ctx, caller, loaded, bundle, s.Prune)
+	p, err := r.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*loadedSubmission, Bundle, error) {
+		return loadSubmission(ctx, s, r.options, r.readable(ctx, caller))
+	})
 	if err != nil {
 		return Plan{}, err
 	}
@@ -93,13 +93,19 @@ func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error)
 	return p, err
 }
 
-func (r *reading) planLoaded(ctx context.Context, caller Caller, loaded *loadedSubmission, bundle Bundle, prune bool) (Plan, error) {
-	stored, _, err := r.store.Definition(ctx)
-	if err != nil {
-		return Plan{}, err
-	}
-	state, err := r.store.Load(ctx)
-	if err != nil {
+// planOf compares what load reads with what is stored. Of a big installation both
+// take their time, and neither needs the other.
+func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load func(context.Context) (*loadedSubmission, Bundle, error)) (Plan, error) {
+	var (
+		loaded *loadedSubmission
+		bundle Bundle
+		stored store.AppliedDefinition
+		state  store.State
+	)
+	both, within := errgroup.WithContext(ctx)
+	both.Go(func() (err error) { loaded, bundle, err = load(within); return err })
+	both.Go(func() (err error) { stored, state, err = r.store.LoadApplied(within); return err })
+	if err := both.Wait(); err != nil {
 		return Plan{}, err
 	}
 	p, err := makePlan(planInput{

@@ -80,7 +80,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
 	loop := reconcile.New(m.store, r.issuer, reconcile.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
-		Ownership: func() ownership.Keyring { return *m.ownership.Load() },
+		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64,
 	})
 	r.providers = newProviders(m)
 	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
@@ -90,7 +90,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res reconcile.Result) {
 			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled})
+			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits})
 			m.hub.publish(progressOf(m.options.Clock(), res))
 			m.desk.answer(res.Orders)
 		},

@@ -24,6 +24,8 @@ func (e *Executor) carryOut(ctx context.Context, effect reconcile.Effect) {
 		answer = e.provision(ctx, effect)
 	case reconcile.Terminate:
 		answer = e.terminate(ctx, effect)
+	case reconcile.ListOffers:
+		answer = e.listOffers(ctx, effect)
 	case reconcile.Observe:
 		answer = e.observe(ctx, effect)
 	case reconcile.Tell:
@@ -131,6 +133,29 @@ func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) re
 	return out
 }
 
+func (e *Executor) listOffers(ctx context.Context, effect reconcile.ListOffers) reconcile.Event {
+	out := reconcile.OffersListed{Market: effect.Market}
+	provider := effect.Market.Provider
+	p, err := e.settings.Provider(provider)
+	if err != nil {
+		out.Failure = failure(err)
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Offers)
+	defer cancel()
+	listing := subject{what: "the list of offers", provider: provider}
+	if out.List, err = p.Offers(ctx, effect.Instance); err != nil {
+		out.Failure = failure(err)
+		e.failures.failed(slog.LevelWarn, listing, string(out.Failure.Class), "offers could not be listed; those from before stay", "error", err)
+		return out
+	}
+	e.failures.well(listing)
+	if len(out.List.Ignored) > 0 {
+		e.failures.failed(slog.LevelWarn, subject{what: "a market's answer", provider: provider}, "ignored", "some offers are left out of a market's answer", "ignored", out.List.Ignored)
+	}
+	return out
+}
+
 // logAnswer writes every answer for whoever follows an operation, and a failure
 // for everybody. Many operations of a provider fail for one reason.
 func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *reconcile.Failure) {
@@ -152,6 +177,7 @@ func failure(err error) *reconcile.Failure {
 	f := &reconcile.Failure{Class: fleet.ErrorTransient, Message: err.Error(), RetryAfter: time.Duration(0)}
 	if call := (*pluginhost.CallError)(nil); errors.As(err, &call) {
 		f.Class, f.Message, f.RetryAfter = call.Class, call.Message, call.RetryAfter
+		f.Zone, f.MachineType = call.Zone, call.MachineType
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 type Provider interface {
 	Inspect(ctx context.Context, keys []fleet.OperationID) (fleet.Inspection, error)
 	Provision(ctx context.Context, request pluginhost.ProvisionRequest, answer func(pluginhost.ProvisionAnswer)) error
+	Offers(ctx context.Context, instance json.RawMessage) (fleet.OfferList, error)
 	Terminate(ctx context.Context, refs []pluginhost.TerminateRef, force bool, answer func(pluginhost.TerminateAnswer)) error
 }
 
@@ -63,12 +65,12 @@ type Settings struct {
 // Deadlines bound how long an answer is waited for. After them the outcome is
 // unknown, and the call may still be running.
 type Deadlines struct {
-	Inspect, Provision, Terminate, Scheduler time.Duration
+	Inspect, Provision, Terminate, Offers, Scheduler time.Duration
 }
 
 // DefaultDeadlines are generous: a wait costs little, an unknown outcome costs
 // an inspection.
-var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.Minute, Terminate: 2 * time.Minute, Scheduler: 30 * time.Second}
+var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.Minute, Terminate: 2 * time.Minute, Offers: time.Minute, Scheduler: 30 * time.Second}
 
 // Executor drives one loop.
 type Executor struct {

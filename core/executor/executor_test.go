@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,6 +63,7 @@ func (s *script) Abandon(context.Context, time.Time) error { s.abandoned = true;
 type cloud struct {
 	provision func(context.Context, func(pluginhost.ProvisionAnswer)) error
 	inspect   func(context.Context) (fleet.Inspection, error)
+	offers    func(context.Context) (fleet.OfferList, error)
 	terminate func(context.Context, func(pluginhost.TerminateAnswer)) error
 	requests  chan pluginhost.ProvisionRequest
 }
@@ -73,6 +75,10 @@ func (c *cloud) Inspect(ctx context.Context, _ []fleet.OperationID) (fleet.Inspe
 func (c *cloud) Provision(ctx context.Context, request pluginhost.ProvisionRequest, answer func(pluginhost.ProvisionAnswer)) error {
 	c.requests <- request
 	return c.provision(ctx, answer)
+}
+
+func (c *cloud) Offers(ctx context.Context, _ json.RawMessage) (fleet.OfferList, error) {
+	return c.offers(ctx)
 }
 
 func (c *cloud) Terminate(ctx context.Context, _ []pluginhost.TerminateRef, _ bool, answer func(pluginhost.TerminateAnswer)) error {
@@ -146,6 +152,21 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			cloud: cloud{inspect: func(context.Context) (fleet.Inspection, error) {
 				return fleet.Inspection{Resources: []fleet.Resource{{ID: "vm"}}}, denied
 			}}, want: "inspect 1 false permission denied 1m0s"},
+		{name: "a list of offers", effect: reconcile.ListOffers{Market: fleet.MarketKey{Provider: local}},
+			cloud: cloud{offers: func(context.Context) (fleet.OfferList, error) {
+				return fleet.OfferList{Offers: []fleet.Offer{{Zone: "z"}}}, nil
+			}}, want: "offers of local.here: 1"},
+		{name: "a list of offers that isn't there before the deadline", effect: reconcile.ListOffers{Market: fleet.MarketKey{Provider: local}},
+			cloud: cloud{offers: func(ctx context.Context) (fleet.OfferList, error) {
+				<-ctx.Done()
+				return fleet.OfferList{}, ctx.Err()
+			}}, want: "offers of local.here: 0 transient context deadline exceeded 0s"},
+		{name: "a provision that finds no room says where", effect: provisionEffect(),
+			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionNotCreated, CallOver: true,
+					Err: &pluginhost.CallError{Class: fleet.ErrorCapacity, Message: "full", Zone: "z1", MachineType: "m1"}})
+				return nil
+			}}, want: "provision k1 not_created  over capacity full 0s in z1 m1"},
 		{name: "a termination that is accepted", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"},
 			cloud: cloud{terminate: func(_ context.Context, answer func(pluginhost.TerminateAnswer)) error {
 				answer(pluginhost.TerminateAnswer{Outcome: fleet.TerminateAccepted})
@@ -173,7 +194,11 @@ func words(events []reconcile.Event) []string {
 		if f == nil {
 			return ""
 		}
-		return fmt.Sprintf(" %s %s %s", f.Class, f.Message, f.RetryAfter)
+		text := fmt.Sprintf(" %s %s %s", f.Class, f.Message, f.RetryAfter)
+		if f.Zone != "" {
+			text += " in " + f.Zone + " " + f.MachineType
+		}
+		return text
 	}
 	for _, e := range events {
 		switch e := e.(type) {
@@ -185,6 +210,8 @@ func words(events []reconcile.Event) []string {
 			out = append(out, fmt.Sprintf("provision %s %s %s %s%s", e.Operation, e.Outcome, e.Resource.ID, over, failure(e.Failure)))
 		case reconcile.Inspected:
 			out = append(out, fmt.Sprintf("inspect %d %v%s", len(e.Inspection.Resources), e.Inspection.Complete, failure(e.Failure)))
+		case reconcile.OffersListed:
+			out = append(out, fmt.Sprintf("offers of %s: %d%s", e.Market.Provider, len(e.List.Offers), failure(e.Failure)))
 		case reconcile.TerminateAnswered:
 			out = append(out, fmt.Sprintf("terminate %s %s%s", e.Operation, e.Outcome, failure(e.Failure)))
 		}

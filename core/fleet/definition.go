@@ -189,7 +189,10 @@ type RunnerFleet struct {
 	Protected bool `json:"protected,omitempty"`
 	// Joined is the plugin's word that its hosts exist and a person joins each:
 	// nothing that the manager could do would make one.
-	Joined bool       `json:"joined,omitempty"`
+	Joined bool `json:"joined,omitempty"`
+	// Market is the plugin's word that it lists offers: an instance is made of one
+	// of them and of nothing else.
+	Market bool       `json:"market,omitempty"`
 	Scope  FleetScope `json:"scope,omitzero"`
 	// Instance is the plugin's instance body as canonical JSON.
 	Instance json.RawMessage `json:"instance"`

@@ -70,6 +70,18 @@ type Operation struct {
 	TokenExpires time.Time `json:"token_expires,omitzero"`
 }
 
+// Offers are those of a provision's request, in their order; none: its provider
+// has no market.
+func (o Operation) Offers() []Offer {
+	var intent struct {
+		Offers []Offer `json:"offers"`
+	}
+	if json.Unmarshal(o.Request, &intent) != nil {
+		return nil // whoever sends it says that it can't be read
+	}
+	return intent.Offers
+}
+
 // ProvisionIntent is the stored request of a provision operation, resolved so
 // that a restart or a new configuration can't change what goes out.
 type ProvisionIntent struct {
@@ -113,8 +125,8 @@ type ErrorClass string
 const (
 	ErrorAuth       ErrorClass = "auth"       // hold the fleet, tell a person
 	ErrorPermission ErrorClass = "permission" // hold the fleet, tell a person
-	ErrorQuota      ErrorClass = "quota"      // back off
-	ErrorCapacity   ErrorClass = "capacity"   // back off
+	ErrorQuota      ErrorClass = "quota"      // try elsewhere, and there again later
+	ErrorCapacity   ErrorClass = "capacity"   // try elsewhere, and there again later
 	ErrorRateLimit  ErrorClass = "rate_limit" // wait as long as the provider says
 	ErrorInvalid    ErrorClass = "invalid"    // the fleet's file must change
 	ErrorConflict   ErrorClass = "conflict"   // a key with other parameters: hold

@@ -92,20 +92,6 @@ const (
 	OwnershipAssigned Ownership = "assigned"
 )
 
-// Offer is one way to make an instance, with its price [105].
-type Offer struct {
-	Zone        string           `json:"zone,omitempty"`
-	Region      string           `json:"region,omitempty"`
-	MachineType string           `json:"machine_type,omitempty"`
-	Lifetime    string           `json:"lifetime,omitempty"`
-	Resources   ResourceCapacity `json:"resources"`
-	Price       Money            `json:"price"`
-	// Estimate marks a price that isn't a promise (spot, a static table).
-	Estimate     bool          `json:"estimate,omitempty"`
-	BillingGrain time.Duration `json:"billing_grain,omitempty"`
-	MinimumLease time.Duration `json:"minimum_lease,omitempty"`
-}
-
 // Money is an amount in millionths of a currency unit [105].
 type Money struct {
 	Micros   int64  `json:"micros"`

@@ -8,6 +8,8 @@ type PluginSchemas struct {
 	Instance PluginSchema `json:"instance"`
 	// Joined says that a person joins the plugin's hosts.
 	Joined bool `json:"joined,omitempty"`
+	// Market says that the plugin lists offers.
+	Market bool `json:"market,omitempty"`
 }
 
 // PluginSchema describes one block body that a plugin owns.

@@ -17,10 +17,7 @@ func Silent(r fleet.Runner, heartbeat time.Duration, witnessed, now time.Time) b
 
 // SilentFor is how long a runner is known to have been silent.
 func SilentFor(r fleet.Runner, witnessed, now time.Time) time.Duration {
-	last := r.LastBeat
-	if r.Enrolled.After(last) {
-		last = r.Enrolled
-	}
+	last := Heard(r, witnessed, now)
 	if witnessed.After(last) {
 		last = witnessed
 	}
@@ -45,4 +42,21 @@ func Deaf(beats []time.Time, all int, heartbeat time.Duration) bool {
 		}
 	}
 	return last.Sub(first) <= heartbeat
+}
+
+// ahead is how far in the future a beat may be before it is from before the clock
+// was set back. Less than that may pass unseen.
+const ahead = time.Minute
+
+// Heard is when the runner called last. A time that lies ahead says nothing: the
+// clock was set back since, and witnessed is later than that.
+func Heard(r fleet.Runner, witnessed, now time.Time) time.Time {
+	last := r.LastBeat
+	if last.IsZero() {
+		last = r.Enrolled
+	}
+	if last.After(now.Add(ahead)) {
+		return witnessed
+	}
+	return last
 }

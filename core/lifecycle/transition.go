@@ -81,6 +81,7 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Draining, ForRollout, "it was made from an older definition or image"},
 	{fleet.Healthy, fleet.Draining, ForAge, "it is older than max_age, and its scheduler's worker doesn't end by itself"},
 	{fleet.Healthy, fleet.Draining, ForOperator, "its fleet is removed or smaller by the file"},
+	{fleet.Healthy, fleet.Draining, RunnerLeft, "the agent ended by itself, and its scheduler may show a lease"},
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
@@ -101,7 +102,7 @@ var edges = []Edge{
 	{fleet.Draining, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
 	{fleet.Quarantined, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
 	{fleet.Enrolling, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
-	{fleet.Healthy, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
+	{fleet.Healthy, fleet.Terminating, RunnerLeft, "the agent ended by itself, and no scheduler counts on it"},
 	{fleet.Draining, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
 	{fleet.Quarantined, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
 

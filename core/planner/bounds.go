@@ -85,12 +85,17 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 		return 0, limit{IsFrozen, "%s missing, and the fleet is being removed.", "it is being removed"}
 	case f.Joined:
 		return 0, limit{WaitsForPerson, "%s missing, and hosts are joined by a person.", "its hosts are joined by a person"}
+	case held && hold.Constrained:
+		return 0, limit{NoOffer, verbatim(hold.Sentence(in.Now)), lowerFirst(hold.Reason)}
 	case held && (hold.Until.IsZero() || hold.Until.After(in.Now)):
 		return 0, limit{HeldBack, verbatim(hold.Sentence(in.Now)), lowerFirst(hold.Reason)}
 	}
 	most := max(0, f.Scaling.Max-c.Footprint)
 	because := limit{MaxHeldByUnproven, sentence("%%s missing, but max = %d is held by %s that aren't proven gone.",
 		f.Scaling.Max, plural(c.Footprint-c.Capacity, "instance")), sentence("its max is %d", f.Scaling.Max)}
+	if room := in.markets[f.ID].room(in.book); room < most {
+		most, because = room, limit{NoOffer, "%s missing, and one request tries first whether there is room again.", "one request tries first whether there is room again"}
+	}
 	if f.Protected && f.Scheduler != "" {
 		if base := max(0, f.Scaling.Min-c.Capacity); base < most {
 			most, because = base, limit{IsProtected, "%s missing, and a protected fleet has the size of its file.", "it is protected and keeps the size of its file"}

@@ -62,6 +62,8 @@ type supply struct {
 	fresh  []bin
 	budget int
 	limit  limit
+	// hourly is what a host costs.
+	hourly fleet.Money
 	// short is how many more would be made if the budget allowed.
 	short int
 	// jobs is how many waiting jobs the fleet was given.
@@ -233,6 +235,7 @@ func (s *supply) used() int {
 func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *supply {
 	s := &supply{fleet: f}
 	s.budget, s.limit = budget(in, f, instances)
+	s.hourly = in.markets[f.ID].hourly()
 	ordered := slices.Clone(instances)
 	slices.SortFunc(ordered, func(a, b Instance) int {
 		return cmp.Or(cmp.Compare(takeRank(a), takeRank(b)), cmp.Compare(b.Leases, a.Leases), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
@@ -273,8 +276,10 @@ func takeRank(i Instance) int {
 	return 5
 }
 
-// preferred orders fleets by what an hour of one host costs [109]; the address
-// decides among equals, so that the order never changes by itself.
+// preferred orders fleets by what an hour of one host costs [109]: those that don't
+// say come first, as the file meant it. The address decides among equals, so that
+// the order never changes by itself.
 func preferred(a, b *supply) int {
-	return cmp.Or(cmp.Compare(a.fleet.Cost.Hourly.Micros, b.fleet.Cost.Hourly.Micros), cmp.Compare(a.fleet.Address, b.fleet.Address))
+	x, y := a.hourly, b.hourly
+	return cmp.Or(cmp.Compare(x.Currency, y.Currency), cmp.Compare(x.Micros, y.Micros), cmp.Compare(a.fleet.Address, b.fleet.Address))
 }

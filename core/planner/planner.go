@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
@@ -31,6 +32,17 @@ type Input struct {
 	AgentVersion string
 	// Assets are the inventories of providers whose hosts are joined by a person.
 	Assets map[fleet.ProviderAddress][]fleet.Asset
+	// Offers are what the providers with a market said last. A market that is
+	// missing here hasn't answered yet; nil: nobody can ask, as where no manager
+	// runs, and it is taken that there will be offers.
+	Offers map[fleet.MarketKey]fleet.OfferList
+	// Circuits say where there was no room, and when that is tried again.
+	Circuits breaker.Circuits
+
+	// markets are the judged offers of each fleet, and book who probes, while Plan
+	// works.
+	markets map[fleet.RunnerFleetID]*market
+	book    probeBook
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -46,6 +58,8 @@ type Instance struct {
 	IdleSince time.Time
 	// Silent says that heartbeats are missing.
 	Silent bool
+	// HeadsFor is the zone of the first offer of its request, until it is seen.
+	HeadsFor string
 	// JoinUntil is how long its host may still be joined, where it waits for that.
 	JoinUntil time.Time
 }
@@ -65,6 +79,9 @@ type Hold struct {
 	Reason string `json:"reason"`
 	// NeedsPerson says that waiting alone won't help.
 	NeedsPerson bool `json:"needs_person,omitempty"`
+	// Constrained says that the planner holds the fleet itself: none of its offers
+	// can be used. Each plan finds that out anew.
+	Constrained bool `json:"constrained,omitempty"`
 }
 
 // Sentence is the reason with the time until the next try, for where one will be
@@ -109,6 +126,13 @@ type FleetPlan struct {
 	Drifted []Drift `json:"drifted,omitempty"`
 	// Joined says that a person joins the fleet's hosts: nothing is created.
 	Joined bool `json:"joined,omitempty"`
+	// Offers are what its next instances could be made of; nil: a person brings
+	// them, or nobody has asked.
+	Offers *OfferReport `json:"offers,omitempty"`
+	// Requests are what each of the instances that start may be made of.
+	Requests []Request `json:"-"`
+	// Constrained is set where none of the offers can be used now.
+	Constrained *Hold `json:"constrained,omitempty"`
 	// ToJoin are the hosts that could be joined now.
 	ToJoin []HostToJoin `json:"to_join,omitempty"`
 }
@@ -155,6 +179,7 @@ const (
 	IdleGrace         WaitCode = "idle_grace"           // idle for too short a time
 	CoolsDown         WaitCode = "cooldown"             // it changed its size just now
 	WaitsForPerson    WaitCode = "waits_for_person"     // hosts are joined by hand
+	NoOffer           WaitCode = "no_offer"             // no offer can be used, or one request tries first
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 )
 
@@ -168,14 +193,16 @@ type Drift struct {
 // every fleet by itself.
 func Plan(in Input) Output {
 	byFleet := membersOf(in)
+	// In a fixed order, since the first that needs a probe gets it.
+	in.Fleets = slices.SortedFunc(slices.Values(in.Fleets), func(a, b fleet.ManagedFleet) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
+	})
+	in.constrain(byFleet)
 	supplies, unmet := distribute(in, byFleet)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet}
 	for _, f := range in.Fleets {
 		out.Fleets = append(out.Fleets, planFleet(in, f, byFleet[f.ID], supplies[f.ID]))
 	}
-	slices.SortFunc(out.Fleets, func(a, b FleetPlan) int {
-		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Fleet, b.Fleet))
-	})
 	return out
 }
 
@@ -234,6 +261,10 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
+	p.Offers = in.markets[f.ID].report(in.Now)
+	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
+		p.Constrained = &hold
+	}
 	if f.Operational == fleet.FleetFrozen {
 		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
 		return p
@@ -272,7 +303,11 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 	if create == 0 {
 		return
 	}
-	p.Create = create
+	p.Requests = in.requests(f, create)
+	if p.Create = len(p.Requests); p.Create == 0 {
+		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
+		return
+	}
 	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.", p.Desired, p.Counts.Capacity, p.why())
 }
 

@@ -90,6 +90,7 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	}
 	info.Schemas.Name, info.Schemas.Version = response.GetName(), response.GetVersion()
 	info.Schemas.Joined = slices.Contains(info.Services, providerpb.JoinService)
+	info.Schemas.Market = slices.Contains(info.Services, providerpb.MarketService)
 	if !fleet.ValidName(info.Schemas.Name) {
 		return Info{}, fmt.Errorf("the name %q is not one", info.Schemas.Name)
 	}

@@ -57,6 +57,17 @@ type Launch struct {
 	Logger *slog.Logger
 	// StartTimeout bounds the time until the plugin answers; 0: 30 s.
 	StartTimeout time.Duration
+	// Overhear gets every line that the plugin writes, as it is and with whatever
+	// secrets are in it: for the conformance kit, which looks for them. It is
+	// called from several goroutines. nil: nobody does.
+	Overhear func(Overheard)
+}
+
+// Overheard is a line that a plugin wrote.
+type Overheard struct {
+	// Stdout: to its standard output, apart from the handshake; else to its log.
+	Stdout bool
+	Text   string
 }
 
 func (l Launch) withDefaults() Launch {
@@ -105,6 +116,7 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	covered := &cover{}
 	l.Logger = slog.New(coveredLog{l.Logger.Handler(), covered})
 	program := newProgram(l, file, dir, covered)
+	program.log.overhear = l.Overhear
 	client := plugin.NewClient(clientConfig(l, program, dir, covered))
 
 	startContext, cancel := context.WithTimeout(ctx, l.StartTimeout)
@@ -168,6 +180,9 @@ func clientConfig(l Launch, program *program, dir *launchDir, covered *cover) *p
 			grpc.WithUnaryInterceptor(covered.unary),
 			grpc.WithStreamInterceptor(covered.streaming),
 		},
+		// What a plugin prints once it serves comes over the connection.
+		SyncStdout: program.log.printed(true),
+		SyncStderr: program.log.printed(false),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
 			program.handshakeEnv = command.Env
 			return program, nil

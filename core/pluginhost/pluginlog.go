@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -26,8 +27,9 @@ const (
 // pluginLog turns a plugin's standard error into log records and remembers the
 // last lines, which are the only explanation that a crash leaves.
 type pluginLog struct {
-	logger *slog.Logger // hides what cover does
-	cover  *cover
+	logger   *slog.Logger // hides what cover does
+	cover    *cover
+	overhear func(Overheard) // nil: nobody
 	// inPanic is set by the first line of a Go panic: what follows belongs to it.
 	inPanic bool
 
@@ -48,6 +50,7 @@ func (l *pluginLog) read(stderr *os.File) {
 		if err != nil {
 			return
 		}
+		l.heard(false, line)
 		l.line(line, more)
 		for more && err == nil {
 			_, more, err = lines.ReadLine()
@@ -83,10 +86,38 @@ func (l *pluginLog) plainLine(line string) logRecord {
 
 // noise is what a plugin printed where only the handshake belongs.
 func (l *pluginLog) noise(line []byte) {
+	l.heard(true, line)
 	if text := l.cover.hide(printable(string(bytes.TrimSpace(line)))); text != "" {
 		l.remember("(stdout) " + text)
 		l.logger.Debug("the plugin printed to its standard output", "line", cutTo(text, maxLastLine))
 	}
+}
+
+// heard passes a line on to whoever overhears.
+func (l *pluginLog) heard(stdout bool, line []byte) {
+	if text := strings.TrimRight(string(line), "\r\n"); l.overhear != nil && strings.TrimSpace(text) != "" {
+		l.overhear(Overheard{Stdout: stdout, Text: text})
+	}
+}
+
+// printed is where go-plugin writes what the plugin prints once it serves.
+func (l *pluginLog) printed(stdout bool) io.Writer {
+	if l.overhear == nil {
+		return io.Discard
+	}
+	return heardLines{l, stdout}
+}
+
+type heardLines struct {
+	log    *pluginLog
+	stdout bool
+}
+
+func (h heardLines) Write(text []byte) (int, error) {
+	for line := range bytes.Lines(text) {
+		h.log.heard(h.stdout, line)
+	}
+	return len(text), nil
 }
 
 func (l *pluginLog) remember(line string) {

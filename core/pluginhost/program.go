@@ -40,6 +40,8 @@ type program struct {
 	mutex   sync.Mutex // guards the fields below
 	command *exec.Cmd  // nil until started
 	reaped  bool
+	pipes   *pipes // the host's ends, from the start on
+	orphan  bool   // the host plays dead: what is left of the group is looked at first
 	killed  string // why the host killed it; empty: it didn't
 	result  error  // of waiting for it
 }
@@ -66,6 +68,9 @@ func (p *program) Start(context.Context) error {
 		pipes.closeHostEnds()
 		return fmt.Errorf("execute %s: %w; check that it was built for this platform and that its file system allows execution", p.launch.Path, err)
 	}
+	p.mutex.Lock()
+	p.pipes = pipes
+	p.mutex.Unlock()
 	go p.reap(command, pipes)
 	if err := p.dir.setProcess(command.Process.Pid); err != nil {
 		// Without the record a later manager couldn't prove whose process it is.
@@ -130,7 +135,9 @@ func (p *program) reap(command *exec.Cmd, pipes *pipes) {
 		result = command.Wait()
 	}
 	p.mutex.Lock()
-	_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+	if !p.orphan {
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+	}
 	if unreaped {
 		result = command.Wait()
 	}

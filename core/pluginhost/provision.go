@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -193,22 +192,4 @@ func (r ProvisionRequest) message() *providerpb.ProvisionRequest {
 		})
 	}
 	return message
-}
-
-func offerMessage(o fleet.Offer) *providerpb.Offer {
-	return &providerpb.Offer{
-		Zone:        o.Zone,
-		Region:      o.Region,
-		MachineType: o.MachineType,
-		Lifetime:    o.Lifetime,
-		Resources: &providerpb.Resources{
-			CpuMilli:    o.Resources.CPUMilli,
-			MemoryBytes: o.Resources.MemoryBytes,
-			DiskBytes:   o.Resources.DiskBytes,
-			Named:       o.Resources.Named,
-		},
-		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate},
-		BillingGrain: durationpb.New(o.BillingGrain),
-		MinimumLease: durationpb.New(o.MinimumLease),
-	}
 }

@@ -38,5 +38,5 @@ func (p *program) readStdout(stdout *os.File, handshake *io.PipeWriter) {
 		}
 	}
 	handshake.Close()
-	_, _ = io.Copy(io.Discard, lines)
+	_, _ = io.Copy(p.log.printed(true), lines)
 }

@@ -125,6 +125,7 @@ type testPlugin struct {
 
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
 	providerpb.RegisterProviderServer(server, p)
+	providerpb.RegisterMarketServer(server, testMarket{})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
@@ -17,10 +18,12 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			if p.account != e.Facts.Account {
 				// What was seen of another account says nothing about this one.
 				p.sight, p.unrecorded, p.classified = nil, nil, 0
+				l.forgetOffers(e.Provider)
 			}
 			p.account, p.facts, p.down, p.blocked = e.Facts.Account, &e.Facts, "", false
 			p.strays = nil // it may reach something else now
 			w.forgive(e.Provider)
+			l.anew(w, e.Provider)
 		case ProviderDown:
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.blocked, p.blind = nil, e.Reason, e.NeedsPerson, e.Reason
@@ -31,6 +34,8 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			l.provisionAnswered(w, e)
 		case TerminateAnswered:
 			l.terminateAnswered(w, e)
+		case OffersListed:
+			l.offersListed(w, e)
 		case Observed:
 			l.observed(w, e)
 		case Told:
@@ -57,6 +62,7 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 	case fleet.ProvisionCreated, fleet.ProvisionExisted:
 		op.State = fleet.OperationSucceeded
 		r.conflict(w.seen(r, e.Resource))
+		l.made(w, r, e.Resource)
 	case fleet.ProvisionNotCreated:
 		l.notCreated(w, r, e.Failure)
 	case fleet.ProvisionNotSent:
@@ -85,9 +91,16 @@ func (l *Loop) notCreated(w *work, r *row, f *Failure) {
 		return
 	}
 	op.State = fleet.OperationNotCreated
-	w.brake(r.fleet, f)
+	if f != nil && breaker.Breaks(f.Class) {
+		l.noRoom(w, r, f)
+	} else {
+		w.brake(r.fleet, f)
+	}
 	if r.State == fleet.Provisioning {
-		w.move(r, fleet.Failed, lifecycle.NothingCreated, "Nothing was created: "+op.Message)
+		reason := "Nothing was created: " + op.Message
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
+		// Before the plan is made, so that it holds no place against the next one.
+		w.move(r, fleet.Terminated, lifecycle.NothingCreated, reason)
 	}
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -22,13 +23,27 @@ func (l *Loop) contact(w *work) {
 			w.move(r, fleet.Enrolling, lifecycle.AgentContact, fmt.Sprintf("An agent enrolled from %s as runner %s.", r.runner.Address, r.runner.ID))
 		}
 		switch {
-		case !r.runner.Left.IsZero() && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.RunnerLeft):
-			w.move(r, fleet.Terminating, lifecycle.RunnerLeft, "The agent ended by itself: "+r.runner.LeftReason+".")
+		case !r.runner.Left.IsZero():
+			l.takeLeave(w, r)
 		case r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost) && r.runner.LastBeat.After(r.Since):
 			w.move(r, fleet.Healthy, lifecycle.RunnerBack, "The agent beats again.")
 		case r.State == fleet.Healthy:
 			l.judgeFitness(w, r)
 		}
+	}
+}
+
+// takeLeave takes an agent's word that it ended by itself and has no job. A
+// scheduler may know better, since a worker can outlive its agent and an agent can
+// be wrong: the runner gets no new lease, and goes once its scheduler shows none.
+func (l *Loop) takeLeave(w *work, r *row) {
+	said := "The agent ended by itself: " + r.runner.LeftReason + "."
+	leases, free := l.leaseFree(r)
+	switch {
+	case free && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.RunnerLeft):
+		w.move(r, fleet.Terminating, lifecycle.RunnerLeft, strings.TrimSpace(said+" "+leases))
+	case r.State == fleet.Healthy:
+		w.move(r, fleet.Draining, lifecycle.RunnerLeft, said+" It goes once its scheduler shows no lease on it.")
 	}
 }
 

@@ -22,6 +22,8 @@ func (l *Loop) plan(w *work) planner.Output {
 		Demand:       l.demand(w),
 		Scaled:       l.scaled,
 		Assets:       w.assets,
+		Offers:       l.offers(w),
+		Circuits:     w.circuits.Clone(),
 	}
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
@@ -29,7 +31,7 @@ func (l *Loop) plan(w *work) planner.Output {
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{
 			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
-			JoinUntil: r.joinUntil(),
+			JoinUntil: r.joinUntil(), HeadsFor: r.headsFor(),
 		})
 	}
 	return l.settings.Planner(in)
@@ -142,8 +144,13 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 		w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
 		return 0, nil
 	}
-	for range p.Create {
-		if err := l.request(w, f, bootstrap, p.CreateReason); err != nil {
+	for n := range p.Create {
+		// A planner that says nothing of offers leaves them to the provider.
+		var may planner.Request
+		if n < len(p.Requests) {
+			may = p.Requests[n]
+		}
+		if err := l.request(w, f, bootstrap, may, p.CreateReason); err != nil {
 			return 0, err
 		}
 	}
@@ -152,7 +159,7 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 
 // request stores one instance and the operation that will provision it, with
 // everything that goes to the provider [151].
-func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, reason string) error {
+func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, reason string) error {
 	id, err := l.settings.NewID(w.now)
 	if err != nil {
 		return err
@@ -172,7 +179,7 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
 		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: f.Instance, InstanceDigest: instance.InstanceDigest,
-		Image: f.Image.Ref, Platform: f.Class.Platform, Tags: tags, Bootstrap: bootstrap,
+		Image: f.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
@@ -185,6 +192,7 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: f.ID, Provider: f.Provider,
 		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: nonce, TokenHash: hash,
 	}
+	w.circuits.Begin(op.ID, may.Probes, w.now)
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
 	r.edit(op)
 	w.rows = append(w.rows, r)

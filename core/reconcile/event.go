@@ -58,6 +58,8 @@ type Failure struct {
 	Class      fleet.ErrorClass
 	Message    string
 	RetryAfter time.Duration
+	// Zone and MachineType narrow what is about capacity or quota; "": all.
+	Zone, MachineType string
 }
 
 // Ordered is a person's decision about one instance or resource. It ends in an

@@ -135,6 +135,8 @@ type world struct {
 	hidden map[fleet.OperationID]bool
 	// inFlight keys have a call running inside the plugin.
 	inFlight map[fleet.OperationID]bool
+	// offers are what its market has.
+	offers []fleet.Offer
 	// ci is the scheduler of the fleets that have one.
 	ci *simpleScheduler
 	// effects are those that nobody has run yet.
@@ -350,6 +352,8 @@ func (w *world) run(e Effect) Event {
 		return w.look()
 	case Provision:
 		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.make(e), CallOver: true}
+	case ListOffers:
+		return OffersListed{Market: e.Market, List: fleet.OfferList{Offers: w.offers}}
 	case Terminate:
 		w.end(e)
 		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -48,6 +49,9 @@ type Settings struct {
 	OrphanGrace time.Duration
 	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
 	CallLimit int
+	// Random gives numbers in [0, 1), so that not all who wait try again at once;
+	// nil: always 0.
+	Random func() float64
 	// Planner decides what each fleet needs; nil: planner.Plan.
 	Planner func(planner.Input) planner.Output
 }
@@ -73,6 +77,9 @@ func New(s Store, e Enrollment, settings Settings) *Loop {
 	}
 	if settings.OrphanGrace <= 0 {
 		settings.OrphanGrace = DefaultOrphanGrace
+	}
+	if settings.Random == nil {
+		settings.Random = func() float64 { return 0 }
 	}
 	if settings.Planner == nil {
 		settings.Planner = planner.Plan
@@ -125,6 +132,9 @@ type Result struct {
 	// Schedulers are those that can't be seen, with the reason; not those whose
 	// first answer is still awaited.
 	Schedulers map[fleet.SchedulerAddress]string
+	// Offers are what markets said last, and Circuits where there was no room.
+	Offers   map[fleet.MarketKey]fleet.OfferList
+	Circuits breaker.Circuits
 	// Holds are the fleets that may not start instances now, with the reason.
 	Holds map[fleet.RunnerFleetID]planner.Hold
 }
@@ -154,6 +164,9 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	if err := l.classify(ctx, w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
 	}
+	if err := l.findGhosts(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
+	}
 	if err := l.obey(w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
 	}
@@ -166,6 +179,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.passDeadlines(w)
 	l.dropOutdated(w)
 	l.countFailures(w)
+	w.passCircuits()
 	plan := l.plan(w)
 	if err := l.enact(w, plan); err != nil {
 		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -14,6 +15,10 @@ type memory struct {
 	schedulers map[fleet.SchedulerAddress]*schedulerMemory
 	rows       map[fleet.CapacityInstanceID]*rowMemory
 	backoffs   map[fleet.RunnerFleetID]backoff
+	// circuits say where providers had no room.
+	circuits breaker.Circuits
+	// markets are what providers offer for instance blocks.
+	markets map[fleet.MarketKey]*marketMemory
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
 	// tells are the instances about which a call to their scheduler is under way.
@@ -36,6 +41,8 @@ func newMemory(started time.Time) memory {
 		providers:  map[fleet.ProviderAddress]*provider{},
 		rows:       map[fleet.CapacityInstanceID]*rowMemory{},
 		backoffs:   map[fleet.RunnerFleetID]backoff{},
+		circuits:   breaker.Circuits{},
+		markets:    map[fleet.MarketKey]*marketMemory{},
 		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
 		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
 		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
@@ -151,9 +158,15 @@ func (m *memory) hurry() {
 	}
 	for _, s := range m.schedulers {
 		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
+		for _, g := range s.ghosts {
+			g.after = time.Time{}
+		}
 	}
 	for _, r := range m.rows {
 		r.tellAfter, r.idle = time.Time{}, time.Time{}
+	}
+	for _, s := range m.markets {
+		s.list.Next = time.Time{}
 	}
 	clear(m.scaled)
 }
@@ -174,6 +187,8 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 		case Observe:
 			s := m.scheduler(e.Scheduler)
 			s.observing, s.observed = true, now
+		case ListOffers:
+			m.market(e.Market).asking = true
 		case Tell:
 			m.tells[e.Instance] = e.Scheduler
 		}

@@ -30,6 +30,7 @@ func (l *Loop) observed(w *work, e Observed) {
 		return
 	}
 	s.blind, s.revision, s.snapshot, s.usage = "", e.Snapshot.Revision, e.Snapshot, nil
+	s.looked = l.steps
 	if e.Lists {
 		s.usage = make(map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage, len(e.Snapshot.Running))
 		for _, u := range e.Snapshot.Running {
@@ -93,7 +94,8 @@ func (l *Loop) usage(r *row) (u fleet.RunningCapacityUsage, listed, known bool) 
 }
 
 // countLeases notes which runners have leases and since when the others have
-// none. Whoever can't be seen is not idle.
+// none. Whoever can't be seen is not idle, and nobody was for time in which this
+// process didn't listen: the machine slept, or its clock was set ahead.
 func (l *Loop) countLeases(w *work) {
 	for _, r := range w.rows {
 		if !r.Scheduling.Told() {
@@ -110,6 +112,9 @@ func (l *Loop) countLeases(w *work) {
 			m.idle = time.Time{}
 		case m.idle.IsZero():
 			m.idle = l.scheduler(r.Scheduling.Scheduler).snapshot.ObservedAt
+			fallthrough
+		default:
+			m.idle = later(m.idle, l.witnessed)
 		}
 	}
 }

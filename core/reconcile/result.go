@@ -13,7 +13,7 @@ import (
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan),
-		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{}, Orders: w.outcomes, Holds: w.holds(),
+		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{}, Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(),
 		Observed: map[fleet.ProviderAddress]time.Time{},
 	}
 	res.Settled = true
@@ -121,6 +121,14 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 	}
 	for _, b := range w.backoffs {
 		earlier(b.hold.Until)
+	}
+	for _, c := range w.circuits {
+		earlier(c.Until)
+	}
+	for _, key := range w.marketKeys() {
+		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
+			earlier(m.list.Next)
+		}
 	}
 	for _, address := range l.providerAddresses() {
 		if p := l.providers[address]; p.facts != nil && !p.inspecting {

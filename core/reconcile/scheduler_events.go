@@ -79,10 +79,14 @@ type schedulerMemory struct {
 	// none.
 	revision int64
 	// behind is since when its looks have been older than what it acknowledged.
-	behind    time.Time
-	snapshot  fleet.CapacityDemandSnapshot
-	usage     map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage
-	uncordons bool
+	behind time.Time
+	// looked is the step that took in the last look, searched the one whose look
+	// was last searched for ghosts.
+	looked, searched int
+	ghosts           map[fleet.SchedulerRunnerRef]*ghost
+	snapshot         fleet.CapacityDemandSnapshot
+	usage            map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage
+	uncordons        bool
 }
 
 // notAnsweredYet is why a scheduler can't be seen before its first answer.

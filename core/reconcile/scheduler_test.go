@@ -20,6 +20,8 @@ type simpleScheduler struct {
 	waiting  int
 	// down is why it doesn't answer; "": it does.
 	down string
+	// keeps says that it goes on listing what it was told to forget.
+	keeps bool
 	// told is every call in words.
 	told []string
 }
@@ -85,7 +87,9 @@ func (s *simpleScheduler) tell(e Tell) Told {
 	case TellUncordon:
 		runner.Cordoned = false
 	case TellRemove:
-		delete(s.runners, e.Instance)
+		if !s.keeps {
+			delete(s.runners, e.Instance)
+		}
 	}
 	return told
 }
@@ -371,5 +375,39 @@ func TestTheRunnerOfAnAdmittedHostIsTheClassNotTheAgentsWord(t *testing.T) {
 	}
 	if s := w.only().Scheduling; s.Scheduler != ci {
 		t.Errorf("the call went out before its intent was stored: %+v", s)
+	}
+}
+
+// A clock that is set ahead, or a machine that slept, makes nobody idle for long:
+// what happened meanwhile wasn't seen.
+func TestAClockThatIsSetAheadDoesNotCutTheIdleGrace(t *testing.T) {
+	w, i := up(t)
+	grace := w.store.fleets["f1"].Scaling.ScaleDown.IdleGrace
+	w.ci.lease(i.ID, 1)
+	w.goOn(time.Minute)
+	w.ci.lease(i.ID, 0)
+	w.goOn(grace / 3)
+	w.now = w.now.Add(20 * time.Minute)
+	w.goOn(grace / 2)
+	if at := w.store.instances[i.ID]; at.State != fleet.Healthy {
+		t.Errorf("idle for 50 s of 1 m, and the clock was set: it is %s: %s", at.State, at.Reason)
+	}
+	w.goOn(grace)
+	if at := w.store.instances[i.ID]; at.State == fleet.Healthy {
+		t.Error("it never leaves")
+	}
+}
+
+// The time since which a runner was idle must not lie in the future after the clock
+// was set back: idle runners stayed until it had caught up.
+func TestARunnerIsLetGoThoughTheClockWasSetBackWhileItWasIdle(t *testing.T) {
+	w, i := up(t)
+	grace := w.store.fleets["f1"].Scaling.ScaleDown.IdleGrace
+	w.goOn(grace / 2)
+	w.now = w.now.Add(-20 * time.Minute)
+	w.step()
+	w.goOn(2 * grace)
+	if at := w.store.instances[i.ID]; at.State == fleet.Healthy {
+		t.Errorf("idle for 2 minutes since the clock was set back, and it is %s", at.State)
 	}
 }

@@ -214,15 +214,20 @@ func TestAResourceThatComesBackTakesItsDepartingRowUp(t *testing.T) {
 
 // An agent that leaves says that it had no job; its scheduler knows better, and
 // after a restart it has to be asked first.
-func TestALeaseOnALeavingHostIsReportedAsInfrastructureAfterARestart(t *testing.T) {
+func TestAHostWhoseAgentSaysThatItLeftStaysWhileItsSchedulerShowsALease(t *testing.T) {
 	w, i := up(t)
 	w.ci.lease(i.ID, 1)
 	w.goOn(5 * time.Second)
 	w.beat(w.store.instances[i.ID].Runner, func(r *fleet.Runner) { r.Left, r.LeftReason = w.now, "signal" })
 	w.restart()
-	w.goOn(10 * time.Second)
-	if want := "remove " + string(i.ID) + " infrastructure"; !slices.Contains(w.ci.told, want) {
-		t.Errorf("told %v, want %q", w.ci.told, want)
+	w.goOn(10 * time.Minute)
+	if at := w.store.instances[i.ID]; at.State != fleet.Draining || !at.Scheduling.Cordoned {
+		t.Fatalf("under a lease: %s", w.describe())
+	}
+	w.ci.lease(i.ID, 0) // its job is over, or was lost with its worker
+	w.goOn(time.Minute)
+	if want := "remove " + string(i.ID) + " normal"; w.store.instances[i.ID].Live() || !slices.Contains(w.ci.told, want) {
+		t.Errorf("told %v, want %q; %s", w.ci.told, want, w.describe())
 	}
 }
 

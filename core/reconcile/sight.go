@@ -145,6 +145,7 @@ func (l *Loop) found(w *work, p *provider, r *row, look look) (conflict string) 
 	if s := r.provision.State; s.Open() && s != fleet.OperationInProgress && !look.inFlight {
 		op := r.edit(r.provision)
 		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, look.began, "Found by inspection."
+		l.made(w, r, res)
 	}
 	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
 	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {

@@ -32,7 +32,7 @@ func (l *Loop) listen(w *work) {
 		p.all++
 		p.heartbeat = max(p.heartbeat, r.fleet.Timeouts.Heartbeat)
 		if lifecycle.Silent(*r.runner, r.fleet.Timeouts.Heartbeat, l.witnessed, w.now) {
-			p.beats = append(p.beats, r.runner.LastBeat)
+			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.witnessed, w.now))
 		}
 	}
 	w.deaf = map[fleet.ProviderAddress]string{}

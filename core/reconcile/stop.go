@@ -61,7 +61,7 @@ func (l *Loop) load(ctx context.Context, now time.Time) (*work, error) {
 		return nil, fmt.Errorf("reconcile: load the state: %w", err)
 	}
 	w := newWork(now, state)
-	w.backoffs = maps.Clone(l.backoffs)
+	w.backoffs, w.circuits = maps.Clone(l.backoffs), l.circuits.Clone()
 	return w, nil
 }
 
@@ -72,6 +72,6 @@ func (l *Loop) commit(ctx context.Context, w *work) error {
 		return fmt.Errorf("reconcile: commit the step: %w", err)
 	}
 	w.pass(committed)
-	l.backlog, l.backoffs = nil, w.backoffs
+	l.backlog, l.backoffs, l.circuits = nil, w.backoffs, w.circuits
 	return nil
 }

@@ -38,7 +38,7 @@ func (l *Loop) tellings(w *work) []Effect {
 		}
 		effects = append(effects, t)
 	}
-	return effects
+	return append(effects, l.tellOfGhosts(w, under)...)
 }
 
 // telling is the next thing that a row's scheduler must be told.
@@ -106,6 +106,7 @@ func (l *Loop) told(w *work, e Told) {
 	delete(l.tells, e.Instance)
 	r := w.byID[e.Instance]
 	if r == nil {
+		l.toldOfGhost(w, e)
 		return
 	}
 	m, at := l.row(r.ID), &r.Scheduling

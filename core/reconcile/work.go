@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -22,6 +23,7 @@ type work struct {
 	byKey       map[fleet.OperationID]*row
 	byOperation map[fleet.OperationID]*row
 	backoffs    map[fleet.RunnerFleetID]backoff
+	circuits    breaker.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -18,8 +19,10 @@ type ci struct {
 	waiting  []*job
 	jobs     []*job
 	// seen is what a lagging replica shows.
-	seen   fleet.CapacityDemandSnapshot
-	random *rand.Rand
+	seen fleet.CapacityDemandSnapshot
+	// forgotten are the runners that it was told to forget.
+	forgotten []*ciRunner
+	random    *rand.Rand
 }
 
 type ciRunner struct {
@@ -104,13 +107,24 @@ func (s *ci) reset(random *rand.Rand) {
 	}
 }
 
-// goBack is a scheduler that was restored: its revision is an earlier one, and it
-// knows of no cordon.
+// goBack is a scheduler that was restored: its revision is an earlier one, it
+// knows of no cordon, and of runners again that it had been told to forget.
 func (s *ci) goBack(random *rand.Rand) {
 	s.revision = max(0, s.revision-int64(1+random.IntN(20)))
 	for _, r := range s.runners {
 		r.cordoned = false
 	}
+	for _, ghost := range s.forgotten[max(0, len(s.forgotten)-random.IntN(4)):] {
+		if s.runner(ghost.name) == nil {
+			s.w.say("the scheduler remembers %s", ghost.name)
+			s.add(&ciRunner{name: ghost.name})
+		}
+	}
+}
+
+func (s *ci) add(r *ciRunner) {
+	s.runners = append(s.runners, r)
+	slices.SortFunc(s.runners, func(a, b *ciRunner) int { return cmp.Compare(a.name, b.name) })
 }
 
 // snapshot is what the scheduler shows now.
@@ -181,13 +195,7 @@ func (s *ci) act(e reconcile.Tell, out *reconcile.Told) {
 	case reconcile.TellAdmit:
 		out.Ref = fleet.SchedulerRunnerRef(e.Instance)
 		if r == nil {
-			s.runners = append(s.runners, &ciRunner{name: e.Instance})
-			slices.SortFunc(s.runners, func(a, b *ciRunner) int {
-				if a.name < b.name {
-					return -1
-				}
-				return 1
-			})
+			s.add(&ciRunner{name: e.Instance})
 		}
 	case reconcile.TellCordon:
 		r.cordoned = true
@@ -198,5 +206,6 @@ func (s *ci) act(e reconcile.Tell, out *reconcile.Told) {
 			s.again(r.lease)
 		}
 		s.runners = slices.DeleteFunc(s.runners, func(other *ciRunner) bool { return other == r })
+		s.forgotten = append(s.forgotten, r)
 	}
 }

@@ -13,9 +13,11 @@ import (
 // cloud is one provider with its plugin. What exists is true at once; what a list
 // shows of it lags, within the settle time that the provider declares.
 type cloud struct {
-	w         *world
-	number    int
-	facts     fleet.ProviderFacts
+	w      *world
+	number int
+	facts  fleet.ProviderFacts
+	// inventory says that its hosts are there and people join them.
+	inventory bool
 	address   fleet.ProviderAddress
 	resources []*resource
 	// up says that a plugin process answers; calls are those that run in it.
@@ -24,6 +26,8 @@ type cloud struct {
 	calls  []*call
 	random *rand.Rand
 	made   int
+	// lastCall is when the last provision call for a key was over.
+	lastCall map[fleet.OperationID]time.Duration
 	// looks are the inspections by when they began, for the invariants.
 	looks map[time.Time]look
 	// delivered is the last complete one that was answered.
@@ -47,6 +51,8 @@ type resource struct {
 	host    *host
 	// foreign says that nobody but a person may touch it, copied that it is a copy.
 	foreign, copied bool
+	// part says that it belongs to a machine and is none.
+	part bool
 }
 
 // call is a provision or terminate call that the plugin works on.
@@ -154,6 +160,7 @@ func (c *cloud) byID(id fleet.ProviderInstanceRef) *resource {
 func (c *cloud) remove(r *resource) {
 	c.resources = slices.DeleteFunc(c.resources, func(other *resource) bool { return other == r })
 	c.w.say("cloud %s: %s is gone", c.address, r.ID)
+	c.dropVolumes(r)
 	if r.host != nil {
 		r.host.stop()
 	}
@@ -164,7 +171,7 @@ func (c *cloud) reclaim(random *rand.Rand, n int) {
 	for range n {
 		var own []*resource
 		for _, r := range c.resources {
-			if !r.foreign && !r.copied && r.State == fleet.ResourceRunning {
+			if !r.foreign && !r.copied && !r.part && r.State == fleet.ResourceRunning {
 				own = append(own, r)
 			}
 		}
@@ -186,7 +193,7 @@ func (c *cloud) reclaim(random *rand.Rand, n int) {
 func (c *cloud) copyByHand(random *rand.Rand) {
 	var own []*resource
 	for _, r := range c.resources {
-		if !r.foreign && !r.copied {
+		if !r.foreign && !r.copied && !r.part {
 			own = append(own, r)
 		}
 	}

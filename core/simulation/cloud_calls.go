@@ -29,6 +29,7 @@ func (c *cloud) begin(life int, key fleet.OperationID, act func(*call) (outcome,
 	x := &call{key: key, life: life, plugin: c.plugin, over: c.w.at + length}
 	x.answer = answer
 	c.calls = append(c.calls, x)
+	c.lastCall[key] = x.over
 	var came outcome
 	var failed *reconcile.Failure
 	acts := time.Duration(float64(length) * (0.1 + 0.8*c.random.Float64()))
@@ -96,21 +97,33 @@ func (c *cloud) create(x *call, key fleet.OperationID, e reconcile.Provision) (o
 	case c.w.during(NoCapacity, c.number):
 		return outcome{provision: fleet.ProvisionNotCreated}, &reconcile.Failure{Class: fleet.ErrorCapacity, Message: "no capacity in the zone"}
 	}
+	if c.inventory {
+		c.w.hostsAreHeldOnce(key, "asked for")
+		r := c.byID(fleet.ProviderInstanceRef(e.Intent.Asset)).Resource
+		r.Key = key
+		return outcome{provision: fleet.ProvisionExisted, resource: r}, nil
+	}
 	for _, r := range c.resources {
 		// A native token is exact; a plugin that looks for its tag sees what lists
 		// show, and that lags.
-		if r.Key == key && !r.foreign && !r.copied && (c.facts.Idempotency == fleet.IdempotencyNative || c.listed(r)) {
+		if r.Key == key && !r.foreign && !r.copied && !r.part && (c.facts.Idempotency == fleet.IdempotencyNative || c.listed(r)) {
 			if r.State == fleet.ResourcePending && r.host == nil {
 				c.boot(r)
 			}
 			return outcome{provision: fleet.ProvisionExisted, resource: r.Resource}, nil
 		}
 	}
+	offer, none := c.pick(e.Intent.Offers)
+	if none != nil {
+		return outcome{provision: fleet.ProvisionNotCreated}, none
+	}
 	c.made++
 	r := &resource{created: c.w.at, call: x, lag: time.Duration(c.random.Float64() * float64(c.facts.ListSettle) * 0.99), Resource: fleet.Resource{
 		ID: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d-%d", c.number, c.made)), Key: key, State: fleet.ResourcePending, Tags: e.Intent.Tags,
+		Attested: []string{"kvm"}, Zone: offer.Zone, MachineType: offer.MachineType,
 	}}
 	c.resources = append(c.resources, r)
+	c.addVolume(r)
 	c.w.say("cloud %s: %s is made for %s", c.address, r.ID, key)
 	c.w.checkMade(r)
 	if c.w.during(StuckBoots, c.number) && c.random.IntN(3) == 0 {
@@ -125,6 +138,7 @@ func (c *cloud) boot(r *resource) {
 	instance := fleet.CapacityInstanceID(r.Tags["forgeyard-capacity-instance"])
 	h := newHost(c.w, r, instance)
 	r.host = h
+	h.liesAtFirst(c.random)
 	stuck := c.w.during(StuckBoots, c.number) && c.random.IntN(2) == 0
 	c.w.after(c.seconds(1, 15), func() {
 		if h.off {
@@ -156,7 +170,7 @@ func (c *cloud) delete(e reconcile.Terminate) (outcome, *reconcile.Failure) {
 		return o, f
 	}
 	r := c.byID(e.Resource)
-	if r == nil {
+	if r == nil || c.inventory { // the host of a person stays as it is
 		return outcome{terminate: fleet.TerminateGone}, nil
 	}
 	if c.random.IntN(3) > 0 {

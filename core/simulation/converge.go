@@ -39,21 +39,22 @@ func (w *world) unsettled() string {
 	count := map[fleet.RunnerFleetID]int{}
 	for _, id := range w.store.open {
 		i := w.store.instances[id]
-		if i.State != fleet.Healthy {
+		if i.State != fleet.Healthy && !i.Unjoined() {
 			return fmt.Sprintf("%s is %s", i.ID, i.State)
 		}
 		count[i.Fleet]++
 	}
 	for n, f := range w.store.fleets {
+		if f.Joined {
+			continue // who has joined stays, and nobody else is made
+		}
 		if count[f.ID] != f.Scaling.Min {
 			return fmt.Sprintf("%s has %d instances and wants %d", f.Address, count[f.ID], f.Scaling.Min)
 		}
-		machines := 0
-		for _, r := range w.clouds[n].resources {
-			if !r.foreign {
-				machines++
-			}
+		if left := w.clouds[n].leftBehind(); left != "" {
+			return fmt.Sprintf("%s is left behind", left)
 		}
+		machines := w.clouds[n].machines()
 		if machines != f.Scaling.Min {
 			return fmt.Sprintf("%s has %d machines and wants %d: something is left behind", f.Address, machines, f.Scaling.Min)
 		}
@@ -73,6 +74,11 @@ func (w *world) unsettled() string {
 // jobs that there are and the faults that strike.
 func (w *world) checkEffort() {
 	limit := 3*len(w.ci.jobs) + 4*len(w.faults) + 10
+	for _, f := range w.faults {
+		if f.Kind == ZoneShortage {
+			limit += len(offersOf()) // each is tried once more while it lasts, and now and then again
+		}
+	}
 	if n := len(w.store.instances); n > limit {
 		w.fail("scale-up and scale-down don't thrash", "%d instances were made for %d jobs and %d faults", n, len(w.ci.jobs), len(w.faults))
 	}

@@ -66,11 +66,3 @@ func BenchmarkSeeds(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "seeds/s")
 	b.ReportMetric(hours/b.Elapsed().Seconds(), "virtual-hours/s")
 }
-
-// Seed 626: the time since which a runner was idle lay in the future after the
-// clock was set back, so that idle runners stayed until it had caught up.
-func TestARunnerIsLetGoThoughTheClockWasSetBackWhileItWasIdle(t *testing.T) {
-	if r := Run(Options{Seed: 626}); r.Failure != nil {
-		t.Error(r)
-	}
-}

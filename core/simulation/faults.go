@@ -17,6 +17,8 @@ const (
 	Throttled      FaultKind = "throttled"        // RATE_LIMIT with a time to wait
 	QuotaUsedUp    FaultKind = "quota used up"    // QUOTA
 	NoCapacity     FaultKind = "no capacity"      // CAPACITY
+	ZoneShortage   FaultKind = "zone shortage"    // CAPACITY or QUOTA of a zone or a machine type
+	MarketSilent   FaultKind = "market silent"    // offers can't be listed
 	FailingLists   FaultKind = "failing lists"    // a page of the list fails
 	PartialLists   FaultKind = "partial lists"    // the list ends early and says so
 	RegionOutage   FaultKind = "region outage"    // every call fails
@@ -35,13 +37,18 @@ const (
 	SchedulerLags  FaultKind = "scheduler lags"   // it shows an older revision
 	SchedulerMute  FaultKind = "scheduler mute"   // it acts, and its answer is lost
 	SchedulerReset FaultKind = "scheduler reset"  // it forgets every runner and lease
-	SchedulerBack  FaultKind = "scheduler back"   // its revision goes back, cordons are lost
+	SchedulerBack  FaultKind = "scheduler back"   // restored: its revision goes back, cordons are lost, the forgotten are back
 	Partition      FaultKind = "partition"        // an agent can't reach the manager
 	AgentDies      FaultKind = "agent dies"       // its host goes on without it
 	AgentLeaves    FaultKind = "agent leaves"     // it ends by itself
 	AgentUnfit     FaultKind = "agent unfit"      // it complains for a while
 	Resize         FaultKind = "resize"           // the file asks for another minimum
 	Rollout        FaultKind = "rollout"          // the file asks for another instance body
+	AgentLies      FaultKind = "agent lies"       // what it says isn't so
+	PersonOrders   FaultKind = "person orders"    // drain, give up, replace, resolve or adopt
+	VolumesStay    FaultKind = "volumes stay"     // what belonged to a machine outlives it
+	HostJoins      FaultKind = "host joins"       // a person joins a host, or means to
+	HostReleased   FaultKind = "host released"    // a person takes a host out of the file
 )
 
 // lasting are the kinds with a length.
@@ -49,13 +56,16 @@ var lasting = map[FaultKind]bool{
 	LostAnswers: true, LateAnswers: true, Throttled: true, QuotaUsedUp: true, NoCapacity: true, FailingLists: true,
 	PartialLists: true, RegionOutage: true, StuckBoots: true, CommitsFail: true, ManagerDeaf: true, SchedulerDown: true,
 	SchedulerLags: true, SchedulerMute: true, Partition: true, AgentUnfit: true,
+	AgentLies: true, VolumesStay: true,
+	ZoneShortage: true, MarketSilent: true,
 }
 
 var kinds = []FaultKind{
 	LostAnswers, LateAnswers, Throttled, QuotaUsedUp, NoCapacity, FailingLists, PartialLists, RegionOutage, StuckBoots,
 	ReclaimOne, ReclaimAll, CopyByHand, ForeignThing, PluginCrash, ManagerCrash, CommitsFail, CommitUnsure, ClockJump,
 	ManagerDeaf, SchedulerDown, SchedulerLags, SchedulerMute, SchedulerReset, SchedulerBack, Partition, AgentDies,
-	AgentLeaves, AgentUnfit, Resize, Rollout,
+	AgentLeaves, AgentUnfit, Resize, Rollout, AgentLies, PersonOrders, VolumesStay, HostJoins, HostReleased,
+	ZoneShortage, MarketSilent,
 }
 
 // Fault is one thing that goes wrong. Its number names it in a replay.
@@ -145,6 +155,9 @@ func (w *world) strike(f Fault) {
 	case ClockJump:
 		jump := time.Duration(2+random.IntN(20)) * time.Minute
 		if random.IntN(2) == 0 {
+			jump = time.Duration(1+random.IntN(59_999)) * time.Millisecond
+		}
+		if random.IntN(2) == 0 {
 			jump = -jump
 		}
 		w.skew += jump
@@ -154,7 +167,13 @@ func (w *world) strike(f Fault) {
 		w.ci.reset(random)
 	case SchedulerBack:
 		w.ci.goBack(random)
-	case Partition, AgentDies, AgentLeaves, AgentUnfit:
+	case PersonOrders:
+		w.give(c, random)
+	case HostJoins:
+		w.joinHost(random)
+	case HostReleased:
+		w.releaseHost(random)
+	case Partition, AgentDies, AgentLeaves, AgentUnfit, AgentLies:
 		w.strikeAgent(f, random)
 	case Resize, Rollout:
 		w.changeFile(f.Kind, random)
@@ -182,11 +201,13 @@ func (w *world) strikeAgent(f Fault, random *rand.Rand) {
 		h.die()
 	case AgentLeaves:
 		h.leaving = true
+	case AgentLies:
+		h.beginsToLie(f, random)
 	}
 }
 
 func (w *world) changeFile(kind FaultKind, random *rand.Rand) {
-	f := &w.store.fleets[random.IntN(len(w.store.fleets))]
+	f := &w.store.fleets[random.IntN(2)] // not what people joined
 	f.Serial++
 	if kind == Resize {
 		f.Scaling.Min = random.IntN(f.Scaling.Max + 1)

@@ -28,6 +28,12 @@ type host struct {
 	lease   *job
 	busy    bool
 	ran     int
+	// lie is what it says until lieEnds, untrue that one was about a job that only
+	// the agent knows of, lacks that it has less than its class asks for.
+	lie           lie
+	lieEnds       time.Duration
+	oldWord       string
+	untrue, lacks bool
 }
 
 // beatEvery is how often an agent calls.
@@ -76,7 +82,7 @@ func (h *host) enroll() {
 		return
 	}
 	i, known := h.w.store.instances[h.instance]
-	if !known || !lifecycle.AcceptsEnrollment(i.State) || h.w.now().After(h.w.store.operations[i.Key].TokenExpires) {
+	if !known || !lifecycle.AcceptsEnrollment(i.State) || h.w.now().After(h.w.store.tokenExpires(i)) {
 		return // refused for good
 	}
 	h.enrolled = true
@@ -98,7 +104,10 @@ func (h *host) beat() {
 	}
 	h.w.after(beatEvery-time.Duration(h.w.hostRandom.IntN(1000))*time.Millisecond, h.beat)
 	i, known := h.w.store.instances[h.instance]
-	if !h.reaches() || !known || !i.Live() {
+	if h.tells(goesOn) && known {
+		h.w.store.beat(h.instance, h.w.now(), func(*fleet.Runner) {})
+	}
+	if !h.reaches() || !known || !i.Live() || h.tells(stalls) && h.w.hostRandom.IntN(20) > 0 {
 		return
 	}
 	before := h.w.store.runners[h.instance].Report
@@ -114,6 +123,7 @@ func (h *host) beat() {
 		if r.Report.Unhealthy = ""; h.w.at < h.unfit {
 			r.Report.Unhealthy = "the disk is full"
 		}
+		h.lieIn(r)
 		if h.leaving && h.lease == nil && !h.busy {
 			r.Left, r.LeftReason, h.left = h.w.now(), "its age", true
 			h.w.say("%s leaves by itself", h.instance)

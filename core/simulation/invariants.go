@@ -17,6 +17,7 @@ func (w *world) checkCommit(c store.Change) {
 	w.decisionsHaveReasons(c.Decisions)
 	for _, i := range c.Instances {
 		w.endedIsGone(i)
+		w.whoLacksIsNotTrusted(i)
 	}
 }
 
@@ -27,6 +28,7 @@ func (w *world) checkEffect(e reconcile.Effect) {
 		w.nothingForeignIsTouched(e)
 		w.terminationFollowsItsIntent(e)
 		w.scaleDownNeverEndsALease(e)
+		w.hostsAreHeldOnce(e.Key, "released")
 	case reconcile.Provision:
 		w.intentComesBeforeTheCall(e)
 	case reconcile.Tell:
@@ -40,6 +42,7 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.outageTakesNothingAway(res)
 	w.massSilenceCondemnsNobody(res)
 	w.deadRowsStarveNobody(res)
+	w.noRequestIsMadeForWhereThereIsNoRoom(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven
@@ -49,14 +52,12 @@ func (w *world) boundsAreEnforced() {
 	for n, f := range w.store.fleets {
 		rows, machines := 0, 0
 		for _, i := range w.store.live() {
-			if i.Fleet == f.ID {
+			if i.Fleet == f.ID && i.Adopted == "" { // what a person takes in counts, and may be too much
 				rows++
 			}
 		}
-		for _, r := range w.clouds[n].resources {
-			if !r.foreign && !r.copied {
-				machines++
-			}
+		if !f.Joined {
+			machines = w.clouds[n].machines()
 		}
 		if rows > f.Scaling.Max || machines > f.Scaling.Max {
 			w.fail(name, "%s has %d instances and %d machines, and max is %d", f.Address, rows, machines, f.Scaling.Max)
@@ -82,7 +83,7 @@ func (w *world) endedIsGone(i fleet.CapacityInstance) {
 	}
 	for _, c := range w.clouds {
 		for _, r := range c.resources {
-			if r.Key == i.Key && !r.foreign && !r.copied {
+			if r.Key == i.Key && !r.foreign && !r.copied && !r.part {
 				w.fail("what is called gone is gone", "%s ended (%s), and %s is there", i.ID, i.Reason, r.ID)
 			}
 		}
@@ -95,7 +96,7 @@ func (w *world) checkMade(made *resource) {
 	instance := made.Tags["forgeyard-capacity-instance"]
 	for _, c := range w.clouds {
 		for _, r := range c.resources {
-			if r != made && !r.copied && !r.foreign && r.Tags["forgeyard-capacity-instance"] == instance {
+			if r != made && !r.copied && !r.foreign && !r.part && r.Tags["forgeyard-capacity-instance"] == instance {
 				w.fail("one instance is one machine", "%s and %s were both made for %s", r.ID, made.ID, instance)
 			}
 		}
@@ -117,9 +118,10 @@ func (w *world) nothingForeignIsTouched(e reconcile.Terminate) {
 	const name = "unknown provider resources are not blindly deleted"
 	for _, c := range w.clouds {
 		target := c.byID(e.Resource)
-		if target == nil {
+		if target == nil || w.people.adopted[target.ID] {
 			continue
 		}
+		w.volumesGoLast(target, c)
 		if target.foreign || target.copied {
 			w.fail(name, "%s is not ours, and it is terminated", target.ID)
 		}
@@ -161,7 +163,7 @@ func (w *world) scaleDownNeverEndsALease(e reconcile.Terminate) {
 			continue
 		}
 		r := w.ci.runner(h.instance)
-		if r != nil && r.lease != nil {
+		if r != nil && r.lease != nil && !w.people.forced[h.instance] {
 			w.fail(name, "%s is terminated with a lease on job %d (%s)", h.instance, r.lease.number, w.store.instances[h.instance].Reason)
 		}
 	}
@@ -172,13 +174,13 @@ func (w *world) scaleDownNeverEndsALease(e reconcile.Terminate) {
 // documented; a runner that was heard since is never given up under its job.
 func (w *world) drainNeverEndsAJob(res reconcile.Result) {
 	for _, t := range res.Transitions {
-		if t.To != fleet.Terminating || w.scheduled(t.Instance) {
+		if t.To != fleet.Terminating || w.scheduled(t.Instance) || w.people.forced[t.Instance] {
 			continue
 		}
 		timeouts := w.store.fleets[1].Timeouts
 		heard := w.now().Sub(w.store.runners[t.Instance].LastBeat) <= timeouts.Heartbeat+timeouts.Quarantine
 		for _, h := range w.hosts {
-			if h.instance == t.Instance && h.alive() && h.busy && heard {
+			if h.instance == t.Instance && h.alive() && h.busy && heard && !h.untrue && h.lie != saysLeft {
 				w.fail("normal scale-down drains first", "%s is given up under its job (%s)", t.Instance, t.Reason)
 			}
 		}
@@ -195,11 +197,13 @@ func (w *world) nobodyIsTrustedBeforeAdmission(e reconcile.Tell) {
 }
 
 // outageTakesNothingAway: "provider outage increases queue time rather than causing
-// unsafe placement;". While a provider can't be seen nothing of it is scaled down.
+// unsafe placement;". While a provider can't be seen nothing of it is scaled down;
+// what leaves by itself or by a person's order is another matter.
 func (w *world) outageTakesNothingAway(res reconcile.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
-		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining {
+		asked := i.Cause == string(lifecycle.RunnerLeft) || w.people.drained[t.Instance]
+		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
 			w.fail("a provider outage takes nothing away", "%s drains, and its provider can't be seen (%s)", t.Instance, why)
 		}
 	}

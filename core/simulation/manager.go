@@ -50,7 +50,7 @@ func (m *manager) start() {
 	m.w.say("the manager starts")
 	settings := reconcile.Settings{
 		Installation: installation, AgentVersion: agentVersion, Started: m.w.now(), NewID: m.newID,
-		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Planner: m.w.options.Double.Plan,
+		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Random: m.random.Float64, Planner: m.w.options.Double.Plan,
 	}
 	var s reconcile.Store = m.w.store
 	if m.w.options.Double.Store != nil {
@@ -157,6 +157,7 @@ func (m *manager) step() {
 	for _, t := range res.Transitions {
 		m.w.say("MOVE %s %s -> %s: %s", t.Instance, t.From, t.To, t.Reason)
 	}
+	m.w.carriedOut(res.Orders)
 	m.observed = res.Observed
 	m.w.checkStep(res)
 	effects := res.Effects
@@ -184,6 +185,8 @@ func (m *manager) carryOut(e reconcile.Effect) {
 		m.w.cloud(e.Provider).provision(m.life, e)
 	case reconcile.Terminate:
 		m.w.cloud(e.Provider).terminate(m.life, e)
+	case reconcile.ListOffers:
+		m.w.cloud(e.Market.Provider).listOffers(m.life, e)
 	case reconcile.Observe:
 		m.w.ci.observe(m.life, e)
 	case reconcile.Tell:
@@ -221,12 +224,18 @@ func inWords(x any) string {
 		return text + because(x.Failure)
 	case reconcile.Told:
 		return fmt.Sprintf("told %s %s: revision %d, unknown %t%s", x.What, x.Instance, x.Revision, x.Unknown, because(x.Failure))
+	case reconcile.Ordered:
+		return fmt.Sprintf("ordered %s %s%s", x.Order.Kind, x.Order.Instance, x.Order.Resource)
 	case reconcile.Inspect:
 		return "inspect " + string(x.Provider)
 	case reconcile.Provision:
 		return fmt.Sprintf("provision %s (attempt %d)", x.Operation.ID, x.Operation.Attempts)
 	case reconcile.Terminate:
 		return fmt.Sprintf("terminate %s of key %s", x.Resource, x.Key)
+	case reconcile.OffersListed:
+		return fmt.Sprintf("offers of %s: %d%s", x.Market.Provider, len(x.List.Offers), because(x.Failure))
+	case reconcile.ListOffers:
+		return "list the offers of " + string(x.Market.Provider)
 	case reconcile.Observe:
 		return "observe " + string(x.Scheduler)
 	case reconcile.Tell:

@@ -74,7 +74,7 @@ func doubled(in planner.Input) planner.Output {
 }
 
 func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
-	caught(t, 16, planning(func(in planner.Input) planner.Output {
+	caught(t, 45, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
@@ -198,4 +198,11 @@ func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
 	caught(t, 56, func() Double {
 		return Double{Store: func(s reconcile.Store, now func() time.Time) reconcile.Store { return credulous{s, now} }}
 	}, "mass silence condemns nobody")
+}
+
+func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
+	caught(t, 18, planning(func(in planner.Input) planner.Output {
+		in.Circuits = nil
+		return planner.Plan(in)
+	}), "no request is made for where there is no room")
 }

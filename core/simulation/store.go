@@ -20,6 +20,8 @@ type memoryStore struct {
 	operations map[fleet.OperationID]fleet.Operation
 	runners    map[fleet.CapacityInstanceID]fleet.Runner
 	decisions  []fleet.Decision
+	assets     []fleet.Asset
+	claims     []fleet.AssetClaim
 	// open are the instances that aren't concluded, in order.
 	open []fleet.CapacityInstanceID
 	// commits counts those that wrote something; stored is in which of them an
@@ -44,7 +46,8 @@ func newMemoryStore(w *world) *memoryStore {
 
 // Load is all that the loop plans from.
 func (m *memoryStore) Load(context.Context) (store.State, error) {
-	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets)}
+	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims)}
+	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]
 		s.Instances = append(s.Instances, i)
@@ -80,13 +83,8 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 		}
 	}
 	m.decisions = append(m.decisions, c.Decisions...)
-	m.open = m.open[:0]
-	for id, i := range m.instances {
-		if !i.Concluded() {
-			m.open = append(m.open, id)
-		}
-	}
-	slices.Sort(m.open)
+	m.release(c)
+	m.reopen()
 	m.w.checkCommit(c)
 	if crash == afterCommit || m.unsure {
 		m.unsure = false
@@ -124,4 +122,24 @@ func (m *memoryStore) beat(id fleet.CapacityInstanceID, now time.Time, change fu
 	r.Beats, r.LastBeat = r.Beats+1, now
 	change(&r)
 	m.runners[id] = r
+}
+
+// reopen finds the instances that aren't concluded.
+func (m *memoryStore) reopen() {
+	m.open = m.open[:0]
+	for id, i := range m.instances {
+		if !i.Concluded() {
+			m.open = append(m.open, id)
+		}
+	}
+	slices.Sort(m.open)
+}
+
+// fleet is the fleet of an instance.
+func (m *memoryStore) fleet(id fleet.CapacityInstanceID) fleet.ManagedFleet {
+	n := slices.IndexFunc(m.fleets, func(f fleet.ManagedFleet) bool { return f.ID == m.instances[id].Fleet })
+	if n < 0 {
+		return fleet.ManagedFleet{}
+	}
+	return m.fleets[n]
 }

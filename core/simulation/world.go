@@ -32,6 +32,7 @@ type world struct {
 	clouds     []*cloud
 	ci         *ci
 	hosts      []*host
+	people     people
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -45,7 +46,7 @@ type world struct {
 // own, so that a fault that is left out changes as little as may be.
 func newWorld(o Options) *world {
 	source := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(o.Seed, n)) }
-	w := &world{options: o, hostRandom: source(3)}
+	w := &world{options: o, hostRandom: source(3), people: newPeople()}
 	for _, f := range faultsOf(o.Seed) {
 		if o.Only == nil || slices.Contains(o.Only, f.Number) {
 			w.faults = append(w.faults, f)
@@ -62,8 +63,10 @@ func newWorld(o Options) *world {
 		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned, ListSettle: 20 * time.Second},
 		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},
 	} {
-		w.clouds = append(w.clouds, &cloud{w: w, number: n, facts: facts, address: w.store.fleets[n].Provider, random: source(10 + uint64(n)), looks: map[time.Time]look{}})
+		w.clouds = append(w.clouds, &cloud{w: w, number: n, facts: facts, address: w.store.fleets[n].Provider, random: source(10 + uint64(n)), looks: map[time.Time]look{},
+			lastCall: map[fleet.OperationID]time.Duration{}})
 	}
+	w.drawInventory(source(7))
 	for n := range 3 + random.IntN(12) {
 		j := &job{number: n, length: time.Duration(10+random.IntN(100)) * time.Second}
 		if random.IntN(2) == 0 {
@@ -74,7 +77,8 @@ func newWorld(o Options) *world {
 	return w
 }
 
-// drawFleets makes the two fleets: one follows a scheduler, one has a fixed size.
+// drawFleets makes the two fleets whose hosts are made: one follows a scheduler,
+// one has a fixed size.
 func (w *world) drawFleets(random *rand.Rand) {
 	class := fleet.CapacityClass{Name: "linux", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Resources: fleet.ResourceCapacity{Slots: 1}}
 	timeouts := fleet.Timeouts{
@@ -87,9 +91,11 @@ func (w *world) drawFleets(random *rand.Rand) {
 	}
 	jobs, fixed := common, common
 	jobs.Address, jobs.Provider, jobs.Scheduler = "fleet.jobs", "east.here", ciAddress
+	jobs.Market = true
 	jobs.Scaling = fleet.ScalingPolicy{Min: random.IntN(2), Max: 2 + random.IntN(4),
 		ScaleDown: fleet.ScaleDownPolicy{IdleGrace: 20 * time.Second, Cooldown: 5 * time.Second}}
 	fixed.Address, fixed.Provider = "fleet.fixed", "west.here"
+	fixed.Class.Capabilities = []string{"kvm"}
 	fixed.Scaling = fleet.ScalingPolicy{Min: random.IntN(4), Max: 3}
 	w.store.fleets = []fleet.ManagedFleet{
 		{ID: "f1", RunnerFleet: jobs, Operational: fleet.FleetActive, Serial: 1},

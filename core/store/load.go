@@ -40,14 +40,19 @@ func (s State) Assets() map[fleet.ProviderAddress][]fleet.Asset {
 
 // Load reads the state that the loop plans from. It decodes what changed since
 // the last Load only, whoever wrote it; the first one decodes everything.
-func (s *Store) Load(ctx context.Context) (state State, err error) {
+func (s *Store) Load(ctx context.Context) (State, error) {
+	_, state, err := s.LoadApplied(ctx)
+	return state, err
+}
+
+// LoadApplied is Load with the whole current definition, as of the same moment.
+func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, state State, err error) {
 	// The snapshot is taken up before the transaction begins, so that it is never
 	// newer than what the transaction sees.
 	last := s.loaded.Load()
 	next := snapshot{}
 	err = s.read(ctx, "load the state", func(tx *sql.Tx) error {
-		applied, _, err := currentDefinition(ctx, tx)
-		if err != nil {
+		if applied, _, err = currentDefinition(ctx, tx); err != nil {
 			return err
 		}
 		state.Serial, state.Providers = applied.Serial, applied.Definition.Providers
@@ -67,7 +72,7 @@ func (s *Store) Load(ctx context.Context) (state State, err error) {
 		return err
 	})
 	if err != nil {
-		return State{}, err
+		return AppliedDefinition{}, State{}, err
 	}
 	if s.writer == nil {
 		// Whoever opened it to look looks once: nothing is kept, and nothing copied.
@@ -79,7 +84,7 @@ func (s *Store) Load(ctx context.Context) (state State, err error) {
 		state.Instances, state.Operations, state.Runners = next.copies()
 	}
 	state.Instances, state.Departing = split(state.Instances)
-	return state, nil
+	return applied, state, nil
 }
 
 // split takes the departing apart from the live ones.

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -44,6 +45,9 @@ type Fleet struct {
 	Next    time.Time      `json:"next,omitzero"`
 	// Hold keeps the fleet from starting instances.
 	Hold *planner.Hold `json:"hold,omitempty"`
+	// Offers are what its next instances could be made of, where a running manager
+	// knows; those of a fleet without a market are its own block.
+	Offers *planner.OfferReport `json:"offers,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
@@ -70,6 +74,10 @@ type Moment struct {
 	// Observed says of each provider when its last complete inspection began; a
 	// running manager's knowledge, too.
 	Observed map[fleet.ProviderAddress]time.Time
+	// Offers are what markets said last, and Circuits where there was no room; nil:
+	// no manager runs, and nobody can ask.
+	Offers   map[fleet.MarketKey]fleet.OfferList
+	Circuits breaker.Circuits
 	// Unrecorded is what a running manager found without a live record.
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
 }
@@ -83,7 +91,14 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
+		Offers: m.Offers, Circuits: m.Circuits,
 		Instances: make([]planner.Instance, 0, len(s.Instances)),
+	}
+	headsFor := map[fleet.CapacityInstanceID]string{}
+	for _, op := range s.Operations {
+		if offers := op.Offers(); op.Kind == fleet.ProvisionOperation && op.State.Open() && len(offers) > 0 {
+			headsFor[op.Instance] = offers[0].Zone
+		}
 	}
 	joinUntil := map[fleet.CapacityInstanceID]time.Time{}
 	for _, c := range s.Claims {
@@ -91,7 +106,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	for _, i := range s.Instances {
 		usage := m.Usage[i.ID]
-		p := planner.Instance{CapacityInstance: i, Leases: usage.Leases, IdleSince: usage.IdleSince, Busy: usage.Leases > 0}
+		p := planner.Instance{CapacityInstance: i, Leases: usage.Leases, IdleSince: usage.IdleSince, Busy: usage.Leases > 0, HeadsFor: headsFor[i.ID]}
 		if i.Unjoined() {
 			p.JoinUntil = joinUntil[i.ID]
 		}
@@ -129,8 +144,13 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
 		}
-		if hold, held := m.Holds[f.ID]; held {
+		if hold, held := m.Holds[f.ID]; held && !hold.Constrained {
 			v.Hold = &hold
+		} else {
+			v.Hold = p.Constrained
+		}
+		if p.Offers.Worth() {
+			v.Offers = p.Offers
 		}
 		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
 		v.Health, v.Reasons = health(members[f.ID], m, f, p, v)

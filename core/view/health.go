@@ -75,7 +75,13 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 		}
 		say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
 	}
+	if p.Constrained != nil {
+		say(CapacityConstrained, "%s", p.Constrained.Sentence(m.Now))
+	}
 	for _, w := range p.Waiting {
+		if w.Code == planner.NoOffer && p.Constrained != nil {
+			continue // said above
+		}
 		if w.Code != planner.IdleGrace && w.Code != planner.CoolsDown { // a calm way down is nothing amiss
 			say(CapacityConstrained, "%s", w.Sentence)
 		}

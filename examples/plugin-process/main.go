@@ -44,14 +44,15 @@ func (p processes) Inspect(context.Context, provider.Query) iter.Seq2[provider.R
 }
 
 func (p processes) Provision(_ context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
-	if existing := p.resource(request.Key); existing.State != provider.Pending {
-		existing.Existed = true // its agent has run: it is never started again
-		return existing, nil
+	directory, instance := filepath.Join(p.Root, request.Key), p.resource(request.Key)
+	_, err := os.Stat(directory)
+	instance.Existed = err == nil
+	if instance.State != provider.Pending {
+		return instance, nil // its agent has run: it is never started again
 	}
-	if _, err := exec.LookPath(p.Runner); err != nil {
+	if _, err := exec.LookPath(p.Runner); err != nil && !instance.Existed {
 		return provider.Resource{}, provider.NotCreated(provider.Invalid, err)
 	}
-	directory := filepath.Join(p.Root, request.Key)
 	document := filepath.Join(directory, "bootstrap.json")
 	if err := errors.Join(os.MkdirAll(directory, 0o700), request.Bootstrap.Write(document)); err != nil {
 		return provider.Resource{}, err // nobody knows: an inspection will show the directory
@@ -59,15 +60,14 @@ func (p processes) Provision(_ context.Context, request provider.ProvisionReques
 	agent := exec.Command(p.Runner, "--bootstrap", document, "--state", filepath.Join(directory, "agent"), "--lock", filepath.Join(directory, "lock"))
 	agent.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + directory, "SHELL=" + request.Instance.Shell}
 	agent.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this plugin
-	err := agent.Start()
-	go agent.Wait()
-	return p.resource(request.Key), err
+	defer func() { go agent.Wait() }()
+	return instance, agent.Start()
 }
 
 // Terminate takes the lock before it removes the directory, lest an agent be just starting.
 func (p processes) Terminate(_ context.Context, ref provider.Ref) (provider.TerminateState, error) {
-	if ref.Key == "" {
-		return provider.Refused, errors.New("an instance is known by its key alone")
+	if ref.Key == "" || ref.ID != "" && ref.ID != ref.Key {
+		return provider.Refused, errors.New("an instance is known by its key alone, which is its id")
 	}
 	lock, err := os.OpenFile(filepath.Join(p.Root, ref.Key, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if os.IsNotExist(err) {

@@ -20,8 +20,8 @@ type Class int
 const (
 	Auth       = Class(providerpb.Error_CLASS_AUTH)       // holds the fleet, tells a person
 	Permission = Class(providerpb.Error_CLASS_PERMISSION) // the same
-	Quota      = Class(providerpb.Error_CLASS_QUOTA)      // backs off
-	Capacity   = Class(providerpb.Error_CLASS_CAPACITY)   // backs off
+	Quota      = Class(providerpb.Error_CLASS_QUOTA)      // goes elsewhere, and there again later
+	Capacity   = Class(providerpb.Error_CLASS_CAPACITY)   // goes elsewhere, and there again later
 	RateLimit  = Class(providerpb.Error_CLASS_RATE_LIMIT) // waits for RetryAfter
 	Invalid    = Class(providerpb.Error_CLASS_INVALID)    // asks for another config
 	Conflict   = Class(providerpb.Error_CLASS_CONFLICT)   // holds: the key belongs to something else

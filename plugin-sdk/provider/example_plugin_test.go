@@ -83,6 +83,25 @@ func TestStrangersPluginClaimsNothingExistsWithoutARunner(t *testing.T) {
 	wantOutcome(t, provisionProcess(t, host, "k1"), nothing, providerpb.Error_CLASS_INVALID)
 }
 
+// A second request while the agent was still starting was answered as a new
+// instance, and a removal under another key as done.
+func TestStrangersPluginKnowsAnInstanceBeforeItsAgentHasTheLock(t *testing.T) {
+	configuration, err := json.Marshal(map[string]string{"root": t.TempDir(), "runner": "/bin/true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := launch(t, exec.Command(buildAsStranger(t)))
+	if _, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{ProviderJson: configuration}); err != nil {
+		t.Fatal(err)
+	}
+	wantOutcome(t, provisionProcess(t, host, "k1"), created, noClass)
+	wantOutcome(t, provisionProcess(t, host, "k1"), existed, noClass)
+	got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k2"}}}))
+	if got.err != nil || got.messages[0].Outcome != providerpb.TerminateResponse_OUTCOME_REFUSED {
+		t.Errorf("terminated under another key: %v", got)
+	}
+}
+
 func buildAsStranger(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

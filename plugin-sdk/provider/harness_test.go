@@ -53,6 +53,7 @@ func (s *scripted) Terminate(ctx context.Context, ref Ref) (TerminateState, erro
 // started is a served plugin and the host's side of its connection.
 type started struct {
 	providerpb.ProviderClient
+	market  providerpb.MarketClient
 	flights *flights
 }
 
@@ -79,7 +80,7 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 	service := newServer(context.Background(), plugin, compiled, logger)
 	listener := bufconn.Listen(1 << 20)
 	server := grpc.NewServer(serverOptions(logger)...)
-	providerpb.RegisterProviderServer(server, service)
+	service.register(server)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	connection, err := grpc.NewClient("passthrough:plugin",
@@ -94,7 +95,7 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 		server.GracefulStop() // waits for the handlers: nothing of a test outlives it
 		serving.Wait()
 	})
-	return started{ProviderClient: providerpb.NewProviderClient(connection), flights: service.flights}
+	return started{ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), flights: service.flights}
 }
 
 // received is how a stream went.

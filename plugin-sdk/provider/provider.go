@@ -12,6 +12,9 @@
 // decoding, one call per key, panics, draining, liveness, logs. It never decides
 // what to create or remove, never retries, and keeps nothing across restarts.
 //
+// Package providertest runs the rules of the contract against a plugin in its
+// own test.
+//
 // # What an answer means
 //
 // Unknown is the default: a plain error from Provision says that nobody knows
@@ -81,6 +84,9 @@ type Plugin[C, I any] struct {
 	// lists as assets: the host (the manager) makes none by itself. New and
 	// Inspect must then do without a network.
 	Joined bool
+	// Market says that what New returns implements Market: the host asks it for
+	// offers, and sends in each request those that may be used.
+	Market bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry; 0: the host decides.

@@ -144,9 +144,7 @@ func provisionFromWire[I any](request *providerpb.ProvisionRequest, item *provid
 		Instance: instance, InstanceDigest: request.InstanceDigest,
 	}
 	for _, offer := range request.Offers {
-		decoded.Offers = append(decoded.Offers, Offer{
-			Zone: offer.Zone, Region: offer.Region, MachineType: offer.MachineType, Lifetime: offer.Lifetime,
-		})
+		decoded.Offers = append(decoded.Offers, offerFromWire(offer))
 	}
 	return decoded
 }

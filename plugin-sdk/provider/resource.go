@@ -82,7 +82,10 @@ type ProvisionRequest[I any] struct {
 	// Asset is the machine that the host chose, where instances are machines of
 	// an inventory.
 	Asset string
-	// Offers are ordered and exhaustive: use the first that works, and no other.
+	// Offers are ordered and exhaustive: use the first that works, and no other. On
+	// a shortage either try the next one or return NotCreated(Capacity, …) with the
+	// zone and the machine type: another request follows at once with what is left.
+	// Empty where the plugin has no Market.
 	Offers []Offer
 	// Bootstrap is secret: render it for the first boot and log it nowhere.
 	Bootstrap bootstrap.Document
@@ -101,15 +104,6 @@ func (r ProvisionRequest[I]) LogValue() slog.Value {
 type Platform struct {
 	OS   string
 	Arch string
-}
-
-// Offer is one way to make an instance.
-type Offer struct {
-	Zone        string
-	Region      string
-	MachineType string
-	// Lifetime is "stable" or "preemptible".
-	Lifetime string
 }
 
 // Ref names one resource to remove. ID is empty for an order without one, Key

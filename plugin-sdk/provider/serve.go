@@ -106,7 +106,7 @@ func serve[C, I any](p Plugin[C, I], compiled blocks, getenv func(string) string
 			MagicCookieValue: providerpb.MagicCookieValue,
 		},
 		VersionedPlugins: map[int]plugin.PluginSet{
-			providerpb.ProtocolVersion: {providerpb.PluginName: &grpcPlugin{service: service}},
+			providerpb.ProtocolVersion: {providerpb.PluginName: &grpcPlugin{register: service.register}},
 		},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			grpcServer := grpc.NewServer(append(options, serverOptions(logger)...)...)
@@ -135,11 +135,11 @@ func awaitEnd(pipe io.Reader) {
 // grpcPlugin is go-plugin's seam; the client's side of it lives in the host.
 type grpcPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
-	service providerpb.ProviderServer
+	register func(grpc.ServiceRegistrar)
 }
 
 func (p *grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, registrar *grpc.Server) error {
-	providerpb.RegisterProviderServer(registrar, p.service)
+	p.register(registrar)
 	return nil
 }
 

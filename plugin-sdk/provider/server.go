@@ -42,6 +42,14 @@ func serverOptions(logger *slog.Logger) []grpc.ServerOption {
 	}
 }
 
+// register serves the contract, and the optional services that are declared.
+func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
+	providerpb.RegisterProviderServer(registrar, s)
+	if s.plugin.Market {
+		providerpb.RegisterMarketServer(registrar, marketServer[C, I]{server: s})
+	}
+}
+
 func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*providerpb.GetInfoResponse, error) {
 	return s.plugin.info(s.blocks), nil
 }
@@ -51,6 +59,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	var services []string
 	if p.Joined {
 		services = append(services, providerpb.JoinService)
+	}
+	if p.Market {
+		services = append(services, providerpb.MarketService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,
@@ -109,6 +120,9 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 	}
 	if configured == nil {
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
+	}
+	if err := s.plugin.checkServices(configured); err != nil {
+		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured
 	return response, nil

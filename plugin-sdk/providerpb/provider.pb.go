@@ -2441,6 +2441,102 @@ func (x *Bootstrap) GetServerName() string {
 	return ""
 }
 
+type OffersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	InstanceJson  []byte                 `protobuf:"bytes,1,opt,name=instance_json,json=instanceJson,proto3" json:"instance_json,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OffersRequest) Reset() {
+	*x = OffersRequest{}
+	mi := &file_provider_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OffersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OffersRequest) ProtoMessage() {}
+
+func (x *OffersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OffersRequest.ProtoReflect.Descriptor instead.
+func (*OffersRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *OffersRequest) GetInstanceJson() []byte {
+	if x != nil {
+		return x.InstanceJson
+	}
+	return nil
+}
+
+type OffersResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Offers        []*Offer               `protobuf:"bytes,1,rep,name=offers,proto3" json:"offers,omitempty"`         // each zone, machine type and lifetime once
+	AsOf          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"` // when the infrastructure said so; unset: now
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OffersResponse) Reset() {
+	*x = OffersResponse{}
+	mi := &file_provider_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OffersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OffersResponse) ProtoMessage() {}
+
+func (x *OffersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OffersResponse.ProtoReflect.Descriptor instead.
+func (*OffersResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *OffersResponse) GetOffers() []*Offer {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
+func (x *OffersResponse) GetAsOf() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOf
+	}
+	return nil
+}
+
 type Diagnostic_Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Step:
@@ -2454,7 +2550,7 @@ type Diagnostic_Step struct {
 
 func (x *Diagnostic_Step) Reset() {
 	*x = Diagnostic_Step{}
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2466,7 +2562,7 @@ func (x *Diagnostic_Step) String() string {
 func (*Diagnostic_Step) ProtoMessage() {}
 
 func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +2632,7 @@ type ProvisionRequest_Item struct {
 
 func (x *ProvisionRequest_Item) Reset() {
 	*x = ProvisionRequest_Item{}
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2548,7 +2644,7 @@ func (x *ProvisionRequest_Item) String() string {
 func (*ProvisionRequest_Item) ProtoMessage() {}
 
 func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +2936,12 @@ const file_provider_proto_rawDesc = "" +
 	"\tagent_url\x18\x05 \x01(\tR\bagentUrl\x12!\n" +
 	"\fagent_sha256\x18\x06 \x01(\tR\vagentSha256\x12\x1f\n" +
 	"\vserver_name\x18\a \x01(\tR\n" +
-	"serverName*i\n" +
+	"serverName\"4\n" +
+	"\rOffersRequest\x12#\n" +
+	"\rinstance_json\x18\x01 \x01(\fR\finstanceJson\"}\n" +
+	"\x0eOffersResponse\x12:\n" +
+	"\x06offers\x18\x01 \x03(\v2\".forgeyard.fleet.provider.v1.OfferR\x06offers\x12/\n" +
+	"\x05as_of\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf*i\n" +
 	"\tOwnership\x12\x19\n" +
 	"\x15OWNERSHIP_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OWNERSHIP_SIGNED\x10\x01\x12\x13\n" +
@@ -2859,7 +2960,9 @@ const file_provider_proto_rawDesc = "" +
 	"\aInspect\x12+.forgeyard.fleet.provider.v1.InspectRequest\x1a,.forgeyard.fleet.provider.v1.InspectResponse0\x01\x12l\n" +
 	"\tProvision\x12-.forgeyard.fleet.provider.v1.ProvisionRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x01\x12l\n" +
 	"\tTerminate\x12-.forgeyard.fleet.provider.v1.TerminateRequest\x1a..forgeyard.fleet.provider.v1.TerminateResponse0\x01\x12^\n" +
-	"\x05Drain\x12).forgeyard.fleet.provider.v1.DrainRequest\x1a*.forgeyard.fleet.provider.v1.DrainResponseBGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
+	"\x05Drain\x12).forgeyard.fleet.provider.v1.DrainRequest\x1a*.forgeyard.fleet.provider.v1.DrainResponse2k\n" +
+	"\x06Market\x12a\n" +
+	"\x06Offers\x12*.forgeyard.fleet.provider.v1.OffersRequest\x1a+.forgeyard.fleet.provider.v1.OffersResponseBGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
 var (
 	file_provider_proto_rawDescOnce sync.Once
@@ -2874,7 +2977,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 }
 
 var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_provider_proto_goTypes = []any{
 	(Ownership)(0),                 // 0: forgeyard.fleet.provider.v1.Ownership
 	(Idempotency)(0),               // 1: forgeyard.fleet.provider.v1.Idempotency
@@ -2912,21 +3015,23 @@ var file_provider_proto_goTypes = []any{
 	(*Price)(nil),                  // 33: forgeyard.fleet.provider.v1.Price
 	(*Platform)(nil),               // 34: forgeyard.fleet.provider.v1.Platform
 	(*Bootstrap)(nil),              // 35: forgeyard.fleet.provider.v1.Bootstrap
-	(*Diagnostic_Step)(nil),        // 36: forgeyard.fleet.provider.v1.Diagnostic.Step
-	nil,                            // 37: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	nil,                            // 38: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	nil,                            // 39: forgeyard.fleet.provider.v1.Resource.TagsEntry
-	(*ProvisionRequest_Item)(nil),  // 40: forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	nil,                            // 41: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	nil,                            // 42: forgeyard.fleet.provider.v1.Resources.NamedEntry
-	(*durationpb.Duration)(nil),    // 43: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 44: google.protobuf.Timestamp
+	(*OffersRequest)(nil),          // 36: forgeyard.fleet.provider.v1.OffersRequest
+	(*OffersResponse)(nil),         // 37: forgeyard.fleet.provider.v1.OffersResponse
+	(*Diagnostic_Step)(nil),        // 38: forgeyard.fleet.provider.v1.Diagnostic.Step
+	nil,                            // 39: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	nil,                            // 40: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	nil,                            // 41: forgeyard.fleet.provider.v1.Resource.TagsEntry
+	(*ProvisionRequest_Item)(nil),  // 42: forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	nil,                            // 43: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	nil,                            // 44: forgeyard.fleet.provider.v1.Resources.NamedEntry
+	(*durationpb.Duration)(nil),    // 45: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 46: google.protobuf.Timestamp
 }
 var file_provider_proto_depIdxs = []int32{
 	10, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	10, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	1,  // 2: forgeyard.fleet.provider.v1.GetInfoResponse.idempotency:type_name -> forgeyard.fleet.provider.v1.Idempotency
-	43, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
+	45, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
 	0,  // 4: forgeyard.fleet.provider.v1.GetInfoResponse.ownership:type_name -> forgeyard.fleet.provider.v1.Ownership
 	11, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	12, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
@@ -2936,18 +3041,18 @@ var file_provider_proto_depIdxs = []int32{
 	13, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
 	11, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	3,  // 12: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
-	36, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
-	37, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	38, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	39, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
 	14, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	38, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	40, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
 	14, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	14, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	4,  // 19: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
-	44, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
-	44, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
-	39, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
+	46, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
+	46, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
+	41, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
 	20, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
-	40, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	42, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
 	34, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
 	31, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
 	5,  // 27: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
@@ -2957,35 +3062,39 @@ var file_provider_proto_depIdxs = []int32{
 	6,  // 31: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
 	28, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
 	7,  // 33: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
-	43, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
-	43, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
+	45, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
+	45, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
 	32, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
 	33, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
-	43, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	43, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
-	42, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
-	17, // 41: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	41, // 42: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	35, // 43: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	8,  // 44: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	15, // 45: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	18, // 46: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	21, // 47: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	23, // 48: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	26, // 49: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	29, // 50: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	9,  // 51: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	16, // 52: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	19, // 53: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	22, // 54: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	24, // 55: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	27, // 56: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	30, // 57: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	51, // [51:58] is the sub-list for method output_type
-	44, // [44:51] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	45, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
+	45, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
+	44, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	31, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	46, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	17, // 43: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	43, // 44: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	35, // 45: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	8,  // 46: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	15, // 47: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	18, // 48: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	21, // 49: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	23, // 50: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	26, // 51: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	29, // 52: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	36, // 53: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	9,  // 54: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	16, // 55: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	19, // 56: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	22, // 57: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	24, // 58: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	27, // 59: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	30, // 60: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	37, // 61: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	54, // [54:62] is the sub-list for method output_type
+	46, // [46:54] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -2994,7 +3103,7 @@ func file_provider_proto_init() {
 		return
 	}
 	file_provider_proto_msgTypes[23].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[28].OneofWrappers = []any{
+	file_provider_proto_msgTypes[30].OneofWrappers = []any{
 		(*Diagnostic_Step_Name)(nil),
 		(*Diagnostic_Step_Index)(nil),
 	}
@@ -3004,9 +3113,9 @@ func file_provider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   35,
+			NumMessages:   37,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   2,
 		},
 		GoTypes:           file_provider_proto_goTypes,
 		DependencyIndexes: file_provider_proto_depIdxs,

@@ -404,3 +404,119 @@ var Provider_ServiceDesc = grpc.ServiceDesc{
 	},
 	Metadata: "provider.proto",
 }
+
+const (
+	Market_Offers_FullMethodName = "/forgeyard.fleet.provider.v1.Market/Offers"
+)
+
+// MarketClient is the client API for Market service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Market is served by plugins whose infrastructure has more than one way to make
+// an instance: zones, machine types, lifetimes, each with its price. The host
+// keeps the offers with their age, orders them, and sends in each request those
+// that may be used.
+type MarketClient interface {
+	// Offers lists what an instance of a block could be made of now. It changes
+	// nothing and is asked again and again.
+	Offers(ctx context.Context, in *OffersRequest, opts ...grpc.CallOption) (*OffersResponse, error)
+}
+
+type marketClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewMarketClient(cc grpc.ClientConnInterface) MarketClient {
+	return &marketClient{cc}
+}
+
+func (c *marketClient) Offers(ctx context.Context, in *OffersRequest, opts ...grpc.CallOption) (*OffersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OffersResponse)
+	err := c.cc.Invoke(ctx, Market_Offers_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// MarketServer is the server API for Market service.
+// All implementations must embed UnimplementedMarketServer
+// for forward compatibility.
+//
+// Market is served by plugins whose infrastructure has more than one way to make
+// an instance: zones, machine types, lifetimes, each with its price. The host
+// keeps the offers with their age, orders them, and sends in each request those
+// that may be used.
+type MarketServer interface {
+	// Offers lists what an instance of a block could be made of now. It changes
+	// nothing and is asked again and again.
+	Offers(context.Context, *OffersRequest) (*OffersResponse, error)
+	mustEmbedUnimplementedMarketServer()
+}
+
+// UnimplementedMarketServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedMarketServer struct{}
+
+func (UnimplementedMarketServer) Offers(context.Context, *OffersRequest) (*OffersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Offers not implemented")
+}
+func (UnimplementedMarketServer) mustEmbedUnimplementedMarketServer() {}
+func (UnimplementedMarketServer) testEmbeddedByValue()                {}
+
+// UnsafeMarketServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to MarketServer will
+// result in compilation errors.
+type UnsafeMarketServer interface {
+	mustEmbedUnimplementedMarketServer()
+}
+
+func RegisterMarketServer(s grpc.ServiceRegistrar, srv MarketServer) {
+	// If the following call panics, it indicates UnimplementedMarketServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Market_ServiceDesc, srv)
+}
+
+func _Market_Offers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OffersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MarketServer).Offers(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Market_Offers_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MarketServer).Offers(ctx, req.(*OffersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Market_ServiceDesc is the grpc.ServiceDesc for Market service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Market_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.Market",
+	HandlerType: (*MarketServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Offers",
+			Handler:    _Market_Offers_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "provider.proto",
+}

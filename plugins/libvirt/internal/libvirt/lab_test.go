@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,6 +151,15 @@ func (l *lab) tell(t *testing.T, command string) {
 	if answer, err := l.output.ReadString('\n'); err != nil || strings.TrimSpace(answer) != strings.Fields(command)[0] {
 		t.Fatalf("%s: the lab answered %q, %v", command, answer, err)
 	}
+	if command == "start" {
+		eventually(t, "the daemon listens", func() bool {
+			connection, err := net.Dial("unix", l.socket())
+			if err == nil {
+				_ = connection.Close()
+			}
+			return err == nil
+		})
+	}
 }
 
 func (l *lab) socket() string { return filepath.Join(l.dir, "run", "libvirt-sock") }
@@ -175,10 +185,6 @@ func (l *lab) connect(t *testing.T, call daemon.Call) *daemon.Daemon {
 		t.Fatal(err)
 	}
 	d := daemon.New("lab", target, daemon.Limits{Connect: 30 * time.Second, Call: time.Minute})
-	eventually(t, "the daemon listens", func() bool {
-		_, err := os.Stat(l.socket())
-		return err == nil
-	})
 	if err := d.Change(context.WithoutCancel(t.Context()), "work in the lab", call); err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,18 @@ func (p *hosts) room(ctx context.Context, h *host) room {
 // place chooses the host with room that has the fewest machines of ours, and
 // promises the room to the key. A host that can't be seen is passed over: before a
 // request is sent again, the manager has seen every host without its machine.
-func (p *hosts) place(ctx context.Context, key string, wanted []string, n need, devices []string) (*host, error) {
+//
+// Offers are in the manager's order: the first host with room is taken.
+func (p *hosts) place(ctx context.Context, key string, instance Instance, offers []provider.Offer) (*host, error) {
+	n, err := needOf(instance)
+	if err != nil {
+		return nil, provider.NotCreated(provider.Invalid, err)
+	}
+	wanted, devices := instance.Hosts, addresses(instance.Devices)
+	var ordered []string
+	for _, offer := range offers {
+		ordered = append(ordered, offer.Zone)
+	}
 	rooms := p.rooms(ctx)
 	p.placement.mutex.Lock()
 	defer p.placement.mutex.Unlock()
@@ -125,7 +136,7 @@ func (p *hosts) place(ctx context.Context, key string, wanted []string, n need, 
 		}
 		reason := ""
 		switch taken := slices.IndexFunc(devices, func(d string) bool { return r.devices[d] }); {
-		case len(wanted) > 0 && !slices.Contains(wanted, r.host.name):
+		case len(wanted) > 0 && !slices.Contains(wanted, r.host.name) || len(ordered) > 0 && !slices.Contains(ordered, r.host.name):
 			continue
 		case r.err != nil:
 			hidden = append(hidden, r.err)
@@ -141,17 +152,19 @@ func (p *hosts) place(ctx context.Context, key string, wanted []string, n need, 
 		reasons = append(reasons, "host "+r.host.name+": "+reason)
 	}
 	if len(fitting) == 0 {
-		return nil, noRoom(n, reasons, hidden)
+		return nil, noRoom(n, reasons, hidden, offers)
 	}
 	slices.SortStableFunc(fitting, func(a, b room) int {
-		return cmp.Or(cmp.Compare(a.ours, b.ours), cmp.Compare(b.times(n), a.times(n)))
+		return cmp.Or(
+			cmp.Compare(slices.Index(ordered, a.host.name), slices.Index(ordered, b.host.name)),
+			cmp.Compare(a.ours, b.ours), cmp.Compare(b.times(n), a.times(n)))
 	})
 	chosen := fitting[0].host
 	p.placement.promised[key] = promise{chosen, n, devices}
 	return chosen, nil
 }
 
-func noRoom(n need, reasons []string, hidden []error) error {
+func noRoom(n need, reasons []string, hidden []error, offers []provider.Offer) error {
 	class := provider.Capacity
 	if len(hidden) == len(reasons) && len(hidden) > 0 {
 		class = classOf(errors.Join(hidden...))
@@ -159,7 +172,25 @@ func noRoom(n need, reasons []string, hidden []error) error {
 	if len(reasons) == 0 {
 		return provider.NotCreated(provider.Invalid, errors.New("none of the hosts that the fleet names is in the provider block"))
 	}
-	return provider.NotCreated(class, fmt.Errorf("no host has room for %d processors and %s of memory: %s", n.vcpus, showSize(n.memory), strings.Join(reasons, "; ")))
+	short := &provider.Error{Err: fmt.Errorf("no host has room for %d processors and %s of memory: %s", n.vcpus, showSize(n.memory), strings.Join(reasons, "; "))}
+	if len(offers) > 0 {
+		short.Zone, short.MachineType = offers[0].Zone, offers[0].MachineType
+	}
+	return provider.NotCreated(class, short)
+}
+
+// needOf is what a machine of the block takes.
+func needOf(instance Instance) (need, error) {
+	memory, err := parseSize(instance.Memory)
+	return need{instance.VCPUs, memory}, err
+}
+
+func addresses(devices []Device) []string {
+	var all []string
+	for _, d := range devices {
+		all = append(all, d.PCI+d.USB) // it has one of them
+	}
+	return all
 }
 
 // placed ends the promise: the domain is there to be counted, or never will be.
@@ -204,6 +235,3 @@ func number(n *uint) uint {
 	}
 	return *n
 }
-
-// address is how devices names it.
-func (d Device) address() string { return d.PCI + d.USB }

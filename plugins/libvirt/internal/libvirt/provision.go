@@ -28,15 +28,7 @@ func (p *hosts) Provision(ctx context.Context, request provider.ProvisionRequest
 	if err != nil {
 		return provider.Resource{}, provider.NotCreated(provider.Invalid, err)
 	}
-	memory, err := parseSize(request.Instance.Memory)
-	if err != nil {
-		return provider.Resource{}, provider.NotCreated(provider.Invalid, err)
-	}
-	var devices []string
-	for _, d := range request.Instance.Devices {
-		devices = append(devices, d.address())
-	}
-	h, err := p.place(ctx, request.Key, request.Instance.Hosts, need{request.Instance.VCPUs, memory}, devices)
+	h, err := p.place(ctx, request.Key, request.Instance, request.Offers)
 	if err != nil {
 		return provider.Resource{}, err
 	}

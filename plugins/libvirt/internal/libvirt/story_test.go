@@ -277,9 +277,11 @@ func TestAGuestBootsJoinsWorksAndIsGoneWithoutATrace(t *testing.T) {
 	needLong(t)
 	s := newStory(t)
 	s.lab.shouldBeEmpty(t)
-	s.write(storyFile + storyFleet)
+	s.write(storyFile)
 	s.fleet("plugin", "install", "--from", s.bin)
+	s.fleet("apply", "--auto-approve") // so that the manager knows where to listen
 	stop := s.serve()
+	s.write(storyFile + storyFleet)
 	ends := s.lab.watchEnds(t)
 	s.fleet("apply", "--auto-approve", "--wait", "4m")
 	all := s.instances()

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
+)
+
+func (a *app) pluginTestCommand() *cobra.Command {
+	var file string
+	var create, asJSON bool
+	c := &cobra.Command{
+		Use:   "test BINARY --config FILE",
+		Short: "Check that a plugin keeps the rules of the contract",
+		Long: "Start a built plugin, in whatever language it is written, and check every rule of the contract over the wire.\n" +
+			"FILE has a provider block, an instance block and a test block. Without --allow-create only what creates nothing\n" +
+			"is checked. With it the rules make a dozen instances, up to three at once, under an installation of their own,\n" +
+			"and remove them. The exit code is 1 where a rule is broken.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if file == "" {
+				return errors.New("--config FILE is missing; name the file with the provider block to test with")
+			}
+			return a.testPlugin(c.Context(), args[0], file, create, asJSON)
+		},
+	}
+	c.Flags().StringVar(&file, "config", "", "file with the blocks to test with")
+	c.Flags().BoolVar(&create, "allow-create", false, "let the rules create instances, and remove them")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: each rule with its verdict")
+	return c
+}
+
+// pluginReport is the result for programs.
+type pluginReport struct {
+	Plugin  string               `json:"plugin"`
+	Version string               `json:"version"`
+	Passed  int                  `json:"passed"`
+	Failed  int                  `json:"failed"`
+	Skipped int                  `json:"skipped"`
+	Results []conformance.Result `json:"results"`
+}
+
+func (r *pluginReport) add(result conformance.Result) {
+	r.Results = append(r.Results, result)
+	switch result.Verdict {
+	case conformance.Pass:
+		r.Passed++
+	case conformance.Fail:
+		r.Failed++
+	case conformance.Skip:
+		r.Skipped++
+	}
+}
+
+func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSON bool) (err error) {
+	bench, err := newPluginBench(binary, a.lookupEnv)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bench.close()) }()
+	info, err := bench.describe(ctx)
+	if err != nil {
+		return err
+	}
+	options, err := a.testOptions(ctx, bench, info, file)
+	if err != nil {
+		return err
+	}
+	options.AllowCreate = create
+	report := pluginReport{Plugin: info.Schemas.Name, Version: info.Schemas.Version}
+	err = conformance.Run(ctx, bench, options, func(result conformance.Result) {
+		report.add(result)
+		if asJSON {
+			return
+		}
+		a.printf("%s  %-22s %s\n", result.Verdict, result.Rule, result.Says)
+		if result.Reason != "" {
+			a.printf("      %s\n", strings.ReplaceAll(result.Reason, "\n", "\n      "))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.printJSON(report)
+	} else {
+		a.printf("\nPlugin %s %s: %d passed, %d failed, %d skipped.\n", report.Plugin, report.Version, report.Passed, report.Failed, report.Skipped)
+		if !create {
+			a.printf("Without --allow-create no instance was made; the rules about instances were left out.\n")
+		}
+	}
+	if err == nil && report.Failed > 0 {
+		return exitStatus(exitError)
+	}
+	return err
+}
+
+// testOptions reads the file of the test, with the secrets that it refers to.
+func (a *app) testOptions(ctx context.Context, bench *pluginBench, info pluginhost.Info, file string) (conformance.Options, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return conformance.Options{}, fmt.Errorf("read the file of the test: %w", err)
+	}
+	test, found := config.LoadPluginTest(config.Source{Name: file, Bytes: content}, info.Schemas)
+	if err := a.report(found); err != nil {
+		return conformance.Options{}, err
+	}
+	provider, err := secret.Resolve(ctx, test.Provider, secret.LookupEnv(a.lookupEnv), secret.ReadFile)
+	if err != nil {
+		return conformance.Options{}, fmt.Errorf("read the secrets of %s: %w", file, err)
+	}
+	bench.launch.Plugin, bench.launch.Env = info.Schemas.Name, test.Env
+	options := conformance.Options{
+		Provider: provider.Body, Instance: test.Instance, StateDir: bench.stateDir(),
+		Assets: test.Assets, Image: test.Image, OS: test.Platform.OS, Arch: test.Platform.Arch,
+		AgentURL: test.AgentURL, AgentSHA256: test.AgentSHA256, Patience: test.Patience,
+	}
+	if len(test.OutageBegin) > 0 {
+		options.Outage = commandOutage(filepath.Dir(file), test.OutageBegin, test.OutageEnd)
+	}
+	return options, nil
+}
+
+// commandOutage makes an outage out of two commands, which run in the folder of
+// the file that names them.
+func commandOutage(folder string, begin, end []string) func(context.Context) (func(context.Context) error, error) {
+	run := func(ctx context.Context, words []string) error {
+		command := exec.CommandContext(ctx, words[0], words[1:]...)
+		command.Dir = folder
+		if out, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	}
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		if err := run(ctx, begin); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error { return run(ctx, end) }, nil
+	}
+}

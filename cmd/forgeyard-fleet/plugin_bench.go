@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
+)
+
+// pluginBench starts a plugin's binary for the conformance kit, as the manager
+// does, in a folder of its own.
+type pluginBench struct {
+	folder string // removed by close
+	launch pluginhost.Launch
+	lookup func(string) (string, bool)
+	trap   *proxyTrap
+}
+
+// newPluginBench copies the binary, so that a build meanwhile changes nothing and
+// the folder that it was built in may belong to anybody.
+func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *pluginBench, err error) {
+	b := &pluginBench{lookup: lookup}
+	if b.folder, err = os.MkdirTemp("", "ffkit"); err != nil {
+		return nil, fmt.Errorf("make a folder for the test: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(b.folder))
+		}
+	}()
+	b.launch = pluginhost.Launch{
+		Plugin: filepath.Base(binary), Path: filepath.Join(b.folder, "plugin"), RunDir: filepath.Join(b.folder, "run"),
+		// Every level is asked for: a secret in a debug line is a secret in a log.
+		Logger: slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	if b.launch.Digest, err = copyExecutable(binary, b.launch.Path); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(b.stateDir(), 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for the test: %w", err)
+	}
+	if b.trap, err = newProxyTrap(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *pluginBench) close() error {
+	b.trap.close()
+	return os.RemoveAll(b.folder)
+}
+
+// stateDir is the plugin's cache.
+func (b *pluginBench) stateDir() string { return filepath.Join(b.folder, "state") }
+
+// copyExecutable gives the digest of what was copied.
+func copyExecutable(from, to string) (string, error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return "", fmt.Errorf("open the plugin: %w; give the path of its binary", err)
+	}
+	defer source.Close()
+	if info, err := source.Stat(); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return "", errors.Join(fmt.Errorf("%s is no program; give the path of the plugin's binary", from), err)
+	}
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o500)
+	if err != nil {
+		return "", fmt.Errorf("copy the plugin: %w", err)
+	}
+	digest := sha256.New()
+	_, err = io.Copy(io.MultiWriter(target, digest), source)
+	if err := errors.Join(err, target.Close()); err != nil {
+		return "", fmt.Errorf("copy the plugin: %w", err)
+	}
+	return "sha256:" + hex.EncodeToString(digest.Sum(nil)), nil
+}
+
+// describe asks the plugin what it is.
+func (b *pluginBench) describe(ctx context.Context) (info pluginhost.Info, err error) {
+	launch := b.launch
+	launch.LookupEnv = b.lookup
+	process, err := pluginhost.Start(ctx, launch)
+	if err != nil {
+		return pluginhost.Info{}, err
+	}
+	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
+	return process.Info(ctx)
+}
+
+// stopGrace is what a plugin gets to end in.
+const stopGrace = 5 * time.Second
+
+// Processes says that each start is a process.
+func (b *pluginBench) Processes() bool { return true }
+
+// Start implements conformance.Launcher. Offline, every proxy that the
+// environment names is a trap: a plugin that is well behaved behind a proxy is
+// noticed there.
+func (b *pluginBench) Start(ctx context.Context, offline bool) (conformance.Running, error) {
+	r := &benchProcess{}
+	launch := b.launch
+	launch.LookupEnv, launch.Overhear = b.lookup, r.overhear
+	if offline {
+		launch.LookupEnv = b.trap.environment(b.lookup)
+		r.trap, r.before = b.trap, len(b.trap.reached())
+	}
+	var err error
+	if r.process, err = pluginhost.Start(ctx, launch); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// benchProcess is one process of the plugin.
+type benchProcess struct {
+	process *pluginhost.Process
+	trap    *proxyTrap // nil: it is online
+	before  int        // what the trap had seen by then
+
+	mutex sync.Mutex
+	lines []conformance.Line
+}
+
+func (r *benchProcess) overhear(line pluginhost.Overheard) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.lines = append(r.lines, conformance.Line(line))
+}
+
+func (r *benchProcess) Connection() grpc.ClientConnInterface { return r.process.Connection() }
+
+func (r *benchProcess) Stop() error { return r.process.Stop(stopGrace) }
+
+func (r *benchProcess) Kill() { _ = r.process.Kill() }
+
+func (r *benchProcess) Said() []conformance.Line {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return append([]conformance.Line(nil), r.lines...)
+}
+
+func (r *benchProcess) LoseHost(ctx context.Context, limit time.Duration) ([]string, error) {
+	return r.process.LoseHost(ctx, limit)
+}
+
+func (r *benchProcess) Reached() []string {
+	if r.trap == nil {
+		return nil
+	}
+	return r.trap.reached()[r.before:]
+}

@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Offer is one way to make an instance, with its price [105]. Zone, machine type
+// and lifetime name it.
+type Offer struct {
+	Zone        string           `json:"zone,omitempty"`
+	Region      string           `json:"region,omitempty"`
+	MachineType string           `json:"machine_type,omitempty"`
+	Lifetime    LifetimeClass    `json:"lifetime,omitempty"`
+	Resources   ResourceCapacity `json:"resources,omitzero"`
+	Price       Money            `json:"price,omitzero"`
+	// Estimate marks a price that isn't a promise (spot, a static table).
+	Estimate     bool          `json:"estimate,omitempty"`
+	BillingGrain time.Duration `json:"billing_grain,omitempty"`
+	MinimumLease time.Duration `json:"minimum_lease,omitempty"`
+	// Available is the stock or the quota that is left; nil: it isn't known.
+	Available *int64 `json:"available,omitempty"`
+}
+
+// Name is the offer for people: "eu-central-1a m7i.xlarge preemptible".
+func (o Offer) Name() string {
+	return strings.Join(strings.Fields(cmp.Or(o.Zone, o.Region)+" "+o.MachineType+" "+string(o.Lifetime)), " ")
+}
+
+// Same says that two offers are of one zone, machine type and lifetime.
+func (o Offer) Same(other Offer) bool {
+	return o.Zone == other.Zone && o.MachineType == other.MachineType && o.Lifetime == other.Lifetime
+}
+
+// OfferList is what a provider's market said of one instance block.
+type OfferList struct {
+	Offers []Offer `json:"offers"`
+	// AsOf is when the market's data is from, as it says; zero: from Read.
+	AsOf time.Time `json:"as_of,omitzero"`
+	// Read is when the manager read them; zero: never.
+	Read time.Time `json:"read,omitzero"`
+	// Ignored says what of the answer is left out, and why.
+	Ignored []string `json:"ignored,omitempty"`
+	// Failure is why the last refresh failed; "": it didn't.
+	Failure string `json:"failure,omitempty"`
+	// Next is when the market is asked again.
+	Next time.Time `json:"next,omitzero"`
+}
+
+// Of is when the offers are from.
+func (l OfferList) Of() time.Time {
+	if l.AsOf.IsZero() || l.AsOf.After(l.Read) {
+		return l.Read
+	}
+	return l.AsOf
+}
+
+// MarketKey says what offers were asked for: a provider, and the digest of an
+// instance block. Fleets with equal blocks share an answer.
+type MarketKey struct {
+	Provider ProviderAddress
+	Instance string
+}
+
+// MarketKey is of the offers for the fleet's instances.
+func (f RunnerFleet) MarketKey() MarketKey {
+	return MarketKey{Provider: f.Provider, Instance: DigestBytes(f.Instance)}
+}
+
+// Bounds of a market's answer.
+const (
+	// MaxOffers bounds the offers of one answer. One with more is refused whole:
+	// which of them to leave out isn't the manager's to guess.
+	MaxOffers = 1000
+	// maxHourlyMicros bounds a price: a million units of its currency in an hour.
+	maxHourlyMicros = 1_000_000 * 1_000_000
+	// maxLease bounds billing grains and minimum leases.
+	maxLease = 366 * 24 * time.Hour
+	// ignoredShown is how many ignored offers are told one by one.
+	ignoredShown = 5
+)
+
+var (
+	offerWord     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/+-]{0,127}$`)
+	offerCurrency = regexp.MustCompile(`^[A-Z]{3}$`)
+)
+
+// CheckOffers reads a market's answer. What is impossible about one offer leaves
+// that one out, with the reason; an answer that can't be compared or is too long
+// is refused whole.
+func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
+	if len(offers) > MaxOffers {
+		return nil, nil, fmt.Errorf("it lists %d offers, and %d is the most that is read; let the instance block narrow them", len(offers), MaxOffers)
+	}
+	type name struct {
+		zone, machineType string
+		lifetime          LifetimeClass
+	}
+	seen := make(map[name]bool, len(offers))
+	currency, left := "", 0
+	for n, o := range offers {
+		why := o.impossible()
+		if id := (name{o.Zone, o.MachineType, o.Lifetime}); why == "" {
+			if seen[id] {
+				why = "its zone, machine type and lifetime are listed twice"
+			}
+			seen[id] = true
+		}
+		if why != "" {
+			if left++; left <= ignoredShown {
+				ignored = append(ignored, fmt.Sprintf("offers[%d]: %s", n, why))
+			}
+			continue
+		}
+		if o.Price.Currency != "" {
+			if currency != "" && o.Price.Currency != currency {
+				return nil, nil, fmt.Errorf("it has prices in %s and in %s, and nothing converts between currencies", currency, o.Price.Currency)
+			}
+			currency = o.Price.Currency
+		}
+		good = append(good, o)
+	}
+	if left > ignoredShown {
+		ignored = append(ignored, fmt.Sprintf("%d more", left-ignoredShown))
+	}
+	return good, ignored, nil
+}
+
+// impossible says why an offer can't be one; "": it can.
+func (o Offer) impossible() string {
+	for _, word := range []struct{ name, value string }{{"zone", o.Zone}, {"region", o.Region}, {"machine type", o.MachineType}} {
+		if word.value != "" && !offerWord.MatchString(word.value) {
+			return fmt.Sprintf("its %s %.40q is no name", word.name, word.value)
+		}
+	}
+	if o.Lifetime != LifetimeStable && o.Lifetime != LifetimePreemptible {
+		return fmt.Sprintf("its lifetime is %.40q, and must be %q or %q", o.Lifetime, LifetimeStable, LifetimePreemptible)
+	}
+	switch p := o.Price; {
+	case p.Currency == "" && p.Micros != 0:
+		return "its price has no currency"
+	case p.Currency != "" && !offerCurrency.MatchString(p.Currency):
+		return fmt.Sprintf("its currency %.20q is none: three capital letters", p.Currency)
+	case p.Micros < 0 || p.Micros > maxHourlyMicros:
+		return fmt.Sprintf("its price is %d millionths an hour; it must be from 0 to %d", p.Micros, int64(maxHourlyMicros))
+	}
+	for _, d := range []time.Duration{o.BillingGrain, o.MinimumLease} {
+		if d < 0 || d > maxLease {
+			return fmt.Sprintf("its billing grain or minimum lease is %s; it must be from 0 to %s", d, maxLease)
+		}
+	}
+	if o.Available != nil && (*o.Available < 0 || *o.Available > math.MaxUint32) {
+		return fmt.Sprintf("%d of it are left", *o.Available)
+	}
+	if err := o.Resources.checkDemand(); err != nil {
+		return err.Error()
+	}
+	return ""
+}

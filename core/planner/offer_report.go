@@ -1,0 +1,117 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// OfferReport shows a person what a fleet's next instances could be made of.
+type OfferReport struct {
+	// Considered are the offers, the first to be used first, as far as they are
+	// shown; More is how many others there are.
+	Considered []OfferChoice `json:"considered"`
+	More       int           `json:"more,omitempty"`
+	// Of is when the offers are from; zero: they are the fleet's own, or not known.
+	Of time.Time `json:"of,omitzero"`
+	// Outdated says that they are old, or couldn't be refreshed, by Failure.
+	Outdated bool   `json:"outdated,omitempty"`
+	Failure  string `json:"failure,omitempty"`
+	// Ignored is what of the market's answer couldn't be used.
+	Ignored []string `json:"ignored,omitempty"`
+	// Market says that the provider lists them; without it there is one, of which
+	// only the lifetime and the fleet's own price are known.
+	Market bool `json:"market,omitempty"`
+}
+
+// shownOffers is how many offers of a fleet are shown.
+const shownOffers = 20
+
+// report is the market for people; nil where a person brings the hosts, or where
+// nobody has asked.
+func (m *market) report(now time.Time) *OfferReport {
+	if m.fleet.Joined || m.unasked {
+		return nil
+	}
+	r := &OfferReport{Market: m.fleet.Market, Of: m.list.Of(), Failure: m.list.Failure, Ignored: m.list.Ignored}
+	r.Outdated = m.fleet.Market && outdated(m.list, now)
+	shown := min(len(m.choices), shownOffers)
+	r.Considered, r.More = make([]OfferChoice, 0, shown), len(m.choices)-shown
+	for _, c := range m.choices[:shown] {
+		r.Considered = append(r.Considered, c.OfferChoice)
+	}
+	return r
+}
+
+// Worth says whether there is something to show that the fleet's own block doesn't.
+func (r *OfferReport) Worth() bool {
+	return r != nil && (r.Market || len(r.Considered) > 0 && r.Considered[0].State != Usable)
+}
+
+// Label is the offer's name for people.
+func (c OfferChoice) Label() string { return c.label() }
+
+// Words are the offer's condition: "no capacity since 14:02, next try in 3m". The
+// time of day is in now's zone.
+func (c OfferChoice) Words(now time.Time) string {
+	since := func() string {
+		layout := "15:04"
+		if now.Sub(c.Since) > 12*time.Hour {
+			layout = time.DateTime
+		}
+		return c.Reason + " since " + c.Since.In(now.Location()).Format(layout)
+	}
+	switch c.State {
+	case NoRoom:
+		return sentence("%s, next try in %s", since(), short(max(c.Next.Sub(now).Round(time.Second), time.Second)))
+	case MayProbe:
+		return since() + ", one request may try now"
+	case Probed:
+		return since() + ", one request tries now"
+	case LeftOut:
+		return c.Reason
+	}
+	return "usable"
+}
+
+// constrain holds the fleets none of whose offers can be used. What an earlier plan
+// held for that is judged anew.
+func (in *Input) constrain(byFleet map[fleet.RunnerFleetID][]Instance) {
+	holds := make(map[fleet.RunnerFleetID]Hold, len(in.Holds))
+	for id, h := range in.Holds {
+		if !h.Constrained {
+			holds[id] = h
+		}
+	}
+	in.markets, in.book = make(map[fleet.RunnerFleetID]*market, len(in.Fleets)), probeBook{}
+	for _, f := range in.Fleets {
+		m := marketOf(*in, f, byFleet[f.ID])
+		in.markets[f.ID] = m
+		if f.Joined || inForce(holds, f.ID, in.Now) {
+			continue
+		}
+		if h := m.hold(in.Now); h != nil {
+			holds[f.ID] = *h
+		}
+	}
+	in.Holds = holds
+}
+
+// inForce says whether something else holds a fleet.
+func inForce(holds map[fleet.RunnerFleetID]Hold, id fleet.RunnerFleetID, now time.Time) bool {
+	h, held := holds[id]
+	return held && (h.Until.IsZero() || h.Until.After(now))
+}
+
+// requests are the requests of as many new instances as the offers allow.
+func (in Input) requests(f fleet.ManagedFleet, create int) []Request {
+	out := make([]Request, 0, create)
+	for range create {
+		r, ok := in.markets[f.ID].request(in.book)
+		if !ok {
+			break
+		}
+		out = append(out, r)
+	}
+	return out
+}

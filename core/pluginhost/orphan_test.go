@@ -1,0 +1,78 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
+)
+
+func TestAPluginThatLosesItsHostLeavesNothing(t *testing.T) {
+	l := launch(t, "")
+	process := started(t, l)
+	left, err := process.LoseHost(t.Context(), 5*time.Second)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	wantEmpty(t, l.RunDir)
+}
+
+func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
+	for name, test := range map[string]struct {
+		mode, config string
+		want         []string
+	}{
+		"a plugin that is deaf":    {mode: "deaf", want: []string{"its process", "its socket"}},
+		"a child of an honest one": {config: `"children"`, want: []string{"a process of its group"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			process := started(t, launch(t, test.mode))
+			pid := pidOf(t, process)
+			if test.config != "" {
+				account, _, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(test.config)}})
+				if err != nil || account == "" {
+					t.Fatal(account, err)
+				}
+			}
+			left, err := process.LoseHost(t.Context(), 200*time.Millisecond)
+			if err != nil || len(left) != len(test.want) {
+				t.Fatalf("left: %v, %v; want %v", left, err, test.want)
+			}
+			for i, what := range test.want {
+				if !strings.HasPrefix(left[i], what) {
+					t.Errorf("left: %v; want %v", left, test.want)
+				}
+			}
+			if groupLives(pid) {
+				t.Error("it was not ended")
+			}
+		})
+	}
+}
+
+func TestEverythingThatAPluginWritesIsOverheardAsItIs(t *testing.T) {
+	var mutex sync.Mutex
+	var heard []Overheard
+	l := launch(t, "noise")
+	l.Overhear = func(line Overheard) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if len(line.Text) < 100 {
+			heard = append(heard, line)
+		}
+	}
+	process := started(t, l)
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	mutex.Lock()
+	defer mutex.Unlock()
+	if !slices.Contains(heard, Overheard{Stdout: true, Text: "library v1 loaded"}) {
+		t.Errorf("heard: %v", heard)
+	}
+}

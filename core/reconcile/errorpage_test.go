@@ -1,0 +1,72 @@
+package reconcile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// The table of docs/writing-a-plugin.md is for authors of plugins, who choose a
+// class by it: what it says is held against what the loop does.
+func TestThePageForAuthorsSaysWhatEachClassOfErrorDoes(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "writing-a-plugin.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(content), "| class | what it says | what the manager does |\n|---|---|---|\n")
+	section, _, _ = strings.Cut(section, "\n\n")
+	seen := map[fleet.ErrorClass]bool{}
+	does := ""
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		class := classNamed(strings.Trim(strings.TrimSpace(cells[0]), "`"))
+		if text := strings.TrimSpace(cells[2]); !strings.HasPrefix(text, "the same") {
+			does = text
+		}
+		seen[class] = true
+		first, fifth, asked := heldFor(class, 1, 0), heldFor(class, 50, 0), heldFor(class, 1, time.Hour)
+		switch {
+		case strings.HasPrefix(does, "tries again after 5 minutes"):
+			if first != 5*time.Minute || !needsPerson(class) {
+				t.Errorf("the page says that %s %s, and it is held for %s", class, does, first)
+			}
+		case does == "tries again after 5 seconds, doubling to 5 minutes":
+			if first != 5*time.Second || fifth != 5*time.Minute || needsPerson(class) {
+				t.Errorf("the page says that %s %s, and it is held for %s and at last for %s", class, does, first, fifth)
+			}
+		default:
+			t.Errorf("what the page says of %s isn't understood: %s", class, does)
+		}
+		if asked != time.Hour {
+			t.Errorf("RetryAfter doesn't count with %s: it is held for %s", class, asked)
+		}
+	}
+	if len(seen) != 9 {
+		t.Errorf("the page has %d classes, and there are 9", len(seen))
+	}
+}
+
+// classNamed is the class of the SDK's constant: RateLimit is rate_limit.
+func classNamed(constant string) fleet.ErrorClass {
+	var name strings.Builder
+	for i, letter := range constant {
+		if i > 0 && letter >= 'A' && letter <= 'Z' {
+			name.WriteByte('_')
+		}
+		name.WriteRune(letter)
+	}
+	return fleet.ErrorClass(strings.ToLower(name.String()))
+}
+
+// heldFor is how long a fleet is held after so many failures of a class.
+func heldFor(class fleet.ErrorClass, failures int, retryAfter time.Duration) time.Duration {
+	w := &work{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), backoffs: map[fleet.RunnerFleetID]backoff{}}
+	for range failures {
+		w.brake(fleet.ManagedFleet{ID: "f"}, &Failure{Class: class, RetryAfter: retryAfter})
+	}
+	return w.backoffs["f"].hold.Until.Sub(w.now)
+}

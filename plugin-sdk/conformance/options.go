@@ -1,0 +1,76 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Options are what a plugin is tested with. The comments are the manual.
+type Options struct {
+	// Provider is the provider block as JSON, secrets in place.
+	Provider []byte
+	// Instance is the instance block as JSON.
+	Instance []byte
+	// AllowCreate lets the rules create instances, a dozen in all and up to three
+	// at once. Without it only what creates nothing is checked.
+	AllowCreate bool
+	// Assets are the ids of hosts that may be taken, for plugins whose instances
+	// are hosts of an inventory. One is enough; three let every rule work fully.
+	Assets []string
+	// Image is the image reference that goes into the requests.
+	Image string
+	// OS and Arch are the platform; both empty: this machine's.
+	OS, Arch string
+	// AgentURL and AgentSHA256 say where hosts fetch the agent, where it isn't in
+	// the image. Nothing has to answer there unless the plugin itself fetches it.
+	AgentURL, AgentSHA256 string
+	// Outage makes the infrastructure unreachable, and the function that it gives
+	// mends it. Nil: the rule about incomplete lists is left out.
+	Outage func(context.Context) (mend func(context.Context) error, err error)
+	// StateDir is the plugin's cache for the run.
+	StateDir string
+	// Patience is how long a slow create or removal may take; 0: 5 minutes.
+	Patience time.Duration
+	// Random makes keys, the installation's name and the token; nil: crypto/rand.
+	Random io.Reader
+}
+
+func (o Options) withDefaults() Options {
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Minute
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.OS == "" && o.Arch == "" {
+		o.OS, o.Arch = runtime.GOOS, runtime.GOARCH
+		if o.Arch == "amd64" {
+			o.Arch = "x86_64"
+		}
+	}
+	return o
+}
+
+// idLetters are those of a ULID in lower case.
+const idLetters = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// idText is n random letters, beginning with a digit below 8 as a ULID does.
+func idText(random io.Reader, n int) (string, error) {
+	raw := make([]byte, n)
+	if _, err := io.ReadFull(random, raw); err != nil {
+		return "", fmt.Errorf("make an id: %w", err)
+	}
+	var text strings.Builder
+	for i, one := range raw {
+		if i == 0 {
+			one %= 8
+		}
+		text.WriteByte(idLetters[one%32])
+	}
+	return text.String(), nil
+}

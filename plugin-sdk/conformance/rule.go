@@ -1,0 +1,132 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Rule is one rule of the contract and the check of it.
+type Rule struct {
+	// Name is short and stays the same: "same-key-at-once".
+	Name string
+	// Says is the rule in one sentence.
+	Says string
+	// Creates says that the check makes something in the infrastructure.
+	Creates bool
+	// Process says that the check needs a plugin in a process of its own.
+	Process bool
+
+	check func(context.Context, *bench) error
+}
+
+// Rules are all rules, in the order in which they are checked: what creates
+// nothing comes first, and what was said is read at the end.
+func Rules() []Rule {
+	var all []Rule
+	for _, some := range [][]Rule{
+		schemaRules, serviceRules, offlineRules, listRules, hostRules,
+		createRules, ownershipRules, interruptionRules, terminateRules, outputRules,
+	} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// Verdict is what became of a rule.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass Verdict = "PASS"
+	Fail Verdict = "FAIL"
+	// Skip says that the rule was not checked, and Result.Reason why.
+	Skip Verdict = "SKIP"
+)
+
+// Result is one rule's verdict.
+type Result struct {
+	Rule    string  `json:"rule"`
+	Says    string  `json:"says"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is what was found, or why nothing was checked; empty with Pass.
+	Reason string `json:"reason,omitempty"`
+}
+
+// leftOut is why a check can't be made here.
+type leftOut string
+
+func (l leftOut) Error() string { return string(l) }
+
+func skip(format string, arguments ...any) error { return leftOut(fmt.Sprintf(format, arguments...)) }
+
+// Run checks every rule, one after the other, and tells each result as soon as
+// it is known. The error says that the kit itself couldn't work, or was given up;
+// what was created by then is removed as far as it can be.
+func Run(ctx context.Context, launcher Launcher, options Options, told func(Result)) error {
+	b, err := newBench(launcher, options)
+	if err != nil {
+		return err
+	}
+	defer b.end()
+	for _, rule := range Rules() {
+		if ctx.Err() != nil {
+			break
+		}
+		told(b.judge(ctx, rule))
+	}
+	if ctx.Err() != nil {
+		// What exists costs money: it is removed even where nobody waits any more.
+		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Patience)
+		defer cancel()
+		return errors.Join(fmt.Errorf("the kit was given up: %w", context.Cause(ctx)), b.removeAll(cleaning))
+	}
+	return nil
+}
+
+func (b *bench) judge(ctx context.Context, rule Rule) Result {
+	result := Result{Rule: rule.Name, Says: rule.Says, Verdict: Pass}
+	err := b.mayCheck(rule)
+	if err == nil {
+		err = rule.check(ctx, b)
+	}
+	if reason, left := errors.AsType[leftOut](err); left {
+		result.Verdict, result.Reason = Skip, string(reason)
+	} else if err != nil {
+		result.Verdict, result.Reason = Fail, b.covered(err.Error())
+		if rule.Creates {
+			b.putAside(ctx)
+		}
+	}
+	return result
+}
+
+// putAside begins to remove what a failed rule left, so that the next one has an
+// instance of its own and doesn't tell of the same fault.
+func (b *bench) putAside(ctx context.Context) {
+	if b.first != nil {
+		b.tidy(ctx, b.first.item)
+		b.first = nil
+	}
+	client, err := b.ready(ctx)
+	if err != nil {
+		return
+	}
+	seen, _ := inspect(ctx, client) // whatever of it there is
+	for _, resource := range seen.resources {
+		b.told[resource.GetKind()+" "+resource.GetId()] = true
+	}
+}
+
+// mayCheck says why a rule can't be checked with what was given.
+func (b *bench) mayCheck(rule Rule) error {
+	switch {
+	case rule.Process && !b.launcher.Processes():
+		return skip("it takes a process of its own: forgeyard-fleet plugin test checks it")
+	case rule.Creates && !b.options.AllowCreate:
+		return skip("it creates instances, which was not allowed")
+	case rule.Creates && b.cannotCreate != "":
+		return skip("%s", b.cannotCreate)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
+)
+
+// spoiled is a block body with one thing changed.
+type spoiled struct {
+	body []byte
+	what string
+	// wrong says that the schema alone forbids it. Else it only may be: what a
+	// plugin's own rules say about it is its own business.
+	wrong   bool
+	unknown string // the name of an attribute that was put in
+}
+
+// unknownName is an attribute that no schema has.
+const unknownName = "kit_unknown_attribute"
+
+// spoil changes a good body in every way that its schema tells of. A secret's
+// wrong value has the canary in it, which no complaint may repeat.
+func spoil(schema *providerpb.Schema, good []byte, canary string) []spoiled {
+	s := spoiler{good: good, canary: canary}
+	s.block("", schema, func(root map[string]any) map[string]any { return root })
+	return s.made
+}
+
+type spoiler struct {
+	good   []byte
+	canary string
+	made   []spoiled
+}
+
+// change makes one body: the place gives the block within it, and do spoils that.
+func (s *spoiler) change(place func(root map[string]any) map[string]any, one spoiled, do func(block map[string]any)) {
+	var root map[string]any
+	if err := json.Unmarshal(s.good, &root); err != nil {
+		return // newBench has refused it
+	}
+	block := place(root)
+	if block == nil {
+		return
+	}
+	do(block)
+	var err error
+	if one.body, err = json.Marshal(root); err == nil {
+		s.made = append(s.made, one)
+	}
+}
+
+func (s *spoiler) block(path string, schema *providerpb.Schema, place func(map[string]any) map[string]any) {
+	s.change(place, spoiled{what: "the unknown attribute " + path + unknownName, wrong: true, unknown: unknownName},
+		func(block map[string]any) { block[unknownName] = true })
+	for _, one := range schema.GetAttributes() {
+		s.attribute(path, one, place)
+	}
+	for _, nested := range schema.GetBlocks() {
+		s.block(path+nested.GetName()+".", nested.GetSchema(), func(root map[string]any) map[string]any {
+			outer := place(root)
+			if outer == nil {
+				return nil
+			}
+			return firstBlock(outer, nested)
+		})
+	}
+}
+
+// firstBlock is the first nested block of a kind, made where there is none.
+func firstBlock(outer map[string]any, nested *providerpb.Block) map[string]any {
+	value := outer[nested.GetName()]
+	if list, isList := value.([]any); isList && len(list) > 0 {
+		value = list[0]
+	}
+	block, there := value.(map[string]any)
+	if there {
+		return block
+	}
+	block = map[string]any{}
+	outer[nested.GetName()] = block
+	if nested.GetRepeated() {
+		outer[nested.GetName()] = []any{block}
+	}
+	return block
+}
+
+func (s *spoiler) attribute(path string, one *providerpb.Attribute, place func(map[string]any) map[string]any) {
+	name := one.GetName()
+	if one.GetRequired() {
+		s.change(place, spoiled{what: "no " + path + name, wrong: true}, func(block map[string]any) { delete(block, name) })
+	}
+	wrong := wrongValue(one.GetType())
+	if one.GetSensitive() {
+		wrong = []any{map[string]any{"x": s.canary}}
+	}
+	s.change(place, spoiled{what: "a wrong type for " + path + name, wrong: true}, func(block map[string]any) { block[name] = wrong })
+	for _, odd := range oddValues(one.GetType()) {
+		what := fmt.Sprintf("%v for %s%s", odd, path, name)
+		s.change(place, spoiled{what: what}, func(block map[string]any) { block[name] = odd })
+	}
+}
+
+// wrongValue is of no type that the attribute could take.
+func wrongValue(t *providerpb.Type) any {
+	switch t.GetKind() {
+	case providerpb.Type_KIND_STRING, providerpb.Type_KIND_DURATION:
+		return []any{map[string]any{}}
+	default:
+		return "certainly not"
+	}
+}
+
+// oddValues are of the type, and the plugin's own rules may well refuse them.
+func oddValues(t *providerpb.Type) []any {
+	switch t.GetKind() {
+	case providerpb.Type_KIND_STRING:
+		return []any{"", "no such thing"}
+	case providerpb.Type_KIND_INT, providerpb.Type_KIND_NUMBER:
+		return []any{-1, 1 << 40}
+	case providerpb.Type_KIND_DURATION:
+		return []any{"-1s"}
+	case providerpb.Type_KIND_LIST:
+		if odd := oddValues(t.GetElement()); len(odd) > 0 {
+			return []any{odd}
+		}
+	case providerpb.Type_KIND_MAP:
+		if odd := oddValues(t.GetElement()); len(odd) > 0 {
+			return []any{map[string]any{"no such key!": odd[0]}}
+		}
+	}
+	return nil
+}

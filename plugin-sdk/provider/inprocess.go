@@ -1,0 +1,44 @@
+package provider
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"google.golang.org/grpc"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
+)
+
+// InProcess is a plugin that is served without a process of its own, for tests:
+// package providertest runs the conformance kit against it.
+type InProcess struct {
+	// Service answers the contract's calls.
+	Service providerpb.ProviderServer
+	// Options are what its gRPC server needs: message limits, and panics that
+	// cost one call.
+	Options []grpc.ServerOption
+	// End ends what the plugin runs, as the end of its process would: the context
+	// that New got is over. Calls can't be torn off here, so it waits for them.
+	End func()
+}
+
+// InProcess serves the plugin without a process. What it logs goes to logs, in
+// the lines that a process writes to its standard error. The error is Check's.
+func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
+	compiled, err := p.compile()
+	if err != nil {
+		return InProcess{}, err
+	}
+	logger := slog.New(&logHandler{out: &lineWriter{out: logs}, level: levelTrace, module: p.Name})
+	lifetime, end := context.WithCancel(context.Background())
+	service := newServer(lifetime, p, compiled, logger)
+	return InProcess{
+		Service: service,
+		Options: serverOptions(logger),
+		End: func() {
+			end()
+			service.flights.drain(context.Background())
+		},
+	}, nil
+}

@@ -1,0 +1,135 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
+)
+
+// Market is implemented where the infrastructure has more than one way to make
+// an instance: zones, machine types, lifetimes. What New returns is asserted to
+// it where Plugin.Market says so.
+type Market[I any] interface {
+	// Offers lists what an instance of the block could be made of now, each zone,
+	// machine type and lifetime once, in any order. The host keeps the answer for
+	// minutes, filters and orders it, and sends in ProvisionRequest.Offers those
+	// that may be used. An error leaves it with what it had.
+	Offers(ctx context.Context, instance I) (OfferList, error)
+}
+
+// OfferList is what a market has.
+type OfferList struct {
+	Offers []Offer
+	// AsOf is when the infrastructure said so; zero: now.
+	AsOf time.Time
+}
+
+// Offer is one way to make an instance. Zone, MachineType and Lifetime name it.
+type Offer struct {
+	Zone        string
+	Region      string
+	MachineType string
+	// Lifetime is "stable" or "preemptible".
+	Lifetime string
+	// Resources are what such an instance has. Zero numbers aren't said.
+	Resources Resources
+	// Price is what one costs in an hour. Without a currency it isn't said.
+	Price Price
+	// BillingGrain is what is paid at a time, MinimumLease what is paid at least.
+	BillingGrain, MinimumLease time.Duration
+	// Available is the stock or the quota that is left; nil: it isn't known.
+	Available *uint32
+}
+
+// Resources are what an instance has: thousandths of a cpu, bytes, and anything
+// else by its name ("gpu/l4").
+type Resources struct {
+	CPUMilli    int64
+	MemoryBytes int64
+	DiskBytes   int64
+	Named       map[string]int64
+}
+
+// Price is an amount for an hour in millionths of a unit of an ISO 4217 currency.
+type Price struct {
+	Currency      string
+	MicrosPerHour int64
+	// Estimate marks what isn't a promise: a spot price, a static table.
+	Estimate bool
+}
+
+// checkServices compares what a plugin declares with what its provider does. The
+// host asks for what GetInfo names, which can't look at a provider.
+func (p Plugin[C, I]) checkServices(configured Provider[I]) error {
+	switch _, implemented := configured.(Market[I]); {
+	case p.Market && !implemented:
+		return internalError("the plugin declares Market, and what New returned has no method Offers for its instance block")
+	case !p.Market && implemented:
+		return internalError("what New returned has the method Offers, and the plugin doesn't declare Market")
+	}
+	return nil
+}
+
+// marketServer speaks the wire for a plugin's market.
+type marketServer[C, I any] struct {
+	providerpb.UnimplementedMarketServer
+	server *server[C, I]
+}
+
+// Offers asks the author's market.
+func (m marketServer[C, I]) Offers(ctx context.Context, request *providerpb.OffersRequest) (*providerpb.OffersResponse, error) {
+	provider, err := m.server.provider()
+	if err != nil {
+		return nil, err
+	}
+	market, ok := provider.(Market[I])
+	if !ok {
+		return nil, statusError(codes.Unimplemented, internalError("the plugin has no market"))
+	}
+	instance, complaints := decodeBlock[I](m.server.blocks.instance, request.InstanceJson)
+	for _, complaint := range complaints {
+		if !complaint.Warning {
+			return nil, statusError(codes.InvalidArgument, &Error{Class: Invalid, Err: complaint})
+		}
+	}
+	list, err := market.Offers(ctx, instance)
+	if err != nil {
+		return nil, statusError(codes.Unavailable, err)
+	}
+	response := &providerpb.OffersResponse{}
+	if !list.AsOf.IsZero() {
+		response.AsOf = timestamppb.New(list.AsOf)
+	}
+	for _, offer := range list.Offers {
+		response.Offers = append(response.Offers, offerToWire(offer))
+	}
+	return response, nil
+}
+
+func offerToWire(o Offer) *providerpb.Offer {
+	return &providerpb.Offer{
+		Zone: o.Zone, Region: o.Region, MachineType: o.MachineType, Lifetime: o.Lifetime,
+		Resources: &providerpb.Resources{
+			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes, Named: o.Resources.Named,
+		},
+		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour, Estimate: o.Price.Estimate},
+		BillingGrain: durationpb.New(o.BillingGrain), MinimumLease: durationpb.New(o.MinimumLease), Available: o.Available,
+	}
+}
+
+func offerFromWire(o *providerpb.Offer) Offer {
+	return Offer{
+		Zone: o.GetZone(), Region: o.GetRegion(), MachineType: o.GetMachineType(), Lifetime: o.GetLifetime(),
+		Resources: Resources{
+			CPUMilli: o.GetResources().GetCpuMilli(), MemoryBytes: o.GetResources().GetMemoryBytes(),
+			DiskBytes: o.GetResources().GetDiskBytes(), Named: o.GetResources().GetNamed(),
+		},
+		Price:        Price{Currency: o.GetPrice().GetCurrency(), MicrosPerHour: o.GetPrice().GetMicrosPerHour(), Estimate: o.GetPrice().GetEstimate()},
+		BillingGrain: o.GetBillingGrain().AsDuration(), MinimumLease: o.GetMinimumLease().AsDuration(), Available: o.Available,
+	}
+}
