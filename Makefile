@@ -17,6 +17,13 @@ build:
 	$(BUILD) -o $(BIN)/forgeyard-queue ./cmd/forgeyard-queue
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
 	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
+	$(BUILD) -o $(BIN)/forgeyard-plugin-libvirt ./plugins/libvirt
+
+# The same with virtual machines: a daemon, a pool and a guest of its own, which go
+# with it. As root on Debian it installs what is missing.
+.PHONY: demo-libvirt
+demo-libvirt: build
+	examples/libvirt/demo.sh $(BIN)
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)

@@ -76,7 +76,7 @@ func (m machine) boot() *xmlform.DomainOS {
 	}
 	if m.instance.Firmware == "uefi" {
 		boot.Firmware = "efi" // the daemon finds the files, and names the machine's NVRAM
-		boot.Loader = &xmlform.DomainLoader{Secure: "no"}
+		boot.FirmwareInfo = &xmlform.DomainOSFirmwareInfo{Features: []xmlform.DomainOSFirmwareFeature{{Enabled: "no", Name: "secure-boot"}}}
 	}
 	return boot
 }

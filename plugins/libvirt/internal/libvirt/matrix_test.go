@@ -12,17 +12,25 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
-// impatient gives daemons little time, so that one that hangs shows soon.
-func impatient(p *hosts) *hosts {
+// giving connects anew and gives daemons so much time: little where one hangs, and
+// plenty where the machine that runs the tests may be slow.
+func giving(t *testing.T, limit time.Duration, p *hosts) *hosts {
+	t.Helper()
 	for _, h := range p.all {
 		target, err := daemon.ParseTarget(h.Target())
 		if err != nil {
-			panic(err)
+			t.Fatal(err)
 		}
-		h.Daemon = daemon.New(h.name, target, daemon.Limits{Connect: 3 * time.Second, Call: 3 * time.Second, Settle: 500 * time.Millisecond})
+		h.Close()
+		h.Daemon = daemon.New(h.name, target, daemon.Limits{Connect: limit, Call: limit, Settle: 500 * time.Millisecond})
 	}
 	return p
 }
+
+const (
+	plenty = 30 * time.Second
+	little = 4 * time.Second
+)
 
 // settled does what the manager does about a request without a certain answer: it
 // looks until it sees the whole, adopts what is there, and sends the same request
@@ -89,7 +97,7 @@ func TestWhateverBecomesOfACallThereIsOneMachineAndThenNone(t *testing.T) {
 			t.Run(call.name+", "+name, func(t *testing.T) {
 				number++
 				key := "k" + strconv.Itoa(number)
-				p := impatient(newTestHosts(t, block))
+				p := giving(t, plenty, newTestHosts(t, block))
 				if call.ends {
 					provision(t, p, key)
 				}
@@ -124,11 +132,12 @@ func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
 	way := l.troubledWay(t)
 	block := l.blockHost("a")
 	block.URI = "qemu:///system?socket=" + way.socket
-	p := impatient(newTestHosts(t, block))
+	p := giving(t, little, newTestHosts(t, block))
 	way.meet(procDefine, answerLate)
 	if _, err := p.Provision(t.Context(), requestFor("k1", idle())); err == nil || provider.IsNotCreated(err) {
 		t.Fatalf("got %v, and nobody can know", err)
 	}
+	p = giving(t, plenty, p)
 	settled(t, p, "k1")
 	close(way.letGo)
 	if left := l.left(t); len(left) != 3 || len(instances(list(t, p))) != 1 {
@@ -143,8 +152,9 @@ func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
 func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 	l := newLab(t)
 	other := newLab(t)
-	p := impatient(newTestHosts(t, l.blockHost("a"), other.blockHost("b")))
-	provision(t, p, "k1") // to be connected
+	p := newTestHosts(t, l.blockHost("a"), other.blockHost("b"))
+	provision(t, p, "k1")
+	list(t, giving(t, little, p)) // to be connected
 	l.tell(t, "signal 19")
 	began := time.Now()
 	request := requestFor("k2", idle())
@@ -153,6 +163,8 @@ func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 		t.Error("a stalled daemon made a machine")
 	}
 	// The other host is seen and used all the same, and the list says what it lacks.
+	// Its own calls get the time that they need.
+	p.all[1] = giving(t, plenty, newTestHosts(t, other.blockHost("b"))).all[0]
 	onB := requestFor("k3", idle())
 	onB.Instance.Hosts = []string{"b"}
 	if made, err := p.Provision(t.Context(), onB); err != nil || made.Zone != "b" {
@@ -172,6 +184,7 @@ func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 		t.Errorf("a stalled daemon held the plugin for %s", took)
 	}
 	l.tell(t, "signal 18")
+	p = giving(t, plenty, p)
 	settled(t, p, "k1")
 	terminate(t, p, "a/k1", "k1")
 	terminate(t, p, "", "k2")
@@ -182,7 +195,7 @@ func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 
 func TestADaemonThatIsKilledAndStartedFindsTheMachinesThatLivedOn(t *testing.T) {
 	l := newLab(t)
-	p := impatient(newTestHosts(t, l.blockHost("a")))
+	p := giving(t, plenty, newTestHosts(t, l.blockHost("a")))
 	provision(t, p, "k1")
 	l.tell(t, "signal 9")
 	l.tell(t, "ended")
@@ -209,7 +222,7 @@ func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
 	a, b := newLab(t), newLab(t)
 	blockA, blockB := a.blockHost("a"), b.blockHost("b")
 	blockA.VCPUs, blockB.VCPUs = 2, 2
-	p := impatient(newTestHosts(t, blockA, blockB))
+	p := giving(t, plenty, newTestHosts(t, blockA, blockB))
 	zones := map[string]int{}
 	for n := range 4 {
 		zones[provision(t, p, fmt.Sprintf("k%d", n)).Zone]++

@@ -10,7 +10,6 @@ import (
 	api "github.com/digitalocean/go-libvirt"
 	xmlform "libvirt.org/go/libvirtxml"
 
-	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
@@ -51,10 +50,11 @@ func parseImage(ref string) (pool, volume string, err error) {
 	return pool, volume, nil
 }
 
-// findBase finds the volume of an image. What the daemon says of its format is
-// compared with its first bytes: an upload writes a volume as it comes, so a
-// volume that was made raw may hold a qcow2 file, and an overlay of it would show
-// the guest the file's header as its disk.
+// findBase finds the volume of an image. Its pool is read anew before: an upload or
+// a copy writes a volume as it comes, so one that was made raw may hold a qcow2
+// file by now, and an overlay of it would show the guest the file's header as its
+// disk. To look at the content instead isn't safe: the library takes an empty
+// packet for the end of a download, and then waits for itself at the next.
 func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 	poolName, name, err := parseImage(ref)
 	if err != nil {
@@ -64,18 +64,18 @@ func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 	if err != nil {
 		return base{}, err
 	}
+	err = h.Look(ctx, "refresh the pool "+poolName, func(l *api.Libvirt) error { return l.StoragePoolRefresh(pool, 0) })
+	if unknown(err) {
+		return base{}, err // a refusal is no harm: somebody makes a volume just now
+	}
 	var text string
-	var volume api.StorageVol
-	err = h.Look(ctx, "look at the image "+ref, func(l *api.Libvirt) (err error) {
-		if volume, err = l.StorageVolLookupByName(pool, name); err == nil {
+	err = h.Look(ctx, "look at the image "+ref, func(l *api.Libvirt) error {
+		volume, err := l.StorageVolLookupByName(pool, name)
+		if err == nil {
 			text, err = l.StorageVolGetXMLDesc(volume, 0)
 		}
 		return err
 	})
-	if err != nil {
-		return base{}, err
-	}
-	begin, err := h.beginOf(ctx, volume)
 	if err != nil {
 		return base{}, err
 	}
@@ -86,32 +86,8 @@ func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 	if said.Target == nil || said.Target.Path == "" || said.Target.Format == nil || said.Capacity == nil {
 		return base{}, fmt.Errorf("the image %s on host %s has no path, format or size", ref, h.name)
 	}
-	found := base{path: said.Target.Path, format: said.Target.Format.Type, capacity: said.Capacity.Value}
-	if is := begin == qcow2Magic; is != (found.format == "qcow2") {
-		return base{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-			"the image %s on host %s is called %s and its content says otherwise: run virsh pool-refresh %s there", ref, h.name, found.format, poolName)}
-	}
-	return found, nil
+	return base{path: said.Target.Path, format: said.Target.Format.Type, capacity: said.Capacity.Value}, nil
 }
-
-// beginOf reads the first bytes of a volume. The library takes an empty packet for
-// the end of a download, and a daemon that isn't ready may begin with one.
-func (h *host) beginOf(ctx context.Context, volume api.StorageVol) (string, error) {
-	for range 10 {
-		var begin bytes.Buffer
-		err := h.Look(ctx, "read the begin of the volume "+volume.Name, func(l *api.Libvirt) error {
-			begin.Reset()
-			return l.StorageVolDownload(volume, &begin, 0, uint64(len(qcow2Magic)), 0)
-		})
-		if err != nil || begin.Len() == len(qcow2Magic) {
-			return begin.String(), err
-		}
-	}
-	return "", fmt.Errorf("the begin of the volume %s on host %s can't be read", volume.Name, h.name)
-}
-
-// qcow2Magic begins every qcow2 file.
-const qcow2Magic = "QFI\xfb"
 
 // path is where a volume of ours is.
 func path(folder, name string) string { return filepath.Join(folder, name) }
