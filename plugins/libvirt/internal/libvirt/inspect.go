@@ -106,12 +106,18 @@ func (h *host) volumeID(name string) string { return h.name + "/" + h.pool + "/"
 
 func (g *guest) id() string { return g.host.guestID(g.domain.Name) }
 
-// nvram is the file with the machine's firmware settings; empty: it has none.
+// nvram says where the machine's firmware settings are; empty: it has none. The
+// daemon names the file when the machine starts, and not in what it stores.
 func (g *guest) nvram() string {
-	if g.xml.OS == nil || g.xml.OS.NVRam == nil {
+	switch {
+	case g.xml.OS == nil:
 		return ""
+	case g.xml.OS.NVRam != nil && strings.TrimSpace(g.xml.OS.NVRam.NVRam) != "":
+		return strings.TrimSpace(g.xml.OS.NVRam.NVRam)
+	case g.xml.OS.Firmware == "efi":
+		return "a file of the daemon's"
 	}
-	return strings.TrimSpace(g.xml.OS.NVRam.NVRam)
+	return ""
 }
 
 func (g *guest) resource() provider.Resource {

@@ -127,19 +127,9 @@ func newStory(t *testing.T) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, program := range map[string]string{"cmd": "./forgeyard-fleet", "cmd/": "./forgeyard-runner", "plugins/libvirt": "."} {
-		binary := filepath.Base(program)
-		if program == "." {
-			binary = "forgeyard-plugin-libvirt"
-		}
-		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(s.bin, binary), program)
-		build.Dir = filepath.Join(root, name)
-		build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", binary, err, out)
-		}
-	}
-	guest := guestFiles(t, root, filepath.Join(s.bin, "forgeyard-runner"))
+	build(t, filepath.Join(root, "cmd"), "./forgeyard-fleet", s.bin)
+	build(t, filepath.Join(root, "plugins", "libvirt"), ".", filepath.Join(s.bin, "forgeyard-plugin-libvirt"))
+	guest := guestFiles(t, root, s.bin)
 	s.environ = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + l.dir, "LANG=C.UTF-8", "NO_COLOR=1",
 		"FLEET_STATE_DIR=" + filepath.Join(l.dir, "state"), "FLEET_PLUGIN_DIR=" + filepath.Join(l.dir, "plugins"), "XDG_RUNTIME_DIR=" + filepath.Join(l.dir, "r"),
@@ -148,16 +138,30 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-// guestFiles makes the guest once for all tests; only the kernel takes time, and
-// that is kept between runs.
-func guestFiles(t *testing.T, root, agent string) string {
+// build builds a program by its module alone, as the Makefile does.
+func build(t *testing.T, module, program, to string) {
 	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to+"/", program)
+	if program == "." {
+		c.Args[len(c.Args)-2] = to
+	}
+	c.Dir, c.Env = module, append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("build %s in %s: %v\n%s", program, module, err, out)
+	}
+}
+
+// guestFiles builds the agent into a folder, and makes the guest with it. Only its
+// kernel takes time, and that is kept between runs.
+func guestFiles(t *testing.T, root, bin string) string {
+	t.Helper()
+	build(t, filepath.Join(root, "cmd"), "./forgeyard-runner", bin)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(cache, "forgeyard-fleet", "guest")
-	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "examples", "libvirt", "guest.sh"), dir, agent).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "examples", "libvirt", "guest.sh"), dir, filepath.Join(bin, "forgeyard-runner")).CombinedOutput()
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("the guest can't be made: %v\n%s", err, out)
@@ -308,6 +312,31 @@ func TestAGuestBootsJoinsWorksAndIsGoneWithoutATrace(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("nothing was heard of the guest's end")
+	}
+}
+
+// A guest that doesn't listen yet never hears of the button that was pressed before.
+func TestAShutdownThatIsSentBeforeTheGuestListensIsSentAgain(t *testing.T) {
+	l := newLab(t)
+	needLong(t)
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest := guestFiles(t, root, filepath.Join(l.dir, "bin"))
+	p := newTestHosts(t, l.blockHost("a"))
+	p.shutdown = 3 * time.Minute
+	request := requestFor("k1", idle())
+	request.Instance.Memory, request.Instance.Machine, request.Instance.Emulation = "256MiB", "q35", emulation()
+	request.Instance.Kernel, request.Instance.Initrd, request.Instance.CommandLine = guest+"/vmlinuz", guest+"/initrd", "console=ttyS0 quiet panic=1"
+	ends := l.watchEnds(t)
+	if _, err := p.Provision(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	terminate(t, p, "a/k1", "k1") // at once: its kernel has hardly begun
+	l.shouldBeEmpty(t)
+	if end := <-ends; end != int32(api.DomainEventStoppedShutdown) {
+		t.Errorf("the guest ended by %d, and should have shut itself down", end)
 	}
 }
 
