@@ -59,6 +59,12 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	for _, b := range f.Bounds {
 		a.printf("  %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
 	}
+	if len(f.Standing) > 0 {
+		a.printf("\nDecided by people\n")
+	}
+	for _, text := range f.Standing {
+		a.printf("  %s\n", text)
+	}
 	a.renderScheduler(f, manager)
 	a.renderUnmet(f.Unmet)
 	a.renderHoldsAndWaits(f)
@@ -119,7 +125,7 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 // reasons.
 func (a *app) renderCalmWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown {
+		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown || w.Code == planner.IsPinned {
 			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
 		}
 	}

@@ -42,6 +42,7 @@ func (a *app) renderPlan(p control.Plan) {
 			}
 		}
 	}
+	a.renderUnkept(p.Forecast.Reservations)
 	for _, u := range p.Forecast.Unmet {
 		a.printf("! %s\n", u.Sentence)
 	}
@@ -79,6 +80,9 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 		a.printf("; %s", way)
 	}
 	a.printf("\n")
+	for _, text := range f.Standing {
+		a.printf("      * %s\n", text)
+	}
 	for _, act := range f.Actions {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
 	}
@@ -120,6 +124,8 @@ func afterJob(act planner.Action) string {
 
 func consequence(c config.Change) string {
 	switch {
+	case c.Action == config.Drain && strings.HasPrefix(c.Address, "reservation."):
+		return "   removed: its hosts leave as for any scale-down"
 	case c.Action == config.Drain:
 		return "   removed: every runner leaves after its job ends"
 	case c.Action == config.Drift && !strings.HasPrefix(c.Address, "fleet."):

@@ -41,6 +41,9 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, b := range f.Bounds {
 		a.printf("    %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
 	}
+	for _, text := range f.Standing {
+		a.printf("  * %s\n", text)
+	}
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)
 	}
@@ -140,6 +143,9 @@ func (a *app) renderInstance(i view.Instance) {
 		if r.Alert != "" {
 			a.printf("  ! %s\n", r.Alert)
 		}
+	}
+	if i.Pin != nil {
+		a.printf("  pinned by %s until %s\n", i.Pin.By, i.Pin.Until.Local().Format(time.DateTime))
 	}
 	a.renderScheduling(i)
 	for _, r := range i.Refusals {

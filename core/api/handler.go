@@ -61,6 +61,7 @@ func NewHandler(c Config) *Handler {
 	h.addFleets()
 	h.addInstances()
 	h.addOrders()
+	h.addStanding()
 	h.addPlans()
 	h.addPastEvents()
 	h.addEvents()

@@ -71,6 +71,15 @@ func (o operation) request() *http.Request {
 			"/v1/instances/{id}/drain":   `{"force":true}`,
 			"/v1/unrecorded/adopt":       `{"provider":"local.here","resource":"x","fleet":"fleet.linux","remove":true}`,
 			"/v1/joins":                  `{"host":"mini-1"}`,
+
+			"/v1/fleets/{id}/scale":         `{"min":3,"for_seconds":60}`,
+			"/v1/instances/{id}/pin":        `{"for_seconds":60}`,
+			"/v1/fleets/{id}/freeze":        `{"scale_up_only":true}`,
+			"/v1/providers/{id}/freeze":     `{}`,
+			"/v1/fleets/{id}/quarantine":    `{"reason":"incident 12"}`,
+			"/v1/instances/{id}/quarantine": `{}`,
+			"/v1/images/{id}/quarantine":    `{}`,
+			"/v1/reservations":              `{"capacity_class":"small","quantity":3,"start":"2027-01-10T08:00:00Z","end":"2027-01-10T18:00:00Z"}`,
 		}[o.path])
 	}
 	r := httptest.NewRequest(o.method, strings.ReplaceAll(o.path, "{id}", id), body)

@@ -20,6 +20,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -144,6 +145,33 @@ func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, e
 func (s *service) Order(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
 	s.note(ctx, o)
 	return control.OrderReceipt{Instance: "if1", Done: "it drains"}, s.err
+}
+
+func (s *service) OrderStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
+	s.note(ctx, o)
+	return control.StandingReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}, s.err
+}
+
+func (s *service) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
+	s.note(ctx)
+	return []planner.ReservationPlan{reserved}, s.err
+}
+
+func (s *service) Reserve(ctx context.Context, r control.ReservationRequest) (planner.ReservationPlan, error) {
+	s.note(ctx, r)
+	return reserved, s.err
+}
+
+func (s *service) CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error {
+	s.note(ctx, id)
+	return s.err
+}
+
+// reserved is a reservation with something of everything.
+var reserved = planner.ReservationPlan{
+	CapacityReservation: fleet.CapacityReservation{ID: "r1", Class: fleet.CapacityClass{Name: "small"}, Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
+		Fleet: "fleet.linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Made: fleet.Decided{By: "ada", At: now, Reason: "release"}},
+	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Sentence: "1 can't be there.",
 }
 
 func (s *service) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {

@@ -32,7 +32,8 @@ type Change struct {
 type Action string
 
 // The actions. Drift is what the file no longer mentions: it runs on under its
-// last applied definition and is never removed by that.
+// last applied definition and is never removed by that. Only a reservation ends
+// with its block, as Drain.
 const (
 	Create Action = "create"
 	Modify Action = "change"
@@ -67,7 +68,7 @@ func Diff(old, new fleet.Definition) []Change {
 		compare(pluginsByAddress(old), pluginsByAddress(new), nil),
 		compare(providersByAddress(old), providersByAddress(new), nil),
 		compare(schedulersByAddress(old), schedulersByAddress(new), nil),
-		compare(reservationsByAddress(old), reservationsByAddress(new), nil),
+		withdrawn(compare(reservationsByAddress(old), reservationsByAddress(new), nil)),
 		compare(fleetsByAddress(before, movedFrom), fleetsByAddress(after, nil), new.Removed),
 	)
 	for i := range changes {
@@ -107,6 +108,17 @@ func compare(old, new map[string]attributes, removed []fleet.FleetAddress) []Cha
 			action = Drain
 		}
 		changes = append(changes, Change{Action: action, Address: address})
+	}
+	return changes
+}
+
+// withdrawn makes removals of what the file no longer mentions: nothing runs on
+// without its block but a promise.
+func withdrawn(changes []Change) []Change {
+	for n := range changes {
+		if changes[n].Action == Drift {
+			changes[n].Action = Drain
+		}
 	}
 	return changes
 }

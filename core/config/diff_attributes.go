@@ -119,6 +119,10 @@ func reservationsByAddress(definition fleet.Definition) map[string]attributes {
 		a.text("start", reservation.Start.UTC().Format(time.RFC3339))
 		a.text("end", reservation.End.UTC().Format(time.RFC3339))
 		a.duration("lead_time", reservation.LeadTime)
+		a.text("fleet", string(reservation.Fleet))
+		a.text("scope.tenant", reservation.Scope.Tenant)
+		a.text("scope.project", reservation.Scope.Project)
+		a.flag("dedicated", reservation.Dedicated)
 		result["reservation."+reservation.Name] = a
 	}
 	return result

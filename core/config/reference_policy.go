@@ -87,14 +87,15 @@ var fleetPolicyReference = []ReferenceBlock{
 var installationReference = []ReferenceBlock{
 	{
 		Path: "reservation", Labels: []string{"NAME"}, Repeated: true,
-		Doc:    "Capacity that is there for a time. It is no lease on a job: the scheduler still decides what runs.",
-		NotYet: "No capacity is set aside.",
+		Doc: "Capacity that is there for a time. It is no lease on a job: the scheduler still decides what runs, and waiting work uses what is reserved. It ends with its time, or with its block. Joined hosts and protected fleets can have none.",
 		Attributes: []ReferenceAttribute{
 			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: what kind of hosts."},
 			{Name: "quantity", Type: CountValue, Required: true, Doc: "How many, from 1 to 100000. Reservations that overlap add up."},
 			{Name: "start", Type: MomentValue, Required: true, Doc: "When they must be there: date, time and zone, such as `\"2027-01-10T08:00:00Z\"`."},
 			{Name: "end", Type: MomentValue, Required: true, Doc: "When they needn't be there any more."},
 			{Name: "lead_time", Type: DurationValue, Default: `"0"`, Doc: "How long before `start` they are made."},
+			{Name: "fleet", Type: FleetReference, Doc: "`fleet.NAME`: the one that has to have them. Left out: any of the class whose `scope` is none, or that of the reservation."},
+			{Name: "dedicated", Type: BoolValue, Default: "false", Doc: "Only fleets whose `scope` is that of the reservation may have them: there the scheduler keeps others' jobs away. Otherwise others' jobs may use them, too."},
 		},
 		Example: `reservation "release-1-0" {
   capacity_class = capacity_class.small
@@ -102,8 +103,33 @@ var installationReference = []ReferenceBlock{
   start          = "2027-01-10T08:00:00Z"
   end            = "2027-01-10T18:00:00Z"
   lead_time      = "15m"
+  fleet          = fleet.demo
+  dedicated      = false
+
+  scope {
+    tenant = "acme"
+  }
+}
+
+reservation "benchmarks" {
+  capacity_class = capacity_class.small
+  quantity       = 1
+  start          = "2027-02-01T09:00:00+01:00"
+  end            = "2027-02-05T18:00:00+01:00"
+
+  scope {
+    project = "acme/kernel"
+  }
 }
 `,
+	},
+	{
+		Path: "reservation.scope",
+		Doc:  "For whom it is.",
+		Attributes: []ReferenceAttribute{
+			{Name: "tenant", Type: TextValue, Doc: "The tenant. Not together with `project`."},
+			{Name: "project", Type: TextValue, Doc: "The project."},
+		},
 	},
 	{
 		Path: "policy",

@@ -21,7 +21,17 @@ func (l *loader) readReservation(block *body) {
 	end, hasEnd := block.moment("end")
 	result.Start, result.End = start, end
 	result.LeadTime, _ = block.duration("lead_time", 0)
+	if block.syntax.Attributes["fleet"] != nil {
+		result.Fleet, _, _ = block.fleetAddress("fleet", "This can't have a reservation")
+	}
+	if scope := block.single("scope"); scope != nil {
+		result.Scope = scope.fleetScope()
+	}
+	result.Dedicated, _ = block.boolean("dedicated")
 	block.close()
+	if result.Dedicated && result.Scope == (fleet.FleetScope{}) {
+		l.fail(block.at("dedicated"), block.where, "Dedicated to nobody", "Dedicated capacity is of a tenant or a project. Write scope { tenant = \"NAME\" } as well.")
+	}
 	if hasStart && hasEnd && !end.After(start) {
 		l.fail(block.at("end"), block.where, "The reservation ends before it starts", fmt.Sprintf("It starts at %s. Write a later end.", start.Format("2006-01-02T15:04:05Z07:00")))
 	}

@@ -107,6 +107,11 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	one := view.One(i, address, subject.Runner, operations)
 	one.Uses(r.moment().Usage)
 	one.Refusals = r.refusalsOf(i.ID)
+	standing, err := r.store.StandingOrders(ctx)
+	if err != nil {
+		return view.Instance{}, err
+	}
+	one.PinnedBy(standing, r.moment().Now)
 	return one, nil
 }
 

@@ -25,7 +25,7 @@ func chooseFleet(s store.State, caller Caller, r JoinRequest) (joinChoice, error
 	var possible []joinChoice
 	var reasons, hosts []string
 	assets := s.Assets()
-	for _, f := range s.Fleets {
+	for _, f := range s.Governed() {
 		if !f.Joined || !caller.mayTouch(f.Address) {
 			continue
 		}
@@ -34,7 +34,11 @@ func chooseFleet(s store.State, caller Caller, r JoinRequest) (joinChoice, error
 			if a.ID != r.Host || r.Fleet != "" && !named(f, r.Fleet) {
 				continue
 			}
-			if why := cantTake(f, a); why != "" {
+			why := cantTake(f, a)
+			if q, barred := s.Standing.Bars(f); barred && why == "" {
+				why = q.By + " quarantined it or its image"
+			}
+			if why != "" {
 				reasons = append(reasons, fmt.Sprintf("%s can't: %s", f.Address, why))
 				continue
 			}

@@ -65,27 +65,36 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 	if err := m.audit(ctx, useCase, subject); err != nil {
 		return OrderReceipt{}, err
 	}
-	now := m.options.Clock()
-	id, err := newID(now)
+	outcome, err := m.give(ctx, r, reconcile.Order{
+		Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet, By: caller.Name,
+	}, subject)
 	if err != nil {
 		return OrderReceipt{}, err
 	}
+	if outcome.Refused != "" {
+		return OrderReceipt{}, &ConflictError{fmt.Sprintf("%s is refused: %s", subject, outcome.Refused)}
+	}
+	return OrderReceipt{Instance: outcome.Instance, Done: outcome.Done}, nil
+}
+
+// give hands an order to a running loop and waits for what comes of it.
+func (m *Manager) give(ctx context.Context, r *running, o reconcile.Order, subject string) (reconcile.OrderOutcome, error) {
+	now := m.options.Clock()
+	id, err := newID(now)
+	if err != nil {
+		return reconcile.OrderOutcome{}, err
+	}
+	o.ID, o.Until = id, now.Add(orderPatience)
 	answer := m.desk.expect(id)
 	defer m.desk.drop(id)
-	r.exec.Send(ctx, reconcile.Ordered{Order: reconcile.Order{
-		ID: id, Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet,
-		By: caller.Name, Until: now.Add(orderPatience),
-	}})
+	r.exec.Send(ctx, reconcile.Ordered{Order: o})
 	select {
 	case outcome := <-answer:
-		if outcome.Refused != "" {
-			return OrderReceipt{}, &ConflictError{fmt.Sprintf("%s is refused: %s", subject, outcome.Refused)}
-		}
-		return OrderReceipt{Instance: outcome.Instance, Done: outcome.Done}, nil
+		return outcome, nil
 	case <-r.ended:
-		return OrderReceipt{}, errors.New("the manager is stopping; whether that was carried out shows in forgeyard-fleet instance list")
+		return reconcile.OrderOutcome{}, errors.New("the manager is stopping; whether that was carried out shows in forgeyard-fleet status and instance list")
 	case <-ctx.Done():
-		return OrderReceipt{}, fmt.Errorf("wait for %s: %w; whether it was carried out shows in forgeyard-fleet instance list", subject, ctx.Err())
+		return reconcile.OrderOutcome{}, fmt.Errorf("wait for %s: %w; whether it was carried out shows in forgeyard-fleet status and instance list", subject, ctx.Err())
 	}
 }
 

@@ -49,6 +49,15 @@ var Permissions = map[string]Permission{
 	"instance replace": ManageFleets,
 	"instance drain":   DrainFleets,
 
+	// What people decide beside the file.
+	"fleet scale":        ScaleFleets,
+	"instance pin":       ScaleFleets,
+	"freeze":             FreezeFleets,
+	"quarantine":         FreezeFleets,
+	"reservations":       ReadFleets,
+	"reservation create": ManageReservations,
+	"reservation cancel": ManageReservations,
+
 	"token join":   ManageFleets,
 	"refusals":     ReadFleets,
 	"token create": ManageFleets,

@@ -233,7 +233,7 @@ func short(digest string) string { return digest[:min(len(digest), len("sha256:"
 // forecast runs the planner on the state as the plan would leave it.
 func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {
 	state := in.state
-	state.Fleets, state.Providers = nil, p.definition.Providers
+	state.Fleets, state.Providers, state.Reservations = nil, p.definition.Providers, p.definition.Reservations
 	for _, f := range fleets {
 		state.Fleets = append(state.Fleets, f)
 	}

@@ -36,6 +36,7 @@ func (p Plan) visibleTo(caller Caller) Plan {
 	p.Changes = visibleChanges(p.Changes, caller)
 	p.Forecast.Fleets = slices.DeleteFunc(slices.Clone(p.Forecast.Fleets), func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
 	p.Forecast.Unmet = nil // jobs of the whole installation
+	p.Forecast.Reservations = caller.reservations(p.Forecast.Reservations)
 	return p
 }
 

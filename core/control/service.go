@@ -30,6 +30,15 @@ type Service interface {
 	// Order carries out what a person decided about one instance or one resource
 	// that is nobody's; what can't be is a *ConflictError.
 	Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error)
+	// OrderStanding keeps what a person decided about a fleet, instance, provider or
+	// image beside the file, or takes it back.
+	OrderStanding(ctx context.Context, o StandingOrder) (StandingReceipt, error)
+	// Reserve promises capacity of a class for a time. A promise that can't be kept
+	// is kept on the books all the same, and the answer says what is missing.
+	Reserve(ctx context.Context, r ReservationRequest) (planner.ReservationPlan, error)
+	// CancelReservation ends one that was made by command.
+	CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error
+
 	// Join claims a host of an inventory for a fleet and makes the command that
 	// joins it; again, a new one in place of the one before.
 	Join(ctx context.Context, r JoinRequest) (JoinTicket, error)
@@ -66,6 +75,8 @@ type Reader interface {
 	Instance(ctx context.Context, id string) (view.Instance, error)
 	// Unrecorded lists what providers have that no live instance accounts for.
 	Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error)
+	// Reservations are those that haven't ended, of the file and made by command.
+	Reservations(ctx context.Context) ([]planner.ReservationPlan, error)
 	// Decisions are the newest of a fleet, the newest first.
 	Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error)
 	// Events lists what happened, in the order of time, the newest at the end.

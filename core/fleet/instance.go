@@ -70,6 +70,9 @@ type CapacityInstance struct {
 	Class          CapacityClassID `json:"class"`
 	Image          RunnerImageID   `json:"image"`
 	InstanceDigest string          `json:"instance_digest"`
+	// ImageDigest is the declared digest of the image that it was made from; empty:
+	// its provider has no images.
+	ImageDigest string `json:"image_digest,omitempty"`
 	// Seen is the last state that an answer or an inspection showed; empty before
 	// any did.
 	Seen ResourceState `json:"seen,omitempty"`

@@ -103,13 +103,24 @@ type InstallationPolicy struct {
 // CapacityReservation guarantees capacity for a time [98]. It is no lease on a
 // job [100].
 type CapacityReservation struct {
-	Name     string        `json:"name"`
-	Class    CapacityClass `json:"class"`
-	Quantity int           `json:"quantity"`
-	Start    time.Time     `json:"start"`
-	End      time.Time     `json:"end"`
+	// ID is of one made by command, Name of one that the file declares.
+	ID       CapacityReservationID `json:"id,omitempty"`
+	Name     string                `json:"name,omitempty"`
+	Class    CapacityClass         `json:"class"`
+	Quantity int                   `json:"quantity"`
+	Start    time.Time             `json:"start"`
+	End      time.Time             `json:"end"`
 	// LeadTime is how long before Start the instances are made [230].
 	LeadTime time.Duration `json:"lead_time,omitempty"`
+	// Fleet is the one that has to have the capacity; empty: any of the class.
+	Fleet FleetAddress `json:"fleet,omitempty"`
+	// Scope is for whom it is. Dedicated asks for fleets that are for them alone;
+	// else the scheduler's fairness applies, and others' jobs may use it, too [102,
+	// 103].
+	Scope     FleetScope `json:"scope,omitzero"`
+	Dedicated bool       `json:"dedicated,omitempty"`
+	// Made says who made one by command.
+	Made Decided `json:"made,omitzero"`
 }
 
 // WithDefaults fills in what a fleet stored by an earlier version lacks, so that

@@ -40,6 +40,7 @@ const (
 	Forced           Cause = "forced"             // an operator ended a drain that doesn't end
 	Adopted          Cause = "adopted"            // an operator took a foreign resource in to have it removed
 	OrphanFound      Cause = "orphan_found"       // proven ours, and listed after it had ended
+	Condemned        Cause = "condemned"          // a person quarantined it, its fleet or its image
 )
 
 // Edge is one allowed move.
@@ -85,11 +86,15 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
+	{fleet.Enrolling, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image"},
+	{fleet.Healthy, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image"},
+	{fleet.Draining, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image, and its drain could be taken back"},
+
 	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
 	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
-	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over and it was never given work"},
+	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over, or a person took the quarantine back, and it was never given work"},
 	{fleet.Draining, fleet.Terminating, Forced, "an operator gave its job up by drain --force"},
 	{fleet.Quarantined, fleet.Terminating, Forced, "an operator gave its job up by drain --force"},
 

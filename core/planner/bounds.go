@@ -34,14 +34,19 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 		bound("removed", 0, "The fleet is being removed: every runner leaves after its job.")
 		return n, bounds
 	}
+	if reserved, whose := reservedFor(in, f); reserved > 0 {
+		bound("reservation", max(n, reserved), "%s reserved: %s.", instancesAre(reserved), whose)
+	}
 	if w := f.Scaling.Warm; w > 0 && (s != nil || f.Scheduler == "") {
 		bound("warm", n+w, "Keep %s ready for work that may come.", plural(w, "idle runner"))
 	}
 	if n < f.Scaling.Min {
-		bound("min", f.Scaling.Min, "Never fewer than min = %d.", f.Scaling.Min)
+		name, text := minRule(in, f)
+		bound(name, f.Scaling.Min, "%s", text)
 	}
 	if n > f.Scaling.Max {
-		bound("max", f.Scaling.Max, "Never more than max = %d.", f.Scaling.Max)
+		name, text := maxRule(in, f)
+		bound(name, f.Scaling.Max, "%s", text)
 	}
 	return n, bounds
 }
@@ -78,11 +83,14 @@ type limit struct {
 func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 	c := count(instances)
 	hold, held := in.Holds[f.ID]
+	_, barred := in.Standing.Bars(f)
 	switch {
 	case f.Operational == fleet.FleetFrozen:
 		return 0, limit{IsFrozen, "%s missing, and the fleet is frozen.", "it is frozen"}
 	case f.Operational == fleet.FleetDraining:
 		return 0, limit{IsFrozen, "%s missing, and the fleet is being removed.", "it is being removed"}
+	case barred:
+		return 0, limit{IsQuarantined, "%s missing, and the fleet or its image is quarantined.", "it or its image is quarantined"}
 	case f.Joined:
 		return 0, limit{WaitsForPerson, "%s missing, and hosts are joined by a person.", "its hosts are joined by a person"}
 	case held && hold.Constrained:

@@ -80,7 +80,7 @@ func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
 	}
 	out := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
 		leaves := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Instance == i.ID })
-		return !lifecycle.Capacity(i.State, i.Silent) || needed[i.ID] || i.Busy || i.Leases > 0 || leaves
+		return !lifecycle.Capacity(i.State, i.Silent) || i.Pinned || needed[i.ID] || i.Busy || i.Leases > 0 || leaves
 	})
 	slices.SortFunc(out, func(a, b Instance) int {
 		return cmp.Or(
@@ -121,6 +121,9 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 			earlier(i.Created.Add(f.Runner.MaxAge))
 		}
 	}
+	for _, at := range decidedTimes(in, f, instances) {
+		earlier(at)
+	}
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}
@@ -140,7 +143,7 @@ func (p *FleetPlan) retire(in Input, f fleet.ManagedFleet, instances []Instance)
 			return 0
 		}
 		_, blind := in.Unobserved[i.Provider]
-		if i.State != fleet.Healthy || i.Silent || blind || in.Now.Sub(i.Created) < f.Runner.MaxAge {
+		if i.State != fleet.Healthy || i.Silent || blind || i.Pinned || in.Now.Sub(i.Created) < f.Runner.MaxAge {
 			continue
 		}
 		if oldest == nil || i.Created.Before(oldest.Created) {

@@ -24,13 +24,13 @@ type HostToJoin struct {
 // then. One that follows demand may have more for a while: it lets go of it when
 // nobody has needed it for long enough.
 func (p FleetPlan) Reached() bool {
-	if p.Joined && p.Counts.Capacity < p.Desired {
+	if p.Halted || p.Joined && p.Counts.Capacity < p.Desired {
 		return true
 	}
 	if p.Follows {
 		return p.Counts.Capacity >= p.Desired && len(p.Drifted) == 0
 	}
-	return p.Counts.Capacity == p.Desired && len(p.Drifted) == 0
+	return p.Counts.Capacity == p.Desired+p.KeptByPin && len(p.Drifted) == 0
 }
 
 // unjoined takes the instances that wait for a person to join their host apart
@@ -52,7 +52,7 @@ func unjoined(f fleet.ManagedFleet, instances []Instance) (waiting, there []Inst
 
 // joinedDesired is the desired number of a fleet whose hosts a person joins:
 // those that are there stay, and min only says that some are missing.
-func joinedDesired(f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
+func joinedDesired(in Input, f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
 	var bounds []fleet.Bound
 	n := 0
 	bound := func(name string, after int, format string, args ...any) {
@@ -68,7 +68,8 @@ func joinedDesired(f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
 		bound("min", f.Scaling.Min, "Never fewer than min = %d: the missing ones wait to be joined.", f.Scaling.Min)
 	}
 	if n > f.Scaling.Max {
-		bound("max", f.Scaling.Max, "Never more than max = %d.", f.Scaling.Max)
+		name, text := maxRule(in, f)
+		bound(name, f.Scaling.Max, "%s", text)
 	}
 	return n, bounds
 }
@@ -77,7 +78,7 @@ func joinedDesired(f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
 // command that wasn't used, and the free ones as long as max has room.
 func (p *FleetPlan) joining(in Input, f fleet.ManagedFleet, waiting, there []Instance) {
 	p.Counts.Joining = len(waiting)
-	if f.Operational != fleet.FleetActive {
+	if _, barred := in.Standing.Bars(f); barred || f.Operational != fleet.FleetActive {
 		return
 	}
 	taken := map[string]time.Time{}

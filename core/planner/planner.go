@@ -43,6 +43,14 @@ type Input struct {
 	// works.
 	markets map[fleet.RunnerFleetID]*market
 	book    probeBook
+
+	// Reservations are those of the file, and Standing is what people decided beside
+	// it. Fleets and Instances may be given with or without its effect.
+	Reservations []fleet.CapacityReservation
+	Standing     fleet.StandingOrders
+
+	// allotted is what the reservations come to.
+	allotted allotted
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -62,6 +70,8 @@ type Instance struct {
 	HeadsFor string
 	// JoinUntil is how long its host may still be joined, where it waits for that.
 	JoinUntil time.Time
+	// Pinned says that a person wants it to stay. Plan sets it.
+	Pinned bool
 }
 
 // Usage is what a scheduler shows of an instance, as in Instance.
@@ -99,6 +109,8 @@ type Output struct {
 	// Unmet is the waiting work that nothing covers, in order of its schedulers and
 	// of their demand.
 	Unmet []Unmet `json:"unmet,omitempty"`
+	// Reservations are those that haven't ended, the file's first.
+	Reservations []ReservationPlan `json:"reservations,omitempty"`
 }
 
 // FleetPlan is what should happen to one fleet now.
@@ -135,6 +147,14 @@ type FleetPlan struct {
 	Constrained *Hold `json:"constrained,omitempty"`
 	// ToJoin are the hosts that could be joined now.
 	ToJoin []HostToJoin `json:"to_join,omitempty"`
+	// Standing says in a sentence each what people decided about the fleet beside
+	// its file.
+	Standing []string `json:"standing,omitempty"`
+	// Halted says that people keep the fleet from what it would do: it stays as it
+	// is until they take that back.
+	Halted bool `json:"halted,omitempty"`
+	// KeptByPin is how many instances above Desired stay because they are pinned.
+	KeptByPin int `json:"kept_by_pin,omitempty"`
 }
 
 // ActionKind is what happens to one instance.
@@ -181,6 +201,8 @@ const (
 	WaitsForPerson    WaitCode = "waits_for_person"     // hosts are joined by hand
 	NoOffer           WaitCode = "no_offer"             // no offer can be used, or one request tries first
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
+	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
+	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -192,6 +214,7 @@ type Drift struct {
 // Plan gives the demand of each scheduler to its fleets, and then decides for
 // every fleet by itself.
 func Plan(in Input) Output {
+	in = governed(in)
 	byFleet := membersOf(in)
 	// In a fixed order, since the first that needs a probe gets it.
 	in.Fleets = slices.SortedFunc(slices.Values(in.Fleets), func(a, b fleet.ManagedFleet) int {
@@ -199,7 +222,7 @@ func Plan(in Input) Output {
 	})
 	in.constrain(byFleet)
 	supplies, unmet := distribute(in, byFleet)
-	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet}
+	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
 	for _, f := range in.Fleets {
 		out.Fleets = append(out.Fleets, planFleet(in, f, byFleet[f.ID], supplies[f.ID]))
 	}
@@ -255,7 +278,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	p.Counts = count(instances)
 	p.Desired, p.Bounds = desired(in, f, p.Counts, s)
 	if f.Joined {
-		p.Desired, p.Bounds = joinedDesired(f, p.Counts.Capacity)
+		p.Desired, p.Bounds = joinedDesired(in, f, p.Counts.Capacity)
 		p.joining(in, f, waiting, instances)
 	}
 	p.Drifted = drifted(f, instances, in.AgentVersion)
@@ -265,13 +288,22 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
 		p.Constrained = &hold
 	}
+
+	p.Standing = stands(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
+		p.Halted = true
 		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
 		return p
 	}
+	_, barred := in.Standing.Bars(f)
+	p.Halted = barred || f.Operational == fleet.FleetScaleUpOnly && p.Counts.Capacity >= p.Desired
+	p.spare(f, instances)
 	p.withdrawClaims(in, f, waiting)
 	p.release(in, f, instances)
-	if p.refresh(in, instances); len(p.Actions) > 0 {
+	if f.Operational != fleet.FleetScaleUpOnly {
+		p.refresh(in, instances)
+	}
+	if len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
 	there := p.Counts.Capacity - p.retire(in, f, instances)
@@ -281,6 +313,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	case excess < 0:
 		p.grow(in, f, instances, -excess)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:
+		p.keepPinned(f, instances, excess)
 		if f.Scheduler != "" && f.Operational == fleet.FleetActive {
 			p.shrinkIdle(in, f, instances, s, excess)
 		} else {

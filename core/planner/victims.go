@@ -16,7 +16,7 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 	for _, d := range p.Drifted {
 		outdated[d.Instance] = true
 	}
-	candidates := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool { return !lifecycle.Capacity(i.State, i.Silent) })
+	candidates := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool { return !lifecycle.Capacity(i.State, i.Silent) || !mayChoose(f, i) })
 	slices.SortFunc(candidates, func(a, b Instance) int {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
@@ -30,7 +30,7 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 		cause, reason = lifecycle.ForOperator, "The fleet is being removed."
 	}
 	waiting, unseen, blindness := 0, 0, ""
-	for _, i := range candidates[:excess] {
+	for _, i := range candidates[:min(excess, len(candidates))] {
 		if why, blind := in.Unobserved[i.Provider]; blind && i.State != fleet.Requested {
 			unseen, blindness = unseen+1, sentence("%s can't be seen (%s)", i.Provider, why)
 			continue

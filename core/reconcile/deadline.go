@@ -54,11 +54,15 @@ func (l *Loop) passSilence(w *work, r *row) {
 
 // passQuarantine ends a quarantine whose time is over, once no job can be there.
 func (l *Loop) passQuarantine(w *work, r *row) {
-	if w.now.Sub(r.Since) < r.fleet.Timeouts.Quarantine {
+	if w.now.Sub(r.Since) < r.fleet.Timeouts.Quarantine && !w.released(r) {
 		return
 	}
 	if r.Admission.State != fleet.AdmissionVerified {
-		w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, fmt.Sprintf("quarantined for longer than %s.", r.fleet.Timeouts.Quarantine))
+		why := fmt.Sprintf("quarantined for longer than %s.", r.fleet.Timeouts.Quarantine)
+		if w.released(r) {
+			why = "Its quarantine was taken back, and it was never given work."
+		}
+		w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, why)
 		return
 	}
 	if proof, ok := l.idleProof(w, r); ok {

@@ -24,6 +24,8 @@ func (l *Loop) plan(w *work) planner.Output {
 		Assets:       w.assets,
 		Offers:       l.offers(w),
 		Circuits:     w.circuits.Clone(),
+		Reservations: w.reservations,
+		Standing:     w.standing,
 	}
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
@@ -172,6 +174,7 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Key: fleet.OperationID(key),
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
 		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
+		ImageDigest: f.Image.Digest,
 	}
 	tags, err := l.tags(f, instance)
 	if err != nil {

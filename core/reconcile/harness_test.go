@@ -27,6 +27,7 @@ type fakeStore struct {
 	decisions  []fleet.Decision
 	commits    int // those that wrote something
 	fail       error
+	standing   fleet.StandingOrders
 }
 
 func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
@@ -41,7 +42,7 @@ func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 }
 
 func (m *fakeStore) Load(context.Context) (store.State, error) {
-	var s store.State
+	s := store.State{Standing: m.standing}
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
 		switch {

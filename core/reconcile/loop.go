@@ -174,6 +174,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 		return Result{}, fmt.Errorf("reconcile: take orphans onto the books: %w", err)
 	}
 	l.contact(w)
+	l.condemn(w)
 	l.admit(w)
 	l.countLeases(w)
 	l.passDeadlines(w)

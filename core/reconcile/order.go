@@ -29,6 +29,9 @@ const (
 	// AdoptResource takes Order.Resource of Order.Provider onto the books of
 	// Order.Fleet and removes it.
 	AdoptResource OrderKind = "adopt"
+	// TakeNote asks for nothing: its outcome says that a step has seen what was
+	// stored before, so that none goes on without it.
+	TakeNote OrderKind = "take_note"
 )
 
 // Order is a person's decision. It is carried out once or refused with a reason;
@@ -122,8 +125,11 @@ func done(format string, args ...any) OrderOutcome {
 
 // carryOut does what an order says; the zero outcome says that it waits.
 func (l *Loop) carryOut(w *work, o *pendingOrder) (OrderOutcome, error) {
-	if o.Kind == AdoptResource {
+	switch o.Kind {
+	case AdoptResource:
 		return l.adopt(w, o)
+	case TakeNote:
+		return done("the manager goes by it now"), nil
 	}
 	n := slices.IndexFunc(w.rows, func(r *row) bool { return r.ID == o.Instance })
 	if n < 0 {

@@ -30,7 +30,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).connected {
 			res.Settled = false // its scheduler must still be told
 		}
-		settled := lifecycle.Settled(r.State) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
+		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
 		if !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}

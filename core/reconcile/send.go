@@ -17,8 +17,7 @@ func (l *Loop) send(w *work) []Effect {
 	out := map[fleet.ProviderAddress]int{}
 	for _, r := range w.rows {
 		p := l.provider(r.Provider)
-		frozen := r.fleet.Operational == fleet.FleetFrozen
-		if p.facts == nil || frozen || l.callsOn(r.Provider)+out[r.Provider] >= l.settings.CallLimit {
+		if p.facts == nil || w.frozen(r) || l.callsOn(r.Provider)+out[r.Provider] >= l.settings.CallLimit {
 			continue
 		}
 		if e := l.sendRow(w, p, r); e != nil {

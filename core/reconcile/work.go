@@ -14,16 +14,20 @@ import (
 
 // work is one step's copy of the stored state with what has changed in it.
 type work struct {
-	now         time.Time
-	serial      int64 // of the definition that the state showed
-	fleets      map[fleet.RunnerFleetID]fleet.ManagedFleet
-	assets      map[fleet.ProviderAddress][]fleet.Asset
-	rows        []*row // by instance id
-	byID        map[fleet.CapacityInstanceID]*row
-	byKey       map[fleet.OperationID]*row
-	byOperation map[fleet.OperationID]*row
-	backoffs    map[fleet.RunnerFleetID]backoff
-	circuits    breaker.Circuits
+	now    time.Time
+	serial int64 // of the definition that the state showed
+	fleets map[fleet.RunnerFleetID]fleet.ManagedFleet
+	assets map[fleet.ProviderAddress][]fleet.Asset
+	// reservations are the file's, standing is what people decided beside it. fleets
+	// are under its freezes.
+	reservations []fleet.CapacityReservation
+	standing     fleet.StandingOrders
+	rows         []*row // by instance id
+	byID         map[fleet.CapacityInstanceID]*row
+	byKey        map[fleet.OperationID]*row
+	byOperation  map[fleet.OperationID]*row
+	backoffs     map[fleet.RunnerFleetID]backoff
+	circuits     breaker.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
@@ -61,10 +65,11 @@ type end struct {
 // aside: it must not stop the others.
 func newWork(now time.Time, s store.State) *work {
 	w := &work{
-		now:         now,
-		serial:      s.Serial,
-		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
-		assets:      s.Assets(),
+		now:          now,
+		serial:       s.Serial,
+		fleets:       make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
+		assets:       s.Assets(),
+		reservations: s.Reservations, standing: s.Standing,
 		rows:        make([]*row, 0, len(s.Instances)),
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
@@ -72,7 +77,7 @@ func newWork(now time.Time, s store.State) *work {
 		damaged:     map[fleet.RunnerFleetID]string{},
 		uninvited:   map[fleet.RunnerFleetID]string{},
 	}
-	for _, f := range s.Fleets {
+	for _, f := range s.Governed() {
 		w.fleets[f.ID] = f
 	}
 	instances := s.Instances

@@ -25,6 +25,22 @@ type State struct {
 	Runners    []fleet.Runner
 	// Claims are all there are, in the order of their providers and assets.
 	Claims []fleet.AssetClaim
+	// Reservations are those that the current definition declares, and Standing is
+	// what people decided beside it. Fleets don't show its freezes: see Governed.
+	Reservations []fleet.CapacityReservation
+	Standing     fleet.StandingOrders
+}
+
+// Governed are the fleets under their freezes.
+func (s State) Governed() []fleet.ManagedFleet {
+	if len(s.Standing.Freezes) == 0 {
+		return s.Fleets
+	}
+	governed := make([]fleet.ManagedFleet, 0, len(s.Fleets))
+	for _, f := range s.Fleets {
+		governed = append(governed, s.Standing.Governed(f))
+	}
+	return governed
 }
 
 // Assets are the inventories of the providers whose hosts are joined by a person.
@@ -55,7 +71,10 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		if applied, _, err = currentDefinition(ctx, tx); err != nil {
 			return err
 		}
-		state.Serial, state.Providers = applied.Serial, applied.Definition.Providers
+		state.Serial, state.Providers, state.Reservations = applied.Serial, applied.Definition.Providers, applied.Definition.Reservations
+		if state.Standing, err = standingOrders(ctx, tx); err != nil {
+			return err
+		}
 		if state.Fleets, err = sortedRecords(ctx, tx, decode[fleet.ManagedFleet],
 			func(managed *fleet.ManagedFleet) string { return string(managed.ID) },
 			`SELECT record FROM fleet WHERE retired = 0`); err != nil {

@@ -11,11 +11,11 @@ const pruneBatch = 1000
 
 // Pruned counts what Prune removed.
 type Pruned struct {
-	Instances, Decisions, Definitions, Fleets, Tokens int64
+	Instances, Decisions, Definitions, Fleets, Tokens, StandingOrders int64
 }
 
 // Prune forgets what ended before the given time: terminated instances with
-// their operations and runners, decisions, superseded definitions, API tokens, and
+// their operations and runners, decisions, superseded definitions, API tokens, standing orders that expired, and
 // then retired fleets that nothing refers to. Audit records are kept for ever.
 func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err error) {
 	limit := before.UnixMicro()
@@ -32,6 +32,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		{&pruned.Definitions, `DELETE FROM definition WHERE serial <
 			(SELECT MAX(later.serial) FROM definition AS later WHERE later.applied_at < $1)`, []any{limit}},
 		{&pruned.Tokens, `DELETE FROM api_token WHERE (revoked > 0 AND revoked < $1) OR (expires > 0 AND expires < $1)`, []any{limit}},
+		{&pruned.StandingOrders, `DELETE FROM standing_order WHERE expires > 0 AND expires < $1`, []any{limit}},
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
 			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},

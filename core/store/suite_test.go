@@ -62,6 +62,8 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"of live tokens, no two have one name", oneTokenOfAName},
 		{"a token is revoked once", revokesToken},
 		{"audit records are listed, the newest first", listsAudit},
+		{"standing orders outlive the process and every apply", keepsStandingOrders},
+		{"a standing order is taken back once, and an expired one forgotten", endsStandingOrders},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, location(t)) })

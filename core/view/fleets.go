@@ -50,6 +50,11 @@ type Fleet struct {
 	Offers *planner.OfferReport `json:"offers,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
+	// Standing says in a sentence each what people decided about the fleet beside
+	// its file. Min, Max and Operational are with its effect.
+	Standing []string `json:"standing,omitempty"`
+	// Override is in the place of the file's min or max for a time.
+	Override *fleet.FleetScaleOverride `json:"override,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
@@ -91,7 +96,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Offers: m.Offers, Circuits: m.Circuits,
+		Offers: m.Offers, Circuits: m.Circuits, Reservations: s.Reservations, Standing: s.Standing,
 		Instances: make([]planner.Instance, 0, len(s.Instances)),
 	}
 	headsFor := map[fleet.CapacityInstanceID]string{}
@@ -124,7 +129,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 // Fleets lists every fleet by address.
 func Fleets(s store.State, m Moment) []Fleet {
 	fleets := make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets))
-	for _, f := range s.Fleets {
+	for _, f := range s.Governed() {
 		fleets[f.ID] = f
 	}
 	unresolved := map[fleet.RunnerFleetID]int{}
@@ -143,6 +148,10 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+		}
+		v.Standing = p.Standing
+		if o, holds := s.Standing.Override(f.ID, m.Now); holds {
+			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
 		if hold, held := m.Holds[f.ID]; held && !hold.Constrained {
 			v.Hold = &hold

@@ -35,6 +35,8 @@ type Instance struct {
 	Scheduling *Scheduling `json:"scheduling,omitempty"`
 	Runner     *Runner     `json:"runner,omitempty"`
 	Operations []Operation `json:"operations,omitempty"`
+	// Pin keeps the planner's hands off it.
+	Pin *fleet.RunnerPin `json:"pin,omitempty"`
 	// Refusals are the calls with its token or certificate that the running
 	// manager refused, where a single instance is looked at.
 	Refusals []fleet.Refusal `json:"refusals,omitempty"`
@@ -57,6 +59,13 @@ type Scheduling struct {
 func (i *Instance) Uses(usage map[fleet.CapacityInstanceID]planner.Usage) {
 	if u, known := usage[i.ID]; known && i.Scheduling != nil {
 		i.Scheduling.Leases, i.Scheduling.IdleSince = &u.Leases, u.IdleSince
+	}
+}
+
+// PinnedBy puts in the pin that holds.
+func (i *Instance) PinnedBy(s fleet.StandingOrders, now time.Time) {
+	if pin, holds := s.Pin(i.ID, now); holds {
+		i.Pin = &pin
 	}
 }
 
@@ -102,6 +111,7 @@ func Instances(s store.State, m Moment) []Instance {
 	for _, i := range s.Instances {
 		one := One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID])
 		one.Uses(m.Usage)
+		one.PinnedBy(s.Standing, m.Now)
 		out = append(out, one)
 	}
 	slices.SortFunc(out, func(a, b Instance) int {

@@ -208,6 +208,23 @@ reservation "release-1-0" {
   start          = "2027-01-10T08:00:00Z"
   end            = "2027-01-10T18:00:00Z"
   lead_time      = "15m"
+  fleet          = fleet.demo
+  dedicated      = false
+
+  scope {
+    tenant = "acme"
+  }
+}
+
+reservation "benchmarks" {
+  capacity_class = capacity_class.small
+  quantity       = 1
+  start          = "2027-02-01T09:00:00+01:00"
+  end            = "2027-02-05T18:00:00+01:00"
+
+  scope {
+    project = "acme/kernel"
+  }
 }
 
 policy {

@@ -140,6 +140,8 @@ reservation "release-1-0" {
   start          = "2027-01-10T08:00:00Z"
   end            = "2027-01-10T18:00:00Z"
   lead_time      = "15m"
+
+  scope { tenant = "acme" }
 }
 
 removed {

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// standingFlags are the flags of every command that decides something which holds
+// until it expires or is taken back.
+type standingFlags struct {
+	autoApprove, asJSON bool
+	reason              string
+}
+
+func (f *standingFlags) register(c *cobra.Command, asks, gives bool) {
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	if asks {
+		c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
+	}
+	if gives {
+		c.Flags().StringVar(&f.reason, "reason", "", "why, for others to read")
+	}
+}
+
+// orderStanding asks where there is a question, and has the manager that runs, or
+// else the state directory, keep the order.
+func (a *app) orderStanding(c *cobra.Command, flags standingFlags, o control.StandingOrder, question string) error {
+	o.Reason = flags.reason
+	if question != "" && !flags.autoApprove {
+		if flags.asJSON {
+			return errors.New("--json asks nobody: pass --auto-approve, too")
+		}
+		yes, err := a.confirm(c.Context(), question)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			a.printf("Nothing was done.\n")
+			return exitStatus(exitDeclined)
+		}
+	}
+	return a.withService(c, func(ctx context.Context, s control.Service) error {
+		receipt, err := s.OrderStanding(ctx, o)
+		if err != nil {
+			return err
+		}
+		if flags.asJSON {
+			return a.printJSON(receipt)
+		}
+		a.printf("%s: %s.\n", receipt.Subject, receipt.Done)
+		if !receipt.Loop && receipt.Changed {
+			a.printf("No manager runs; the next one goes by it.\n")
+		}
+		return nil
+	})
+}
+
+func (a *app) scaleCommand() *cobra.Command {
+	var flags standingFlags
+	var least, most int
+	var clear bool
+	o := control.StandingOrder{Kind: control.ScaleFleet}
+	c := &cobra.Command{
+		Use:   "scale FLEET --min N --max N --for DURATION | --clear",
+		Short: "Replace a fleet's min, max or both for a time; it ends by itself",
+		Long: "Replace the min, the max or both of a fleet's file for a time, at most 30 days; then the file's hold again. The\n" +
+			"max may be more than the file's. Cost limits bind as before, a fleet whose file doesn't allow scale to zero\n" +
+			"keeps at least one, and a protected fleet keeps the size of its file. --clear ends it before its time.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Fleet, o.End = args[0], clear
+			if c.Flags().Changed("min") {
+				o.Min = &least
+			}
+			if c.Flags().Changed("max") {
+				o.Max = &most
+			}
+			question := fmt.Sprintf("Replace the limits of %s for %s?", args[0], o.For)
+			switch {
+			case clear:
+				question = ""
+			case o.Min == nil && o.Max == nil:
+				return errors.New("give --min, --max or both, or --clear to let the file's hold again")
+			case !c.Flags().Changed("for"):
+				return errors.New("say how long with --for, such as --for 2h; what is to last belongs into the file")
+			}
+			return a.orderStanding(c, flags, o, question)
+		},
+	}
+	flags.register(c, true, true)
+	c.Flags().IntVar(&least, "min", 0, "the least number of instances")
+	c.Flags().IntVar(&most, "max", 0, "the most")
+	c.Flags().DurationVar(&o.For, "for", 0, "how long, such as 2h")
+	c.Flags().BoolVar(&clear, "clear", false, "let the file's min and max hold again")
+	for _, other := range []string{"min", "max", "for"} {
+		c.MarkFlagsMutuallyExclusive("clear", other)
+	}
+	a.completes(c, a.fleetNames, "", nil)
+	return c
+}
+
+func (a *app) pinCommand() *cobra.Command {
+	var flags standingFlags
+	o := control.StandingOrder{Kind: control.PinInstance}
+	c := &cobra.Command{
+		Use:   "pin INSTANCE --for DURATION",
+		Short: "Keep an instance out of scale-downs, max_age and rollouts for a time",
+		Long: "Keep an instance for a time, at most 30 days, for example to look at it: it isn't chosen for a scale-down,\n" +
+			"max_age or a rollout. An operator's drain, a quarantine, the removal of its fleet and the provider still take\n" +
+			"it, and so does its agent's own limit of jobs or age.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Instance = instanceID(args[0])
+			return a.orderStanding(c, flags, o, "")
+		},
+	}
+	flags.register(c, false, true)
+	c.Flags().DurationVar(&o.For, "for", 4*time.Hour, "how long")
+	a.completes(c, a.instanceIDs, "", nil)
+	return c
+}
+
+func (a *app) unpinCommand() *cobra.Command {
+	var flags standingFlags
+	c := &cobra.Command{
+		Use:   "unpin INSTANCE",
+		Short: "End a pin before its time",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.orderStanding(c, flags, control.StandingOrder{Kind: control.PinInstance, Instance: instanceID(args[0]), End: true}, "")
+		},
+	}
+	flags.register(c, false, false)
+	a.completes(c, a.instanceIDs, "", nil)
+	return c
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+func TestStandingOrdersAndReservationsComeThroughAsTheyWereSent(t *testing.T) {
+	s := lab()
+	zero, five := 0, 5
+	orders := []control.StandingOrder{
+		{Kind: control.ScaleFleet, Fleet: `fleet.each["a/b"]`, Min: &zero, Max: &five, For: 2 * time.Hour, Reason: "release"},
+		{Kind: control.ScaleFleet, Fleet: "linux", Max: &five, For: time.Second},
+		{Kind: control.PinInstance, Instance: "if1", For: 4 * time.Hour, Reason: "look"},
+		{Kind: control.FreezeWrites, Fleet: "linux", ScaleUpOnly: true},
+		{Kind: control.FreezeWrites, Provider: "local.here", Reason: "incident 12"},
+		{Kind: control.QuarantineIt, Fleet: "linux"}, {Kind: control.QuarantineIt, Instance: "if1", Reason: "odd"}, {Kind: control.QuarantineIt, Image: "image.ubuntu"},
+	}
+	eachSurface(t, s, func(t *testing.T, c *Client) {
+		for _, o := range orders {
+			receipt, err := c.OrderStanding(t.Context(), o)
+			if err != nil || !receipt.Loop || !receipt.Changed {
+				t.Fatalf("%+v: %+v, %v", o, receipt, err)
+			}
+			same(t, "the order", []any{o}, s.heard())
+			end := control.StandingOrder{Kind: o.Kind, End: true, Fleet: o.Fleet, Instance: o.Instance, Provider: o.Provider, Image: o.Image}
+			if _, err := c.OrderStanding(t.Context(), end); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "its end", []any{end}, s.heard())
+		}
+		wanted := control.ReservationRequest{Class: "small", Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
+			Fleet: "linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Reason: "release"}
+		made, err := c.Reserve(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "what was asked for", []any{wanted}, s.heard())
+		same(t, "what was made", reserved, made)
+		if all, err := c.Reservations(t.Context()); err != nil || len(all) != 1 || all[0].Missing != 1 {
+			t.Errorf("the list: %v, %v", all, err)
+		}
+		if err := c.CancelReservation(t.Context(), "r1"); err != nil {
+			t.Error(err)
+		}
+		same(t, "what was cancelled", []any{fleet.CapacityReservationID("r1")}, s.heard())
+	})
+}
+
+func TestAStandingOrderAboutNothingIsNotSent(t *testing.T) {
+	c := dial(t, onSocket(t, handler(lab(), nil)))
+	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: control.FreezeWrites}); !errors.As(err, new(*control.NotFoundError)) {
+		t.Error(err)
+	}
+	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: "dance", Fleet: "linux"}); !errors.As(err, new(*control.InvalidError)) {
+		t.Error(err)
+	}
+	if err := c.CancelReservation(t.Context(), ""); !errors.As(err, new(*control.NotFoundError)) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,213 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// ReservationRequest is what a reservation is made from.
+type ReservationRequest struct {
+	// Class is the name of a capacity class of an applied fleet.
+	Class      string
+	Quantity   int
+	Start, End time.Time
+	LeadTime   time.Duration
+	// Fleet is the address or name of the one that has to have it; empty: any.
+	Fleet     string
+	Scope     fleet.FleetScope
+	Dedicated bool
+	Reason    string
+}
+
+// mostReservations bounds those made by command that haven't ended.
+const mostReservations = 200
+
+// Reserve promises capacity of a class for a time. It makes no lease: which jobs
+// run there is the scheduler's to say [100].
+func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.ReservationPlan, error) {
+	none := planner.ReservationPlan{}
+	caller, err := authorize(ctx, "reservation create")
+	if err != nil {
+		return none, err
+	}
+	state, err := m.store.Load(ctx)
+	if err != nil {
+		return none, err
+	}
+	now := m.options.Clock()
+	made, err := newReservation(state, caller, r, now)
+	if err != nil {
+		return none, err
+	}
+	id, err := newID(now)
+	if err != nil {
+		return none, err
+	}
+	made.ID = fleet.CapacityReservationID(id)
+	record, err := m.auditRecord(ctx, "reservation create", fmt.Sprintf("%s: %d of %s from %s to %s%s", id, made.Quantity, made.Class.Name,
+		moment(made.Start), moment(made.End), afterSemicolon(r.Reason)))
+	if err != nil {
+		return none, err
+	}
+	if err := m.store.SetStandingOrder(ctx, made, record); err != nil {
+		return none, err
+	}
+	if _, err := m.takeNote(ctx, "the reservation "+id); err != nil {
+		return none, err
+	}
+	if state, err = m.store.Load(ctx); err != nil {
+		return none, err
+	}
+	for _, p := range view.Forecast(state, m.moment()).Reservations {
+		if p.ID == made.ID {
+			return p, nil
+		}
+	}
+	return planner.ReservationPlan{CapacityReservation: made}, nil // it has ended meanwhile
+}
+
+// newReservation holds a request against itself and against what was applied.
+func newReservation(s store.State, caller Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
+	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
+		Dedicated: r.Dedicated, Made: fleet.Decided{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
+	if why := cantReserve(made, now); why != "" {
+		return made, &InvalidError{"it can't be reserved: " + why}
+	}
+	if len(s.Standing.Reservations) >= mostReservations {
+		return made, &ConflictError{fmt.Sprintf("there are %d reservations made by command, which is the most; cancel some, or write them into the file", len(s.Standing.Reservations))}
+	}
+	if len(caller.Fleets) > 0 && r.Fleet == "" {
+		return made, &DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}
+	}
+	j := &judgement{state: s, caller: caller}
+	if r.Fleet != "" {
+		f, err := j.fleet(r.Fleet)
+		if err != nil {
+			return made, err
+		}
+		made.Fleet = f.Address
+	}
+	class, err := classOf(s, made.Fleet, r.Class)
+	made.Class = class
+	return made, err
+}
+
+// cantReserve says what is wrong with a request by itself; "": nothing.
+func cantReserve(r fleet.CapacityReservation, now time.Time) string {
+	switch {
+	case r.Quantity < 1 || r.Quantity > mostInstances:
+		return fmt.Sprintf("the quantity is from 1 to %d, and not %d", mostInstances, r.Quantity)
+	case r.Start.IsZero() || r.End.IsZero():
+		return "it needs a start and an end with date, time and zone, such as 2027-01-10T08:00:00Z"
+	case !r.End.After(r.Start):
+		return fmt.Sprintf("it would end at %s, which is not after its start at %s", moment(r.End), moment(r.Start))
+	case !r.End.After(now):
+		return fmt.Sprintf("it would have ended at %s already", moment(r.End))
+	case r.LeadTime < 0 || r.LeadTime > longestStanding:
+		return fmt.Sprintf("its lead time is from 0 to %d days, and not %s", longestStanding/(24*time.Hour), r.LeadTime)
+	case r.Scope.Tenant != "" && r.Scope.Project != "":
+		return "it is for a tenant or for a project; give one of them"
+	case r.Dedicated && r.Scope == fleet.FleetScope{}:
+		return "dedicated capacity is of a tenant or a project; name it"
+	case len(r.Made.Reason) > longestReason || len(r.Scope.Tenant) > longestReason || len(r.Scope.Project) > longestReason:
+		return fmt.Sprintf("the reason, the tenant and the project have at most %d bytes", longestReason)
+	}
+	return ""
+}
+
+// classOf is the class of a name as the fleets have it; where a fleet that the file
+// no longer mentions has an older one, the one that was applied last.
+func classOf(s store.State, address fleet.FleetAddress, name string) (fleet.CapacityClass, error) {
+	var names []string
+	var with []fleet.ManagedFleet
+	for _, f := range s.Fleets {
+		if address != "" && f.Address != address {
+			continue
+		}
+		if names = append(names, f.Class.Name); f.Class.Name == name {
+			with = append(with, f)
+		}
+	}
+	if len(with) == 0 {
+		of := "no fleet has"
+		if address != "" {
+			of = string(address) + " hasn't"
+		}
+		return fleet.CapacityClass{}, &InvalidError{fmt.Sprintf("%s the capacity class %q; there are: %s", of, name, listed(names))}
+	}
+	return slices.MaxFunc(with, func(a, b fleet.ManagedFleet) int {
+		return cmp.Or(cmp.Compare(a.Serial, b.Serial), strings.Compare(string(a.Address), string(b.Address)))
+	}).Class, nil
+}
+
+// CancelReservation ends a reservation that was made by command.
+func (m *Manager) CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error {
+	caller, err := authorize(ctx, "reservation cancel")
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(string(id), "reservation.") {
+		return &ConflictError{fmt.Sprintf("%s is of the file: take its block out there, and apply", id)}
+	}
+	state, err := m.store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	missing := &NotFoundError{Kind: "reservation", ID: string(id)}
+	n := slices.IndexFunc(state.Standing.Reservations, func(r fleet.CapacityReservation) bool { return r.ID == id })
+	if n < 0 || !caller.mayKnow(state.Standing.Reservations[n]) {
+		return missing
+	}
+	record, err := m.auditRecord(ctx, "reservation cancel", string(id))
+	if err != nil {
+		return err
+	}
+	ended, err := m.store.EndStandingOrder(ctx, state.Standing.Reservations[n], record)
+	if err != nil {
+		return err
+	}
+	if !ended {
+		return missing
+	}
+	_, err = m.takeNote(ctx, "the end of the reservation "+string(id))
+	return err
+}
+
+// Reservations are those that haven't ended. Callers who are limited to fleets see
+// those that name one of theirs.
+func (r *reading) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
+	caller, err := authorize(ctx, "reservations")
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return caller.reservations(view.Forecast(state, r.moment()).Reservations), nil
+}
+
+// mayKnow says whether a reservation is the caller's to see.
+func (c Caller) mayKnow(r fleet.CapacityReservation) bool {
+	return len(c.Fleets) == 0 || r.Fleet != "" && c.mayTouch(r.Fleet)
+}
+
+func (c Caller) reservations(all []planner.ReservationPlan) []planner.ReservationPlan {
+	return slices.DeleteFunc(slices.Clone(all), func(p planner.ReservationPlan) bool { return !c.mayKnow(p.CapacityReservation) })
+}
+
+func afterSemicolon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "; " + text
+}

@@ -1,0 +1,173 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+)
+
+// CapacityReservationID identifies a reservation that was made by command [98].
+type CapacityReservationID string
+
+// StandingOrders are what people decided about an installation beside its file,
+// and what holds until it expires or is taken back. They are no part of a
+// definition: never drift, never pruned by an apply.
+type StandingOrders struct {
+	Overrides    []FleetScaleOverride
+	Pins         []RunnerPin
+	Freezes      []Freeze
+	Quarantines  []Quarantine
+	Reservations []CapacityReservation
+}
+
+// Decided is who decided something, when and why.
+type Decided struct {
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// FleetScaleOverride replaces min, max or both of a fleet's file for a time
+// [177, 178]. It may go beyond the file's max; nothing else of the file is
+// overridden.
+type FleetScaleOverride struct {
+	Fleet RunnerFleetID `json:"fleet"`
+	// Min and Max are nil where the file's number holds.
+	Min   *int      `json:"min,omitempty"`
+	Max   *int      `json:"max,omitempty"`
+	Until time.Time `json:"until"`
+	Decided
+}
+
+// Least is the min that holds in the place of the file's.
+func (o FleetScaleOverride) Least(declared int) int {
+	if o.Min != nil {
+		return *o.Min
+	}
+	return declared
+}
+
+// Most is the max that holds in the place of the file's.
+func (o FleetScaleOverride) Most(declared int) int {
+	if o.Max != nil {
+		return *o.Max
+	}
+	return declared
+}
+
+// RunnerPin keeps the planner's hands off an instance for a time [131, 132].
+type RunnerPin struct {
+	Instance CapacityInstanceID `json:"instance"`
+	Fleet    RunnerFleetID      `json:"fleet"`
+	Until    time.Time          `json:"until"`
+	Decided
+}
+
+// Freeze limits what the loop does about one fleet, or about all fleets and
+// instances of one provider, until it is thawed [133, 134, 137]. Fleet or Provider
+// is set.
+type Freeze struct {
+	Fleet    RunnerFleetID   `json:"fleet,omitempty"`
+	Provider ProviderAddress `json:"provider,omitempty"`
+	// ScaleUpOnly lets instances start and none leave; else no provider is written
+	// to at all.
+	ScaleUpOnly bool `json:"scale_up_only,omitempty"`
+	Decided
+}
+
+// Quarantine takes instances out of work and lets no new ones come, until it is
+// released [135, 136]. One of Fleet, Instance and Image is set.
+type Quarantine struct {
+	Fleet    RunnerFleetID      `json:"fleet,omitempty"`
+	Instance CapacityInstanceID `json:"instance,omitempty"`
+	// Image is the declared digest of an image.
+	Image string `json:"image,omitempty"`
+	Decided
+}
+
+// Override is the one of a fleet that holds at now.
+func (s StandingOrders) Override(id RunnerFleetID, now time.Time) (FleetScaleOverride, bool) {
+	n := slices.IndexFunc(s.Overrides, func(o FleetScaleOverride) bool { return o.Fleet == id && now.Before(o.Until) })
+	if n < 0 {
+		return FleetScaleOverride{}, false
+	}
+	return s.Overrides[n], true
+}
+
+// Pin is the one of an instance that holds at now.
+func (s StandingOrders) Pin(id CapacityInstanceID, now time.Time) (RunnerPin, bool) {
+	n := slices.IndexFunc(s.Pins, func(p RunnerPin) bool { return p.Instance == id && now.Before(p.Until) })
+	if n < 0 {
+		return RunnerPin{}, false
+	}
+	return s.Pins[n], true
+}
+
+// Freeze is the strictest one that holds for a fleet: its own or its provider's.
+func (s StandingOrders) Freeze(f ManagedFleet) (Freeze, bool) {
+	found, any := Freeze{}, false
+	for _, one := range s.Freezes {
+		concerns := one.Fleet != "" && one.Fleet == f.ID || one.Provider != "" && one.Provider == f.Provider
+		if concerns && (!any || found.ScaleUpOnly && !one.ScaleUpOnly) {
+			found, any = one, true
+		}
+	}
+	return found, any
+}
+
+// Frozen says whether a provider is written to by nobody.
+func (s StandingOrders) Frozen(p ProviderAddress) bool {
+	return slices.ContainsFunc(s.Freezes, func(f Freeze) bool { return f.Provider == p && p != "" && !f.ScaleUpOnly })
+}
+
+// Bars is the quarantine that lets no instance of a fleet start: of the fleet, or
+// of the image that it would boot.
+func (s StandingOrders) Bars(f ManagedFleet) (Quarantine, bool) {
+	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
+		return q.Fleet != "" && q.Fleet == f.ID || q.Image != "" && q.Image == f.Image.Digest
+	})
+	if n < 0 {
+		return Quarantine{}, false
+	}
+	return s.Quarantines[n], true
+}
+
+// Condemns is the quarantine that an instance is under.
+func (s StandingOrders) Condemns(i CapacityInstance) (Quarantine, bool) {
+	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
+		return q.Instance != "" && q.Instance == i.ID || q.Fleet != "" && q.Fleet == i.Fleet || q.Image != "" && q.Image == i.ImageDigest
+	})
+	if n < 0 {
+		return Quarantine{}, false
+	}
+	return s.Quarantines[n], true
+}
+
+// Governed is a fleet under its freeze: Frozen goes before everything, and the
+// removal of a fleet before ScaleUpOnly.
+func (s StandingOrders) Governed(f ManagedFleet) ManagedFleet {
+	switch freeze, frozen := s.Freeze(f); {
+	case !frozen:
+	case !freeze.ScaleUpOnly:
+		f.Operational = FleetFrozen
+	case f.Operational == FleetActive:
+		f.Operational = FleetScaleUpOnly
+	}
+	return f
+}
+
+// Begins is when a reservation's capacity starts to be made [230].
+func (r CapacityReservation) Begins() time.Time { return r.Start.Add(-r.LeadTime) }
+
+// Active says whether a reservation asks for capacity at a time, its lead time
+// included.
+func (r CapacityReservation) Active(at time.Time) bool {
+	return !at.Before(r.Begins()) && at.Before(r.End)
+}
+
+// Address is reservation.NAME of the file, or the id of one made by command.
+func (r CapacityReservation) Address() string {
+	if r.ID != "" {
+		return string(r.ID)
+	}
+	return "reservation." + r.Name
+}

@@ -1,0 +1,39 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// mayChoose says whether the planner may take an instance away. A pinned one goes
+// only where its whole fleet is removed: that is an operator's drain.
+func mayChoose(f fleet.ManagedFleet, i Instance) bool {
+	return !i.Pinned || f.Operational == fleet.FleetDraining
+}
+
+// spare takes pinned instances out of those that are to be replaced.
+func (p *FleetPlan) spare(f fleet.ManagedFleet, instances []Instance) {
+	before := len(p.Drifted)
+	p.Drifted = slices.DeleteFunc(p.Drifted, func(d Drift) bool {
+		return slices.ContainsFunc(instances, func(i Instance) bool { return i.ID == d.Instance && !mayChoose(f, i) })
+	})
+	if kept := before - len(p.Drifted); kept > 0 {
+		p.wait(IsPinned, sentence("%s outdated and pinned: replaced once the pin ends.", instancesAre(kept)))
+	}
+}
+
+// keepPinned says how much of the excess stays because it is pinned.
+func (p *FleetPlan) keepPinned(f fleet.ManagedFleet, instances []Instance, excess int) {
+	pinned := 0
+	for _, i := range instances {
+		if lifecycle.Capacity(i.State, i.Silent) && !mayChoose(f, i) {
+			pinned++
+		}
+	}
+	p.KeptByPin = max(0, excess-(p.Counts.Capacity-pinned))
+	if p.KeptByPin > 0 {
+		p.wait(IsPinned, sentence("%s above the desired %d, and pinned.", instancesAre(p.KeptByPin), p.Desired))
+	}
+}

@@ -1,0 +1,141 @@
+package planner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// governed is the input under what people decided beside the file: fleets with
+// their freezes and overrides, instances with their pins.
+func governed(in Input) Input {
+	in.allotted = allotments(in)
+	fleets := make([]fleet.ManagedFleet, 0, len(in.Fleets))
+	for _, f := range in.Fleets {
+		f = in.Standing.Governed(f)
+		f.Scaling.Min, f.Scaling.Max = limitsAt(in, f, in.Now)
+		fleets = append(fleets, f)
+	}
+	in.Fleets = fleets
+	pinned := map[fleet.CapacityInstanceID]bool{}
+	for _, p := range in.Standing.Pins {
+		pinned[p.Instance] = pinned[p.Instance] || in.Now.Before(p.Until)
+	}
+	if len(pinned) > 0 {
+		in.Instances = slices.Clone(in.Instances)
+		for n := range in.Instances {
+			in.Instances[n].Pinned = pinned[in.Instances[n].ID]
+		}
+	}
+	return in
+}
+
+// limitsAt are the min and max of a fleet as its file has it, at a time.
+func limitsAt(in Input, f fleet.ManagedFleet, at time.Time) (least, most int) {
+	least, most = f.Scaling.Min, f.Scaling.Max
+	if o, holds := in.Standing.Override(f.ID, at); holds {
+		least, most = o.Least(least), o.Most(most)
+	}
+	return least, most
+}
+
+// minRule is the name of the bound that keeps a fleet from being smaller, and its
+// sentence. Where a person overrides the file it says so.
+func minRule(in Input, f fleet.ManagedFleet) (name, text string) {
+	if o, holds := in.Standing.Override(f.ID, in.Now); holds && o.Min != nil {
+		return "override", sentence("Never fewer than %d: %s, until %s%s.", *o.Min, by(o.Decided), moment(o.Until), because(o.Reason))
+	}
+	return "min", sentence("Never fewer than min = %d.", f.Scaling.Min)
+}
+
+// maxRule is minRule's other side. Where the two contradict each other, which an
+// apply after the override can bring about, max goes before min.
+func maxRule(in Input, f fleet.ManagedFleet) (name, text string) {
+	if o, holds := in.Standing.Override(f.ID, in.Now); holds && o.Max != nil {
+		return "override", sentence("Never more than %d: %s, until %s%s.", *o.Max, by(o.Decided), moment(o.Until), because(o.Reason))
+	}
+	return "max", sentence("Never more than max = %d.", f.Scaling.Max)
+}
+
+// stands says in a sentence each what people decided about a fleet beside its
+// file, and how it is taken back.
+func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string) {
+	name := f.Address.Name()
+	if freeze, frozen := in.Standing.Freeze(f); frozen {
+		said = append(said, frozenSentence(f, freeze))
+	}
+	if q, barred := in.Standing.Bars(f); barred {
+		what, release := "the fleet", name
+		if q.Image != "" {
+			what, release = "its image", q.Image
+		}
+		said = append(said, sentence("%s quarantined %s on %s%s: its instances get no work and no new ones start. To release it: forgeyard-fleet quarantine %s --release.",
+			q.By, what, moment(q.At), because(q.Reason), release))
+	}
+	if o, holds := in.Standing.Override(f.ID, in.Now); holds {
+		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
+			o.By, overridden(o), moment(o.Until), because(o.Reason), name))
+	}
+	for _, i := range instances {
+		if pin, holds := in.Standing.Pin(i.ID, in.Now); holds {
+			said = append(said, sentence("%s pinned %s until %s%s: it is no choice for a scale-down, max_age or a rollout.", pin.By, i.ID, moment(pin.Until), because(pin.Reason)))
+		}
+	}
+	return said
+}
+
+func frozenSentence(f fleet.ManagedFleet, z fleet.Freeze) string {
+	what, thaw := "the fleet", f.Address.Name()
+	if z.Provider != "" {
+		what, thaw = "the provider "+string(z.Provider), "--provider "+string(z.Provider)
+	}
+	effect := "nothing starts, drains or ends"
+	if z.ScaleUpOnly {
+		effect = "instances start, and none leaves for want of work, age or a newer definition"
+	}
+	return sentence("%s froze %s on %s%s: %s. To thaw it: forgeyard-fleet thaw %s.", z.By, what, moment(z.At), because(z.Reason), effect, thaw)
+}
+
+func overridden(o fleet.FleetScaleOverride) string {
+	switch {
+	case o.Max == nil:
+		return sentence("min = %d", *o.Min)
+	case o.Min == nil:
+		return sentence("max = %d", *o.Max)
+	}
+	return sentence("min = %d and max = %d", *o.Min, *o.Max)
+}
+
+func by(d fleet.Decided) string { return d.By + " asked for it" }
+
+// because is a person's reason in brackets.
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return sentence(" (%s)", reason)
+}
+
+// moment is a time for a sentence.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+// decidedTimes are when what people decided about a fleet begins or ends by
+// itself.
+func decidedTimes(in Input, f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
+	if o, holds := in.Standing.Override(f.ID, in.Now); holds {
+		times = append(times, o.Until)
+	}
+	for _, i := range instances {
+		if i.Pinned {
+			pin, _ := in.Standing.Pin(i.ID, in.Now)
+			times = append(times, pin.Until)
+		}
+	}
+	for _, r := range in.allotted.reservations {
+		if unreservable(r, f) == "" {
+			times = append(times, r.Begins(), r.End)
+		}
+	}
+	return times
+}

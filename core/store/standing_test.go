@@ -1,0 +1,82 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+func keepsStandingOrders(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	least, most := 2, 5
+	by := fleet.Decided{By: "ada", At: now, Reason: "it's \x00 \"odd\""}
+	hour := now.Add(time.Hour)
+	want := fleet.StandingOrders{
+		Overrides:    []fleet.FleetScaleOverride{{Fleet: "f1", Min: &least, Max: &most, Until: hour, Decided: by}},
+		Pins:         []fleet.RunnerPin{{Instance: "i1", Fleet: "f1", Until: hour, Decided: by}},
+		Freezes:      []fleet.Freeze{{Fleet: "f1", ScaleUpOnly: true, Decided: by}, {Provider: "local.here", Decided: by}},
+		Quarantines:  []fleet.Quarantine{{Fleet: "f1", Decided: by}, {Image: "sha256:x", Decided: by}, {Instance: "i1", Decided: by}},
+		Reservations: []fleet.CapacityReservation{{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by}},
+	}
+	n := 0
+	set := func(order any) {
+		t.Helper()
+		n++
+		must(t, s.SetStandingOrder(t.Context(), order, AuditRecord{ID: id("audit", n), At: now, By: "ada", Action: "test"}))
+	}
+	set(fleet.FleetScaleOverride{Fleet: "f1", Min: &most, Until: hour, Decided: by}) // the next one takes its place
+	set(want.Overrides[0])
+	set(want.Pins[0])
+	for _, f := range want.Freezes {
+		set(f)
+	}
+	for _, q := range want.Quarantines {
+		set(q)
+	}
+	set(want.Reservations[0])
+	must(t, s.Close())
+
+	s = claim(t, open(t, location), "another")
+	state, err := s.Load(t.Context())
+	must(t, err)
+	if diff := cmp.Diff(want, state.Standing); diff != "" {
+		t.Error(diff)
+	}
+	// An apply is none of their business.
+	_, err = s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab", RequiredVersion: "1"}, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed(1)}})
+	must(t, err)
+	if orders, err := s.StandingOrders(t.Context()); err != nil || !cmp.Equal(want, orders) {
+		t.Errorf("after an apply: %v, %s", err, cmp.Diff(want, orders))
+	}
+}
+
+func endsStandingOrders(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	freeze := fleet.Freeze{Provider: "local.here"}
+	must(t, s.SetStandingOrder(t.Context(), freeze, AuditRecord{ID: "a1", At: now}))
+	for n, want := range []bool{true, false} {
+		ended, err := s.EndStandingOrder(t.Context(), freeze, AuditRecord{ID: id("end", n), At: now})
+		must(t, err)
+		if ended != want {
+			t.Errorf("attempt %d: ended %t", n+1, ended)
+		}
+	}
+	records, err := s.Audit(t.Context(), 0)
+	must(t, err)
+	if len(records) != 2 { // the one that ended nothing has no record
+		t.Errorf("audit records: %v", records)
+	}
+	must(t, s.SetStandingOrder(t.Context(), fleet.RunnerPin{Instance: "i1", Until: now}, AuditRecord{ID: "a2", At: now}))
+	must(t, s.SetStandingOrder(t.Context(), fleet.RunnerPin{Instance: "i2", Until: now.Add(time.Hour)}, AuditRecord{ID: "a3", At: now}))
+	must(t, s.SetStandingOrder(t.Context(), freeze, AuditRecord{ID: "a4", At: now}))
+	pruned, err := s.Prune(t.Context(), now.Add(time.Minute))
+	must(t, err)
+	orders, err := s.StandingOrders(t.Context())
+	must(t, err)
+	if pruned.StandingOrders != 1 || len(orders.Pins) != 1 || orders.Pins[0].Instance != "i2" || len(orders.Freezes) != 1 {
+		t.Errorf("pruned %d, left %+v", pruned.StandingOrders, orders)
+	}
+}
