@@ -38,13 +38,14 @@ dev-clean: build
 
 # The store's tests run on SQLite and on a real PostgreSQL. Those of the pages read
 # files outside of their module, which the test cache doesn't see. Plain `go test`
-# leaves out what takes minutes: the programs as a whole, and most seeds.
+# leaves out what takes minutes: the programs as a whole, guests that boot, and
+# most seeds.
 test: test-packages
-	$(GO) test $$($(GO) list work | grep -v /cmd/e2e)
+	$(GO) test $$($(GO) list work | grep -v -e /cmd/e2e -e /plugins/libvirt/internal/libvirt)
 	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
 	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds 2000
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
-	E2E=1 $(GO) test -count=1 -timeout 20m -run '^TestAGuest|^TestAShutdown' ./plugins/libvirt/internal/libvirt
+	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
 	$(MAKE) crash
 	$(MAKE) test-race

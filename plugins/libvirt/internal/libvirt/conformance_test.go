@@ -10,6 +10,8 @@ import (
 
 // The rules of the contract against a real daemon and real machines.
 func TestItKeepsTheRulesOfTheContract(t *testing.T) {
+	t.Parallel()
+	needLong(t)
 	l := newLab(t)
 	providertest.Run(t, Plugin("0.1.0"), providertest.Options{
 		Provider: map[string]any{"shutdown": "0s", "host": []any{map[string]any{

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAMachineIsMadeListedWithWhatItHasAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	made := provision(t, p, "k1")
@@ -41,6 +42,7 @@ func TestAMachineIsMadeListedWithWhatItHasAndLeavesNothing(t *testing.T) {
 }
 
 func TestARefusedStartLeavesNothingAndSaysSo(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	for name, test := range map[string]struct {

@@ -78,6 +78,7 @@ func ended(t *testing.T, p *hosts, id, key string) {
 // Every call that a machine's life takes, under every fault: in the end there is
 // exactly one machine, and after its removal nothing.
 func TestWhateverBecomesOfACallThereIsOneMachineAndThenNone(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	way := l.troubledWay(t)
 	block := l.blockHost("a")
@@ -95,6 +96,9 @@ func TestWhateverBecomesOfACallThereIsOneMachineAndThenNone(t *testing.T) {
 	} {
 		for name, f := range map[string]fault{"never sent": neverSent, "answer lost": answerLost} {
 			t.Run(call.name+", "+name, func(t *testing.T) {
+				if f == neverSent || call.procedure != procDefine && call.procedure != procCreate && call.procedure != procUndefine {
+					needLong(t) // three of them speak for all
+				}
 				number++
 				key := "k" + strconv.Itoa(number)
 				p := giving(t, plenty, newTestHosts(t, block))
@@ -128,6 +132,7 @@ func TestWhateverBecomesOfACallThereIsOneMachineAndThenNone(t *testing.T) {
 // The daemon does what it was asked, and says so only when the plugin has given up
 // and the same request was sent again.
 func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	way := l.troubledWay(t)
 	block := l.blockHost("a")
@@ -150,6 +155,7 @@ func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
 // A daemon that is stopped in the middle keeps what it was sent in its socket, and
 // does it when it goes on.
 func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	other := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"), other.blockHost("b"))
@@ -194,6 +200,7 @@ func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 }
 
 func TestADaemonThatIsKilledAndStartedFindsTheMachinesThatLivedOn(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := giving(t, plenty, newTestHosts(t, l.blockHost("a")))
 	provision(t, p, "k1")
@@ -219,10 +226,14 @@ func TestADaemonThatIsKilledAndStartedFindsTheMachinesThatLivedOn(t *testing.T) 
 }
 
 func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
+	t.Parallel()
 	a, b := newLab(t), newLab(t)
 	blockA, blockB := a.blockHost("a"), b.blockHost("b")
 	blockA.VCPUs, blockB.VCPUs = 2, 2
 	p := giving(t, plenty, newTestHosts(t, blockA, blockB))
+	if left := offered(t, p); left["a"] != 2 || left["b"] != 2 || len(left) != 2 {
+		t.Errorf("two empty hosts offer %v", left)
+	}
 	zones := map[string]int{}
 	for n := range 4 {
 		zones[provision(t, p, fmt.Sprintf("k%d", n)).Zone]++
@@ -230,12 +241,18 @@ func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
 	if zones["a"] != 2 || zones["b"] != 2 {
 		t.Errorf("four machines are on %v", zones)
 	}
+	if left := offered(t, p); left["a"] != 0 || left["b"] != 0 || len(left) != 2 {
+		t.Errorf("two full hosts offer %v", left)
+	}
 	_, err := p.Provision(t.Context(), requestFor("k4", idle()))
 	if detailed := (*provider.Error)(nil); !provider.IsNotCreated(err) || !asError(err, &detailed) || detailed.Class != provider.Capacity || !strings.Contains(err.Error(), "2 of 2 processors") {
 		t.Errorf("a fifth machine: %v", err)
 	}
 	a.tell(t, "signal 9")
 	a.tell(t, "ended")
+	if left := offered(t, p); left["b"] != 0 || len(left) != 1 {
+		t.Errorf("with host a down there are the offers %v", left)
+	}
 	var zone string
 	for resource, err := range p.Inspect(t.Context(), provider.Query{}) {
 		if err != nil && !strings.Contains(err.Error(), "host a can't be reached") {
@@ -251,6 +268,11 @@ func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
 		return err == nil && g != nil
 	})
 	terminate(t, p, fmt.Sprintf("b/k%d", onB), fmt.Sprintf("k%d", onB))
+	elsewhere := requestFor("k6", idle())
+	elsewhere.Offers = []provider.Offer{{Zone: "c", MachineType: machineType}}
+	if _, err := p.Provision(t.Context(), elsewhere); !provider.IsNotCreated(err) {
+		t.Errorf("a machine of an offer that there isn't: %v", err)
+	}
 	if made := provision(t, p, "k5"); made.Zone != "b" {
 		t.Errorf("with host a down the next machine is on %s", made.Zone)
 	}
@@ -260,4 +282,18 @@ func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
 	}
 	a.shouldBeEmpty(t)
 	b.shouldBeEmpty(t)
+}
+
+// offered is how many machines each host offers.
+func offered(t *testing.T, p *hosts) map[string]uint32 {
+	t.Helper()
+	offers, err := p.Offers(t.Context(), idle())
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]uint32{}
+	for _, offer := range offers.Offers {
+		left[offer.Zone] = *offer.Available
+	}
+	return left
 }

@@ -277,7 +277,7 @@ func (s *story) serve() (stop func()) {
 // The whole way with everything real: a fleet file, the manager, the plugin, a
 // daemon, and a guest that boots, finds the manager, works and shuts itself down.
 func TestAGuestBootsJoinsWorksAndIsGoneWithoutATrace(t *testing.T) {
-	needLab(t)
+	t.Parallel()
 	needLong(t)
 	s := newStory(t)
 	s.lab.shouldBeEmpty(t)
@@ -317,8 +317,9 @@ func TestAGuestBootsJoinsWorksAndIsGoneWithoutATrace(t *testing.T) {
 
 // A guest that doesn't listen yet never hears of the button that was pressed before.
 func TestAShutdownThatIsSentBeforeTheGuestListensIsSentAgain(t *testing.T) {
-	l := newLab(t)
+	t.Parallel()
 	needLong(t)
+	l := newLab(t)
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ func (l *lab) testDriver() Host {
 }
 
 func TestTheTestDriverKeepsTheRulesThatMakeNothing(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	block := l.testDriver()
 	providertest.Run(t, Plugin("0.1.0"), providertest.Options{
@@ -29,6 +30,7 @@ func TestTheTestDriverKeepsTheRulesThatMakeNothing(t *testing.T) {
 // The drivers of libvirt don't agree on the code for one and the same condition,
 // so a machine's end goes by what is seen and not by codes.
 func TestAMachineEndsAlikeOnDriversWithOtherCodes(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	record := `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="inst" key="k1" created="2026-01-02T03:04:05Z"/></metadata>`
 	codes := map[string]map[string]api.ErrorNumber{}

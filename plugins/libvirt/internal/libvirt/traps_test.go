@@ -45,6 +45,7 @@ func stranger(name, metadata string) string {
 }
 
 func TestWhatIsntOursIsReportedWithItsTagsOrNotAtAllAndNeverTouched(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
@@ -88,6 +89,7 @@ func TestWhatIsntOursIsReportedWithItsTagsOrNotAtAllAndNeverTouched(t *testing.T
 // The condition is the same and each driver, and each kind of object, has another
 // code for it.
 func TestNotFoundHasACodeForEachKindOfObject(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	codes := map[api.ErrorNumber]bool{}
 	for name, look := range map[string]daemon.Call{
@@ -129,6 +131,7 @@ func noMetadata(c *api.Libvirt) error {
 // The daemon's own call for metadata loses the namespace that a reader goes by, so
 // ours reads the whole definition.
 func TestMetadataIsReadWithItsNamespaceAndByAnyPrefix(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
@@ -164,6 +167,7 @@ func TestMetadataIsReadWithItsNamespaceAndByAnyPrefix(t *testing.T) {
 // A volume may hold another format than it was made with: an upload or a copy
 // writes it as it comes, and the daemon doesn't look until its pool is refreshed.
 func TestAnImageIsTakenForWhatItsContentIs(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	content, err := os.ReadFile(filepath.Join(l.dir, "pool", "base.qcow2"))
@@ -205,6 +209,7 @@ func TestAnImageIsTakenForWhatItsContentIs(t *testing.T) {
 // The seed is raw, and an overlay is never uploaded to: what the disk has is what
 // was meant.
 func TestTheVolumesAreWhatTheirNamesSay(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	request := requestFor("k1", idle())
@@ -229,6 +234,7 @@ func TestTheVolumesAreWhatTheirNamesSay(t *testing.T) {
 }
 
 func TestAMachineWithUEFILeavesNoNVRAM(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	if _, err := os.Stat("/usr/share/OVMF/OVMF_CODE.fd"); err != nil {
 		if os.Getenv("CI") != "" {
@@ -255,6 +261,7 @@ func TestAMachineWithUEFILeavesNoNVRAM(t *testing.T) {
 // What is left of a machine whose domain a person removed has its name, and goes
 // by itself; while the domain is there it stays.
 func TestAVolumeWithoutItsDomainIsListedAndRemovedByItself(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
@@ -284,6 +291,7 @@ func TestAVolumeWithoutItsDomainIsListedAndRemovedByItself(t *testing.T) {
 
 // A machine that ran and is off is never started again: its token is spent.
 func TestAMachineThatWentOffIsShownStoppedAndNotStartedAgain(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
@@ -302,6 +310,7 @@ func TestAMachineThatWentOffIsShownStoppedAndNotStartedAgain(t *testing.T) {
 }
 
 func TestAHostThatLeftTheBlockWithMachinesMakesNothingLookGone(t *testing.T) {
+	t.Parallel()
 	a, b := newLab(t), newLab(t)
 	state := t.TempDir()
 	both := newHostsIn(t, state, a.blockHost("a"), b.blockHost("b"))

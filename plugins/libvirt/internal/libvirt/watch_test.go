@@ -13,6 +13,7 @@ import (
 )
 
 func TestWhatHappensToMachinesIsHeardAlsoAcrossARestartOfTheDaemon(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	ctx, end := context.WithCancel(t.Context())
