@@ -66,6 +66,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 		a.printf("  %s\n", text)
 	}
 	a.renderScheduler(f, manager)
+	a.renderInterruptions(f.Interruptions)
 	a.renderUnmet(f.Unmet)
 	a.renderHoldsAndWaits(f)
 	if f.Offers.Worth() {
@@ -90,6 +91,15 @@ func (a *app) renderScheduler(f view.Fleet, manager string) {
 		a.printf("\nIt follows scheduler.%s, which can't be seen: %s.\n", f.Scheduler, f.Unseen)
 	default:
 		a.printf("\nIt follows scheduler.%s.\n", f.Scheduler)
+	}
+}
+
+func (a *app) renderInterruptions(lines []string) {
+	if len(lines) > 0 {
+		a.printf("\nAnnounced by its provider\n")
+	}
+	for _, line := range lines {
+		a.printf("  %s\n", line)
 	}
 }
 

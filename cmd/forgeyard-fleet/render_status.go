@@ -135,6 +135,9 @@ func (a *app) renderInstance(i view.Instance) {
 	if i.Conflict != "" {
 		a.printf("  ! %s\n", i.Conflict)
 	}
+	if i.Interruption != nil {
+		a.printf("  ! %s\n", i.Interruption.Sentence)
+	}
 	if r := i.Runner; r != nil {
 		a.printf("  runner %s, agent %s at %s, last heartbeat %s ago, %s, %s\n", r.ID, r.AgentVersion, r.Address, a.ago(r.LastBeat), r.Phase, plural(r.JobsRun, "job")+" done")
 		if r.LastExit != "" {

@@ -95,10 +95,15 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		log.Error("the agent can't start", "error", err)
 		return exitFailed
 	}
+	metadata, err := metadataOf(os.Getenv(metadataVariable))
+	if err != nil {
+		log.Error("the agent can't start", "error", err)
+		return exitFailed
+	}
 	err = agent.Run(ctx, agent.Config{
 		ManagerURL: document.ManagerURL, TLS: trust(document),
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
-		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath, Stay: *stay,
+		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath, Stay: *stay, Metadata: metadata,
 		// The file that runs, even where it was replaced since, and out of the way of
 		// whoever may not enter its folder.
 		Helper: []string{"/proc/self/exe", helperArgument},
@@ -107,6 +112,23 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return code
 	}
 	return *refusedStatus
+}
+
+// metadataVariable names another metadata service than the platform's, on this
+// host, to rehearse an interruption: "aws http://127.0.0.1:1234". It is read from
+// the environment of whoever starts the agent; jobs don't have a say in that, and
+// what such a service can do is what the platform's can: have this host drained.
+const metadataVariable = "FORGEYARD_RUNNER_METADATA"
+
+func metadataOf(rehearsal string) (*agent.Metadata, error) {
+	if rehearsal == "" {
+		return agent.HostMetadata(), nil
+	}
+	m, err := agent.ParseMetadata(rehearsal)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", metadataVariable, err)
+	}
+	return m, nil
 }
 
 // trust is how the agent knows the manager of its bootstrap document, also after

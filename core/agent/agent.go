@@ -57,6 +57,11 @@ type Config struct {
 	// Helper is the command line that reaches AsJob, by which isolated jobs start;
 	// empty: no job can be isolated.
 	Helper []string
+	// Metadata is the metadata service that gives notice of the host's end; nil:
+	// there is none.
+	Metadata *Metadata
+	// NoticeInterval is how often it is asked; 0: 5 seconds.
+	NoticeInterval time.Duration
 	// CleanupTime bounds a run of the clean-up hook; 0: 5 minutes.
 	CleanupTime time.Duration
 	// Retry is how calls that failed are tried again; zero: 1s to 30s.
@@ -94,6 +99,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.JobsDir == "" {
 		c.JobsDir = DefaultJobsDir
+	}
+	if c.NoticeInterval == 0 {
+		c.NoticeInterval = lookForNotices
 	}
 	if c.CleanupTime == 0 {
 		c.CleanupTime = 5 * time.Minute

@@ -64,6 +64,7 @@ func (r *runner) keepSettlement(s settlement) {
 	r.settled, r.settleDue = &s, time.Now().Add(probeAgain)
 	switch {
 	case s.err == nil:
+		r.tellJobs() // who jobs are says where they find it
 		r.Logger.Info("the user of jobs is settled", "user", s.user.String(), "evidence", s.evidence)
 	case before == nil || before.err == nil || before.err.Error() != s.err.Error():
 		r.Logger.Warn("jobs can't run as the manager demands; it is tried again", "error", s.err)

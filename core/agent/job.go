@@ -76,6 +76,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, err
 	j.cmd = jobCommand(c, programOf(d.Command, u), u)
 	j.cmd.Dir = j.folder
 	j.cmd.Env = append(environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), markVariable+"="+mark)
+	j.cmd.Env = append(j.cmd.Env, InterruptionVariable+"="+interruptionPath(c, u))
 	if c.HostMark != "" {
 		j.cmd.Env = append(j.cmd.Env, HostMarkVariable+"="+c.HostMark)
 	}

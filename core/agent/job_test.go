@@ -75,7 +75,7 @@ func TestAJobSeesACleanHost(t *testing.T) {
 	slices.Sort(names)
 	// The shell itself adds PWD, and some add more.
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "PWD" || n == "OLDPWD" || n == "SHLVL" || n == "_" })
-	want := []string{"FORGEYARD_JOB", "GREETING", "HOME", "LANG", "PATH", "TMPDIR"}
+	want := []string{"FORGEYARD_HOST_INTERRUPTION", "FORGEYARD_JOB", "GREETING", "HOME", "LANG", "PATH", "TMPDIR"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the job's environment has %v, want %v", names, want)
 	}

@@ -83,6 +83,14 @@ type runner struct {
 	settled     *settlement
 	settleDue   time.Time
 
+	// notices are what the platform announces, told what the manager does.
+	notices, told []notice
+	metadata      *metadataService
+	looking       bool
+	looks         chan noticeLook
+	lookDue       time.Time
+	lookFailed    int // in a row
+
 	hookRunning bool
 	hookOver    chan error
 
@@ -101,11 +109,16 @@ func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Dur
 		Config: c, client: k, identity: i, history: h, started: now.Add(-i.age(c.Now())), remove: removeFolder,
 		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
 		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
-		settlements: make(chan settlement, 1), hookOver: make(chan error, 1),
+		settlements: make(chan settlement, 1), hookOver: make(chan error, 1), looks: make(chan noticeLook, 1),
 		beatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
 	}
 	r.beside, r.cancel = context.WithCancel(context.Background())
 	r.findLeftFolder()
+	if c.Metadata != nil {
+		r.metadata = newMetadataService(*c.Metadata)
+		r.recallNotices()
+	}
+	r.tellJobs()
 	return r
 }
 
@@ -131,6 +144,9 @@ func (r *runner) close() {
 	if r.hookRunning {
 		<-r.hookOver
 	}
+	if r.looking {
+		<-r.looks
+	}
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -146,6 +162,7 @@ func (r *runner) run(ctx context.Context) error {
 		r.startJobIfWanted()
 		r.askWorkerToEnd()
 		r.startProbes()
+		r.startNoticeLook()
 		r.startCall()
 		if reason := r.limitReached(); reason != "" && r.mayLeave() {
 			r.Logger.Info("leaving", "reason", reason)
@@ -162,6 +179,8 @@ func (r *runner) run(ctx context.Context) error {
 			r.keepProbes(shown)
 		case result := <-r.jobOver:
 			r.keepResult(result)
+		case l := <-r.looks:
+			r.keepLook(l)
 		case s := <-r.settlements:
 			r.keepSettlement(s)
 		case err := <-r.hookOver:
@@ -205,6 +224,9 @@ func (r *runner) nextMoment() time.Time {
 	}
 	if !r.probing && r.probesMissing() {
 		sooner(r.probeDue)
+	}
+	if r.Metadata != nil && !r.looking {
+		sooner(r.lookDue)
 	}
 	if r.job == nil && r.mayStart() {
 		sooner(r.jobNotBefore)

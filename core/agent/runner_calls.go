@@ -57,6 +57,7 @@ func (r *runner) beat() agentapi.Heartbeat {
 		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.shown,
 		Isolation: isolation, IsolationEvidence: evidence,
 		Load1: load1(), DiskFree: diskFree(r.StateDir), Unhealthy: problem,
+		Notices: r.wireNotices(),
 	}
 }
 
@@ -98,6 +99,7 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 		r.tryTrust(*answer.Trust)
 	}
 	r.directive, r.heard = answer.Directive, true
+	r.hearInterruption(answer.Directive.Interruption)
 	r.interval = min(max(time.Duration(answer.NextMillis)*time.Millisecond, 50*time.Millisecond), 5*time.Minute)
 	r.beatDue = r.lastBeat.Add(r.interval)
 	if len(answer.ProbeCapabilities) > 0 {

@@ -24,7 +24,7 @@ func programOf(command []string, u *jobUser) []string {
 // taken: it ends after the job that it has, however long that takes. Only the
 // worker's own process is told; its job goes on.
 func (r *runner) askWorkerToEnd() {
-	unwanted := r.directive.Want == agentapi.WantStop || r.refused != nil
+	unwanted := r.directive.Want == agentapi.WantStop || r.refused != nil || r.interruption() != nil
 	if r.job == nil || !r.job.worker || r.job.asked || !unwanted {
 		return
 	}

@@ -64,7 +64,34 @@ type Heartbeat struct {
 	Load1             float64 `json:"load1"`
 	DiskFree          int64   `json:"disk_free_bytes"`
 	Unhealthy         string  `json:"unhealthy,omitempty"`
+	// Notices are what the host's platform announces about it now; one that isn't
+	// there any more was withdrawn.
+	Notices []Notice `json:"notices,omitempty"`
 }
+
+// Notice is one announcement of the platform that a host runs on.
+type Notice struct {
+	// ID tells it from the others about this host.
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	// DeadlineSeconds is in how much time it happens, as a duration since the host's
+	// clock may be wrong; nil: nobody said.
+	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
+	Detail          string   `json:"detail,omitempty"`
+}
+
+// MaxNotices is how many notices a heartbeat has at most.
+const MaxNotices = 8
+
+// Values of Notice.Kind.
+const (
+	// NoticeInterruption: the platform takes the host away.
+	NoticeInterruption = "interruption"
+	// NoticeMaintenance: it stops, restarts or moves it for its own work.
+	NoticeMaintenance = "maintenance"
+	// NoticeRebalance: it may be taken away sooner than others.
+	NoticeRebalance = "rebalance"
+)
 
 // Values of Heartbeat.Isolation.
 const (
@@ -129,6 +156,16 @@ type Directive struct {
 	// MaxAgeSeconds counts from the agent's enrollment, whatever was started anew
 	// since; 0: no limit.
 	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`
+	// Interruption says that the manager knows that the host is taken away, whoever
+	// told it; nil: it knows of nothing. No job is begun from then on.
+	Interruption *Interruption `json:"interruption,omitempty"`
+}
+
+// Interruption is the announced end of a host.
+type Interruption struct {
+	// DeadlineSeconds is in how much time; nil: nobody said.
+	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
+	Detail          string   `json:"detail,omitempty"`
 }
 
 // Values of Directive.Want.

@@ -105,7 +105,14 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return pluginhost.Supervision{}, fmt.Errorf("make its cache: %w", err)
 	}
+	var noticed func(context.Context, pluginhost.Notice)
+	if info.Events() {
+		noticed = func(ctx context.Context, n pluginhost.Notice) {
+			p.send(ctx, reconcile.Noticed{Provider: block.Address, Instance: n.Instance, Notice: n.Notice})
+		}
+	}
 	return pluginhost.Supervision{
+		Noticed:       noticed,
 		Launch:        launch,
 		Configuration: pluginhost.Configuration{Provider: secret.Resolved{Body: block.Config}, Installation: d.Installation, StateDir: state},
 		Resolve: func(ctx context.Context, body json.RawMessage) (secret.Resolved, error) {

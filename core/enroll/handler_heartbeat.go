@@ -45,6 +45,7 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 		f.Beats++
 		f.LastBeat, f.Skew, f.Address = now, beat.Clock.Sub(now), address(r)
 		f.AgentVersion, f.Authority = clean(beat.AgentVersion, maxName), s.pinned(r)
+		report.Notices = noticesOf(beat.Notices, f.Report.Notices, now)
 		f.Report = report
 	})
 	if silence > deadline {
@@ -69,6 +70,13 @@ func (s *Server) directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 		User:          policy.User,
 		MaxJobs:       policy.MaxJobs,
 		MaxAgeSeconds: int64((policy.MaxAge + time.Second - 1) / time.Second),
+	}
+	if i := subject.Instance.Interruption; i.TakesAway() {
+		d.Interruption = &agentapi.Interruption{Detail: i.Detail}
+		if !i.Deadline.IsZero() {
+			left := i.Deadline.Sub(s.Now()).Seconds()
+			d.Interruption.DeadlineSeconds = &left
+		}
 	}
 	d.RequireIsolation = subject.Fleet.Admission.JobIsolation != fleet.JobIsolationNone
 	if left := subject.Runner.Left; !left.IsZero() {

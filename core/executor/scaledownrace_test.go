@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -126,6 +127,10 @@ func (w *raceWorld) Terminate(_ context.Context, refs []pluginhost.TerminateRef,
 		answer(pluginhost.TerminateAnswer{Ref: ref, Outcome: fleet.TerminateGone})
 	}
 	return nil
+}
+
+func (w *raceWorld) Offers(context.Context, json.RawMessage) (fleet.OfferList, error) {
+	return fleet.OfferList{}, errors.ErrUnsupported // it has no market, and is never asked
 }
 
 // spread has the agents call whose orders have changed. An agent's own timer would

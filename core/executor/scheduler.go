@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
@@ -84,7 +85,11 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect reconc
 		e.settings.Connected(effect.Instance, admitted)
 		return nil
 	case reconcile.TellCordon:
-		ack, err := s.Stop(ctx, effect.Known, scheduler.StopOrder{Cause: effect.Cause, Force: effect.Force})
+		order := scheduler.StopOrder{Cause: effect.Cause, Force: effect.Force}
+		if !effect.Deadline.IsZero() {
+			order.Left = max(time.Second, effect.Deadline.Sub(e.settings.Clock())) // 0 would mean that nobody said
+		}
+		ack, err := s.Stop(ctx, effect.Known, order)
 		out.Revision = ack.Revision
 		return err
 	case reconcile.TellUncordon:

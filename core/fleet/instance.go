@@ -92,6 +92,8 @@ type CapacityInstance struct {
 	Attested []string `json:"attested,omitempty"`
 	// Admission is the last verdict on the enrolled agent.
 	Admission Admission `json:"admission"`
+	// Interruption is the gravest notice of its provider; nil: there was none.
+	Interruption *Interruption `json:"interruption,omitempty"`
 	// Scheduling is what its scheduler knows of it.
 	Scheduling Scheduling `json:"scheduling,omitzero"`
 	// Conflict says why nothing is done about the instance: for example, two

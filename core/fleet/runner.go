@@ -5,6 +5,9 @@ import "time"
 // MaxClockSkew is how far a host's clock may be from the manager's.
 const MaxClockSkew = 5 * time.Minute
 
+// MaxNotices is how many notices an agent may report at once.
+const MaxNotices = 8
+
 // Runner is what an agent has shown and said of itself. Only enroll writes it;
 // it is a record of facts, never a verdict.
 type Runner struct {
@@ -71,6 +74,9 @@ type AgentReport struct {
 	IsolationEvidence string  `json:"isolation_evidence,omitempty"`
 	Load1             float64 `json:"load1"`
 	DiskFree          int64   `json:"disk_free"`
+	// Notices are what the host's metadata service announces now, at most
+	// MaxNotices.
+	Notices []Notice `json:"notices,omitempty"`
 	// Unhealthy is the agent's own complaint; empty: none.
 	Unhealthy string `json:"unhealthy,omitempty"`
 }

@@ -55,6 +55,10 @@ type Scheduling struct {
 	Ref SchedulerRunnerRef `json:"ref,omitempty"`
 	// Cordoned says that the scheduler acknowledged to give no new lease.
 	Cordoned bool `json:"cordoned,omitempty"`
+	// Interrupted says that it acknowledged that the host is taken away, Forced that
+	// it took the runner's jobs back.
+	Interrupted bool `json:"interrupted,omitempty"`
+	Forced      bool `json:"forced,omitempty"`
 	// Since is the scheduler's revision at its last acknowledgement. What an older
 	// look at it shows says nothing about this runner.
 	Since int64 `json:"since,omitempty"`

@@ -26,6 +26,10 @@ const (
 	ForRollout       Cause = "rollout"            // made from an older definition or image
 	ForAge           Cause = "max_age"            // older than the fleet lets a runner get
 	ForOperator      Cause = "operator"           // the fleet is removed, or a person asked
+	ForInterruption  Cause = "interruption"       // its provider says that it takes it away
+	ForMaintenance   Cause = "maintenance"        // its provider announced work on its host
+	ForRebalance     Cause = "rebalance"          // its provider says that it may be taken away soon
+	Preempted        Cause = "preempted"          // the time has come that its provider named
 	DemandBack       Cause = "demand_back"        // wanted again before its agent was told to stop
 	RunnerLost       Cause = "runner_lost"        // silent beyond lost_grace
 	RunnerBack       Cause = "runner_back"        // heartbeats again
@@ -83,6 +87,9 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Draining, ForAge, "it is older than max_age, and its scheduler's worker doesn't end by itself"},
 	{fleet.Healthy, fleet.Draining, ForOperator, "its fleet is removed or smaller by the file"},
 	{fleet.Healthy, fleet.Draining, RunnerLeft, "the agent ended by itself, and its scheduler may show a lease"},
+	{fleet.Healthy, fleet.Draining, ForInterruption, "its provider takes it away"},
+	{fleet.Healthy, fleet.Draining, ForMaintenance, "its provider announced work on its host"},
+	{fleet.Healthy, fleet.Draining, ForRebalance, "its provider says that it may be taken away soon"},
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
@@ -92,6 +99,9 @@ var edges = []Edge{
 
 	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
+	{fleet.Draining, fleet.Draining, ForInterruption, "it drained for something else, and its provider takes it away"},
+	{fleet.Draining, fleet.Terminating, Preempted, "the time has come at which its provider takes it away"},
+	{fleet.Quarantined, fleet.Terminating, Preempted, "the time has come at which its provider takes it away"},
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
 	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over, or a person took the quarantine back, and it was never given work"},
@@ -154,19 +164,44 @@ func Allowed(from, to fleet.CapacityInstanceState, cause Cause) bool {
 	return false
 }
 
+// emergencies are the causes for which a machine that has leases may end [35]: its
+// provider takes it away or has ended it, or a person gave its jobs up. Whatever
+// else is wrong with a host, its jobs are waited for.
+var emergencies = map[Cause]bool{Preempted: true, ResourceStopped: true, Forced: true}
+
+// Emergency says that jobs are taken away from a runner that ends for the cause,
+// and are run again elsewhere.
+func Emergency(c Cause) bool { return emergencies[c] }
+
+// CauseOf is why an instance drains that its provider gave such a notice about.
+func CauseOf(k fleet.NoticeKind) Cause {
+	switch k {
+	case fleet.NoticeInterruption:
+		return ForInterruption
+	case fleet.NoticeMaintenance:
+		return ForMaintenance
+	}
+	return ForRebalance
+}
+
 // Move changes the instance's state at now and records why. Entering Draining
-// begins with the cordon.
+// begins with the cordon; a drain that goes on for another cause is as far as it
+// was.
 func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause, now time.Time, reason string) error {
 	if !Allowed(i.State, to, cause) {
 		return &NotAllowedError{Instance: i.ID, From: i.State, To: to, Cause: cause}
 	}
+	drain := fleet.NotDraining
+	if to == fleet.Draining {
+		drain = fleet.Cordoned
+		if i.State == fleet.Draining {
+			drain = i.Drain
+		}
+	}
 	i.State, i.Since, i.Cause, i.Reason = to, now, string(cause), reason
-	i.Drain = fleet.NotDraining
+	i.Drain = drain
 	if to == fleet.Terminating {
 		i.Ended = string(cause)
-	}
-	if to == fleet.Draining {
-		i.Drain = fleet.Cordoned
 	}
 	return nil
 }

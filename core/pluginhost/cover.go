@@ -135,6 +135,8 @@ var identities = map[protoreflect.FullName]string{
 	"forgeyard.fleet.provider.v1.ProvisionResponse.key":          "a key",
 	"forgeyard.fleet.provider.v1.TerminateResponse.id":           "the id of a resource",
 	"forgeyard.fleet.provider.v1.TerminateResponse.key":          "a key",
+	"forgeyard.fleet.provider.v1.WatchResponse.event_id":         "the id of an event",
+	"forgeyard.fleet.provider.v1.WatchResponse.instance_id":      "the id of a resource",
 	"forgeyard.fleet.provider.v1.ConfigureResponse.account":      "the account",
 }
 

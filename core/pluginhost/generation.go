@@ -66,6 +66,12 @@ func (s *Supervisor) serve(ctx context.Context, generation int, ended func(endin
 	ready.Process, _ = process.(*Process)
 	since := time.Now()
 	s.set(ready)
+	if s.supervision.Noticed != nil {
+		watching, stop := context.WithCancel(ctx)
+		watched := make(chan struct{})
+		go func() { defer close(watched); s.watch(watching, process) }()
+		defer func() { stop(); <-watched }()
+	}
 	select {
 	case <-ctx.Done():
 	case <-process.Exited():

@@ -32,6 +32,12 @@ type Info struct {
 	Raw []byte
 }
 
+// Serves says that the plugin names an optional service.
+func (i Info) Serves(service string) bool { return slices.Contains(i.Services, service) }
+
+// Events says that the plugin announces things by itself.
+func (i Info) Events() bool { return i.Serves(providerpb.EventsService) }
+
 // Facts joins the description with the account that Configure reached.
 func (i Info) Facts(account string) fleet.ProviderFacts {
 	return fleet.ProviderFacts{
@@ -89,8 +95,8 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 		info.Ownership = known
 	}
 	info.Schemas.Name, info.Schemas.Version = response.GetName(), response.GetVersion()
-	info.Schemas.Joined = slices.Contains(info.Services, providerpb.JoinService)
-	info.Schemas.Market = slices.Contains(info.Services, providerpb.MarketService)
+	info.Schemas.Joined = info.Serves(providerpb.JoinService)
+	info.Schemas.Market = info.Serves(providerpb.MarketService)
 	if !fleet.ValidName(info.Schemas.Name) {
 		return Info{}, fmt.Errorf("the name %q is not one", info.Schemas.Name)
 	}

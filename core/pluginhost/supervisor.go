@@ -71,6 +71,10 @@ type Supervision struct {
 	ConfigureTimeout time.Duration
 	// StopGrace is what a process gets to end in; 0: 5 s.
 	StopGrace time.Duration
+	// Noticed is called with what the plugin announces, one at a time but for hints.
+	// It may block until ctx ends, which slows the plugin down. nil: the plugin
+	// doesn't serve events, and isn't asked.
+	Noticed func(ctx context.Context, n Notice)
 	// Jitter gives numbers in [0, 1); nil: at random.
 	Jitter func() float64
 }
@@ -81,6 +85,7 @@ type supervised interface {
 	Exited() <-chan struct{}
 	ExitCause() error
 	Stop(grace time.Duration) error
+	Watch(ctx context.Context, handle func(Notice)) error
 }
 
 // Supervisor keeps one configured process running for one provider block. Run
@@ -91,6 +96,8 @@ type Supervisor struct {
 	start       func(context.Context) (supervised, error)
 	retry       chan struct{}
 	restart     chan string
+	// announcements are the watching goroutine's alone: there is one at a time.
+	announcements announcements
 
 	mutex  sync.Mutex
 	status SupervisorStatus

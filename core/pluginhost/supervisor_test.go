@@ -20,6 +20,7 @@ type fakeProcess struct {
 	end         func()
 	diagnostics []fleet.PluginDiagnostic
 	configured  error
+	watch       func(ctx context.Context, handle func(Notice)) error
 }
 
 func newFakeProcess() *fakeProcess {
@@ -30,8 +31,15 @@ func newFakeProcess() *fakeProcess {
 func (f *fakeProcess) Configure(context.Context, Configuration) (string, []fleet.PluginDiagnostic, error) {
 	return "acme", f.diagnostics, f.configured
 }
-func (f *fakeProcess) Exited() <-chan struct{}  { return f.exited }
-func (f *fakeProcess) ExitCause() error         { return errors.New("it fell over") }
+func (f *fakeProcess) Exited() <-chan struct{} { return f.exited }
+func (f *fakeProcess) ExitCause() error        { return errors.New("it fell over") }
+func (f *fakeProcess) Watch(ctx context.Context, handle func(Notice)) error {
+	if f.watch == nil {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return f.watch(ctx, handle)
+}
 func (f *fakeProcess) Stop(time.Duration) error { f.end(); return nil }
 
 // bench is a supervisor on fake processes in fake time.
@@ -40,6 +48,8 @@ type bench struct {
 	seen    []SupervisorState
 	current *fakeProcess
 	starts  int
+	mu      sync.Mutex
+	noticed []Notice
 }
 
 // supervise runs a supervisor in the bubble of a synctest; next makes the
@@ -59,6 +69,11 @@ func supervise(t *testing.T, next func() (*fakeProcess, error)) *bench {
 		}
 		b.current = process
 		return process, nil
+	}
+	b.supervision.Noticed = func(_ context.Context, n Notice) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.noticed = append(b.noticed, n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -126,6 +126,9 @@ type testPlugin struct {
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
 	providerpb.RegisterProviderServer(server, p)
 	providerpb.RegisterMarketServer(server, testMarket{})
+	if p.mode == "announces" {
+		providerpb.RegisterEventsServer(server, announcer{})
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
@@ -12,6 +13,9 @@ import (
 // workerCommand is what an admitted runner runs: the agent's own binary has the
 // worker in it.
 var workerCommand = []string{"forgeyard-runner", "queue-worker"}
+
+// mostLeft bounds when an announced end may be.
+const mostLeft = 30 * 24 * time.Hour
 
 func (s *Server) demand(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	demand := s.queue.Demand()
@@ -54,7 +58,11 @@ func (s *Server) cordon(_ http.ResponseWriter, r *http.Request) (int, any, error
 	if err := decode(r, &body); err != nil {
 		return 0, nil, err
 	}
-	return acknowledged(s.queue.Cordon(r.PathValue("runner"), printable(body.Cause), body.Force))
+	if body.DeadlineSeconds < 0 || body.DeadlineSeconds > mostLeft.Seconds() {
+		return 0, nil, refuse(Invalid, "deadline_seconds: it is from 0 to %g", mostLeft.Seconds())
+	}
+	left := time.Duration(body.DeadlineSeconds * float64(time.Second))
+	return acknowledged(s.queue.Cordon(r.PathValue("runner"), printable(body.Cause), body.Force, left))
 }
 
 func (s *Server) uncordon(_ http.ResponseWriter, r *http.Request) (int, any, error) {

@@ -187,9 +187,9 @@ func (q *Queue) lose(l *lease, why string) {
 	case j.CancelRequested:
 		q.finish(j, Cancelled, nil, "cancelled; "+why)
 	case j.Losses > q.MostLosses:
-		q.finish(j, Failed, nil, fmt.Sprintf("lost %d times, and not tried again: %s", j.Losses, why))
+		q.finish(j, Failed, nil, fmt.Sprintf("lost %d times to the infrastructure, and not tried again: %s", j.Losses, why))
 	default:
-		j.Reason = "is run again: " + why
+		j.Reason = "lost to the infrastructure, and run again: " + why
 		q.wait(j)
 	}
 }

@@ -15,7 +15,7 @@ func TestAJobThatWasLostWithItsRunnerIsRunAgainAndNotForEver(t *testing.T) {
 	for name, lose := range map[string]func(w *world){
 		"the runner was removed as lost to the infrastructure": func(w *world) { _ = w.Remove("r1", scheduler.RemovedInfrastructure) },
 		"the lease expired":                   func(w *world) { w.hand.move(time.Minute); w.Expire() },
-		"the runner was cordoned by force":    func(w *world) { _, _ = w.Cordon("r1", "security", true) },
+		"the runner was cordoned by force":    func(w *world) { _, _ = w.Cordon("r1", "security", true, 0) },
 		"the worker was started anew":         func(w *world) { _, _, _ = w.Lease(over(), "r1", "another", "other"); _ = w.Return("r1", "other") },
 		"the job was cut off with its runner": func(w *world) { _ = w.Finish("r1", "l1", worker.Result{ExitStatus: -1, Interrupted: true}) },
 	} {
@@ -116,7 +116,7 @@ func TestJobsThatSaveTheirStateAreToldOfAnInterruption(t *testing.T) {
 	w.submit(queue.Submission{})
 	w.lease("r1", "saves")
 	w.lease("r1", "other")
-	if _, err := w.Cordon("r1", queue.Interruption, false); err != nil {
+	if _, err := w.Cordon("r1", queue.Interruption, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	w.hand.move(5 * time.Second)
@@ -145,5 +145,20 @@ func TestJobsThatAreOverForLongAreForgotten(t *testing.T) {
 	}
 	if _, err := w.Job("job-2"); !isKind(err, queue.UnknownJob) {
 		t.Errorf("the oldest that is over: %v", err)
+	}
+}
+
+func TestJobsGetTheTimeThatTheirHostHasAndNoMore(t *testing.T) {
+	for left, want := range map[time.Duration]float64{0: 25, 2 * time.Minute: 105, 30 * time.Second: 15, 10 * time.Second: 5} {
+		w := newWorld(t)
+		w.admit("r1", forgeyard.Admit{})
+		w.submit(queue.Submission{Checkpoint: true})
+		w.lease("r1", "saves")
+		if _, err := w.Cordon("r1", queue.Interruption, false, left); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.Renew(over(), "r1", "saves", ""); err != nil || got != (worker.Orders{Interrupted: true, DeadlineSeconds: want}) {
+			t.Errorf("with %s left it hears %+v, want %g s (%v)", left, got, want, err)
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (m *machine) endAny(t *rapid.T) {
 
 func (m *machine) cordonAny(t *rapid.T) {
 	id, force := rapid.SampledFrom(names).Draw(t, "runner"), rapid.Bool().Draw(t, "force")
-	ack, err := m.Cordon(id, "x", force)
+	ack, err := m.Cordon(id, "x", force, 0)
 	if err != nil {
 		return
 	}

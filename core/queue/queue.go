@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
 
@@ -18,7 +19,7 @@ type Options struct {
 	// LeaseTime is how long a lease holds without being renewed; 0: 30 s.
 	LeaseTime time.Duration
 	// CheckpointTime is how long jobs have to save their state when their host is
-	// interrupted; 0: 25 s, within the shortest notice that providers give.
+	// interrupted and nobody said when; 0: worker.UsualTimeToSave.
 	CheckpointTime time.Duration
 	// MostLosses is how often a job that was lost with its runner is run again; 0: 3.
 	MostLosses int
@@ -61,7 +62,7 @@ type Queue struct {
 // New makes an empty queue.
 func New(o Options) *Queue {
 	o.LeaseTime = cmp.Or(o.LeaseTime, 30*time.Second)
-	o.CheckpointTime = cmp.Or(o.CheckpointTime, 25*time.Second)
+	o.CheckpointTime = cmp.Or(o.CheckpointTime, worker.UsualTimeToSave)
 	o.MostLosses = cmp.Or(o.MostLosses, 3)
 	return &Queue{
 		Options: o, revision: o.Clock().UnixMicro(),

@@ -79,11 +79,11 @@ func TestACordonedRunnerGetsNothingUntilItIsUncordoned(t *testing.T) {
 	w := newWorld(t)
 	w.admit("r1", linux)
 	before := w.Runners().Revision
-	ack, err := w.Cordon("r1", "scale_down", false)
+	ack, err := w.Cordon("r1", "scale_down", false, 0)
 	if err != nil || ack <= before {
 		t.Fatalf("the cordon is acknowledged as of %d, after %d: %v", ack, before, err)
 	}
-	if again, _ := w.Cordon("r1", "scale_down", false); again != ack {
+	if again, _ := w.Cordon("r1", "scale_down", false, 0); again != ack {
 		t.Errorf("a repeated cordon is acknowledged as of %d, not %d", again, ack)
 	}
 	w.admit("r1", linux)
@@ -97,10 +97,10 @@ func TestACordonedRunnerGetsNothingUntilItIsUncordoned(t *testing.T) {
 	if _, granted := w.lease("r1", "l1"); !granted {
 		t.Error("an uncordoned runner gets nothing")
 	}
-	if _, err := w.Cordon("r1", "scale_down", false); err != nil || w.leases("r1") != 1 {
+	if _, err := w.Cordon("r1", "scale_down", false, 0); err != nil || w.leases("r1") != 1 {
 		t.Errorf("a cordon without force took the job away: %d leases, %v", w.leases("r1"), err)
 	}
-	if _, err := w.Cordon("nobody", "x", false); !isKind(err, queue.UnknownRunner) {
+	if _, err := w.Cordon("nobody", "x", false, 0); !isKind(err, queue.UnknownRunner) {
 		t.Errorf("a stranger's cordon: %v", err)
 	}
 }

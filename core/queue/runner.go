@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
@@ -93,9 +94,19 @@ func checkAdmit(a forgeyard.Admit) error {
 
 const maxSlots = 1000
 
+// timeToSave is how long jobs have to save their state on a host that goes away in
+// so much time; 0: nobody said.
+func (q *Queue) timeToSave(left time.Duration) time.Duration {
+	if left <= 0 {
+		return q.CheckpointTime
+	}
+	return worker.TimeToSave(left)
+}
+
 // Cordon gives a runner no new lease from the returned revision on. With force
-// its jobs are taken away and queued again.
-func (q *Queue) Cordon(id, cause string, force bool) (revision int64, err error) {
+// its jobs are taken away and queued again. left is in how much time its host goes
+// away, where the cause says that it does; 0: nobody said.
+func (q *Queue) Cordon(id, cause string, force bool, left time.Duration) (revision int64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	r, err := q.runner(id)
@@ -106,15 +117,16 @@ func (q *Queue) Cordon(id, cause string, force bool) (revision int64, err error)
 		r.cordoned = true
 		q.changed()
 	}
-	if cause == Interruption && r.until.IsZero() {
-		r.until = q.Clock().Add(q.CheckpointTime)
+	until := q.Clock().Add(q.timeToSave(left))
+	if cause == Interruption && (r.until.IsZero() || until.Before(r.until) && left > 0) {
+		r.until = until
 		for _, l := range r.leases {
 			l.order()
 		}
 		q.changed()
 	}
 	if force {
-		q.loseAll(r, fmt.Sprintf("its runner %s was cordoned by force (%.64s)", r.id, cause))
+		q.loseAll(r, fmt.Sprintf("its runner %s was taken away (%.64s)", r.id, cause))
 	}
 	return q.revision, nil
 }

@@ -40,6 +40,8 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			l.observed(w, e)
 		case Told:
 			l.told(w, e)
+		case Noticed:
+			l.noticed(w, e)
 		case Ordered:
 			l.order(e.Order)
 		}

@@ -176,6 +176,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.contact(w)
 	l.condemn(w)
 	l.admit(w)
+	l.interrupt(w)
 	l.countLeases(w)
 	l.passDeadlines(w)
 	l.dropOutdated(w)

@@ -76,6 +76,10 @@ type provider struct {
 	// classified is the step of that.
 	unrecorded []unrecorded
 	classified int
+	// notices are what its plugin announced lately, hint is the step of the last
+	// word that something has changed.
+	notices []providerNotice
+	hint    int
 	// strays is since when each of them has been seen without a gap.
 	strays map[strayID]stray
 }
@@ -97,6 +101,8 @@ type rowMemory struct {
 	// connected says that this process has what the runner needs to connect to
 	// its scheduler.
 	connected bool
+	// said is the last call to its scheduler.
+	said Tell
 	// tellAfter delays the next word to the scheduler after tellFailures failed,
 	// the last of them with tellFailure.
 	tellAfter    time.Time
@@ -191,6 +197,7 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			m.market(e.Market).asking = true
 		case Tell:
 			m.tells[e.Instance] = e.Scheduler
+			m.row(e.Instance).said = e
 		}
 	}
 }

@@ -71,8 +71,8 @@ func (w *work) acknowledged(address fleet.SchedulerAddress) int64 {
 // tellAgain voids every acknowledgement of a scheduler.
 func (w *work) tellAgain(address fleet.SchedulerAddress) {
 	for _, r := range w.rows {
-		if s := &r.Scheduling; s.Scheduler == address && (s.Since != 0 || s.Cordoned) {
-			s.Since, s.Cordoned, r.dirty = 0, false, true
+		if s := &r.Scheduling; s.Scheduler == address && (s.Since != 0 || s.Cordoned || s.Interrupted || s.Forced) {
+			s.Since, s.Cordoned, s.Interrupted, s.Forced, r.dirty = 0, false, false, false, true
 		}
 	}
 }

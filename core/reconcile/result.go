@@ -95,6 +95,12 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 			earlier(r.Since.Add(d))
 		}
 		earlier(r.joinUntil())
+		if r.Interruption.TakesAway() {
+			earlier(r.Interruption.Deadline)
+		}
+		if w.takesBack(r) {
+			earlier(r.Since.Add(forcePatience))
+		}
 		if r.runner != nil && r.State == fleet.Healthy {
 			last := r.runner.LastBeat
 			if l.witnessed.After(last) {

@@ -31,9 +31,11 @@ type Tell struct {
 	// Runner is what an admission tells; Known names it for the other kinds.
 	Runner scheduler.Runner
 	Known  scheduler.Known
-	// Cause is why a runner is cordoned, Force that its jobs are taken away.
-	Cause string
-	Force bool
+	// Cause is why a runner is cordoned, Force that its jobs are taken away, Deadline
+	// when its host goes; zero: nobody said.
+	Cause    string
+	Force    bool
+	Deadline time.Time
 	// Reason is how a removed runner ended.
 	Reason scheduler.RemovalReason
 }

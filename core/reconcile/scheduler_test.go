@@ -65,8 +65,11 @@ func (s *simpleScheduler) tell(e Tell) Told {
 		return told
 	}
 	words := fmt.Sprintf("%s %s", e.What, e.Instance)
-	if e.What == TellRemove {
+	switch {
+	case e.What == TellRemove:
 		words += " " + string(e.Reason)
+	case e.Force:
+		words = fmt.Sprintf("%s by force %s", e.What, e.Instance)
 	}
 	s.told = append(s.told, words)
 	runner, known := s.runners[e.Instance]
@@ -84,6 +87,9 @@ func (s *simpleScheduler) tell(e Tell) Told {
 		told.Ref = fleet.SchedulerRunnerRef(e.Instance)
 	case TellCordon:
 		runner.Cordoned = true
+		if e.Force {
+			runner.Leases = 0
+		}
 	case TellUncordon:
 		runner.Cordoned = false
 	case TellRemove:

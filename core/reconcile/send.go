@@ -74,6 +74,12 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 	if r.provision.State == fleet.OperationInProgress || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
 		return nil
 	}
+	if w.takesBack(r) {
+		if why := "It waits for its scheduler to take the jobs back."; op.Message != why {
+			r.edit(op).Message = why
+		}
+		return nil
+	}
 	m := l.row(r.ID)
 	if p.sight != nil && p.sight.step < m.answered {
 		return nil // asked before: only what is still seen afterwards is asked again
@@ -121,6 +127,9 @@ func (l *Loop) inspectionDue(w *work, address fleet.ProviderAddress, p *provider
 	if p.inspected.IsZero() || l.ordersWait(address, p) {
 		return w.now
 	}
+	if p.hint > p.inspectStep { // however often it hints
+		return p.inspected.Add(eagerInspection)
+	}
 	spacing := restfulInspection
 	if p.blind != "" {
 		spacing = blindInspection
@@ -141,6 +150,8 @@ func awaitsSight(r *row) bool {
 		return r.provision.State == fleet.OperationUnknown
 	case fleet.Bootstrapping, fleet.Enrolling:
 		return r.Seen != fleet.ResourceRunning || r.SeenAt.IsZero()
+	case fleet.Draining:
+		return r.Interruption.TakesAway()
 	case fleet.Terminating:
 		return r.terminate == nil || r.terminate.State != fleet.OperationInProgress
 	}

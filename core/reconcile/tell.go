@@ -28,7 +28,7 @@ func (l *Loop) tellings(w *work) []Effect {
 		if _, talking := l.tells[r.ID]; talking || l.row(r.ID).tellAfter.After(w.now) {
 			continue
 		}
-		t, wanted := l.telling(r)
+		t, wanted := l.telling(w, r)
 		if !wanted || under[t.Scheduler] >= tellLimit {
 			continue
 		}
@@ -42,7 +42,7 @@ func (l *Loop) tellings(w *work) []Effect {
 }
 
 // telling is the next thing that a row's scheduler must be told.
-func (l *Loop) telling(r *row) (Tell, bool) {
+func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 	at := r.Scheduling
 	t := Tell{Scheduler: cmp.Or(at.Scheduler, r.fleet.Scheduler), Instance: r.ID, Known: scheduler.Known{Name: r.ID, Ref: at.Ref}, Cause: r.Cause}
 	u, listed, known := l.usage(r)
@@ -59,11 +59,19 @@ func (l *Loop) telling(r *row) (Tell, bool) {
 			return t, true
 		}
 	case fleet.Draining, fleet.Quarantined:
-		if at.Told() && (!at.Cordoned || known && listed && !u.Cordoned) {
+		interrupted := r.Interruption.TakesAway()
+		if at.Told() && (!at.Cordoned || known && listed && !u.Cordoned || interrupted && !at.Interrupted) {
 			t.What = TellCordon
+			if interrupted {
+				t.Cause, t.Deadline = string(lifecycle.ForInterruption), r.Interruption.Deadline
+			}
 			return t, true
 		}
 	case fleet.Terminating, fleet.Terminated:
+		if w.takesBack(r) {
+			t.What, t.Force = TellCordon, true
+			return t, true
+		}
 		if at.Told() {
 			t.What, t.Reason = TellRemove, l.removalReason(r)
 			return t, true
@@ -124,16 +132,23 @@ func (l *Loop) told(w *work, e Told) {
 	}
 	switch e.What {
 	case TellAdmit:
-		at.Scheduler, at.Ref, at.Cordoned = e.Scheduler, e.Ref, false
+		at.Scheduler, at.Ref, at.Cordoned, at.Interrupted = e.Scheduler, e.Ref, false, false
 		at.Since = max(at.Since, e.Revision)
 		m.connected = true
 	case TellCordon:
 		at.Cordoned, at.Since = true, max(at.Since, e.Revision)
+		heard(at, m.said)
 	case TellUncordon:
-		at.Cordoned, at.Since = false, max(at.Since, e.Revision)
+		at.Cordoned, at.Interrupted, at.Since = false, false, max(at.Since, e.Revision)
 	case TellRemove:
 		at.Removed = true
 	}
+}
+
+// heard notes what beside the cordon a scheduler acknowledged.
+func heard(at *fleet.Scheduling, said Tell) {
+	at.Interrupted = at.Interrupted || said.Cause == string(lifecycle.ForInterruption)
+	at.Forced = at.Forced || said.Force
 }
 
 // notKnown deals with a scheduler that doesn't know the runner, or isn't part of
@@ -147,6 +162,7 @@ func (l *Loop) notKnown(r *row, m *rowMemory, e Told) {
 		at.Scheduler, at.Removed = e.Scheduler, true
 	case e.What == TellCordon:
 		at.Cordoned = true
+		heard(at, m.said)
 	default: // it forgot an admitted runner, which is admitted again
 		at.Ref, m.connected = "", false
 	}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -84,6 +85,8 @@ type StopOrder struct {
 	// Force takes the jobs away, too, and has them run again. It is for the causes
 	// of section 35 alone: preemption, failure, a security incident.
 	Force bool
+	// Left is in how much time the host goes away; 0: nobody said.
+	Left time.Duration
 }
 
 // Acknowledgement says from which revision of the scheduler on an order holds.

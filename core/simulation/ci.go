@@ -199,6 +199,9 @@ func (s *ci) act(e reconcile.Tell, out *reconcile.Told) {
 		}
 	case reconcile.TellCordon:
 		r.cordoned = true
+		if e.Force {
+			s.takeBack(r)
+		}
 	case reconcile.TellUncordon:
 		r.cordoned = false
 	case reconcile.TellRemove:

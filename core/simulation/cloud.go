@@ -89,6 +89,7 @@ func (c *cloud) start(in time.Duration) {
 			c.up = true
 			c.plugin++
 			c.w.manager.deliver(life, reconcile.ProviderReady{Provider: c.address, Facts: c.facts})
+			c.tellAll()
 		}
 	})
 }

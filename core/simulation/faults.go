@@ -115,6 +115,7 @@ func faultsOf(seed uint64) []Fault {
 		}
 		faults[n] = f
 	}
+	faults = append(faults, noticesOf(seed)...)
 	slices.SortStableFunc(faults, func(a, b Fault) int { return int(a.At - b.At) })
 	for n := range faults {
 		faults[n].Number = n
@@ -177,6 +178,10 @@ func (w *world) strike(f Fault) {
 		w.strikeAgent(f, random)
 	case Resize, Rollout:
 		w.changeFile(f.Kind, random)
+	default:
+		if slices.Contains(noticeKinds, f.Kind) {
+			w.announce(f, random)
+		}
 	}
 }
 

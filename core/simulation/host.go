@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -20,6 +21,10 @@ type host struct {
 	// complains.
 	cutOff, unfit time.Duration
 	leaving, left bool
+	// announced is what its provider says of it now, doomed that it ever said that it
+	// takes it away.
+	announced []*announced
+	doomed    bool
 	// heard is the last instruction, with its name; stopped says that it has been
 	// carried out.
 	heard   lifecycle.Instruction
@@ -103,6 +108,14 @@ func (h *host) beat() {
 		return
 	}
 	h.w.after(beatEvery-time.Duration(h.w.hostRandom.IntN(1000))*time.Millisecond, h.beat)
+	h.call()
+}
+
+// call is a beat by itself.
+func (h *host) call() {
+	if !h.alive() || !h.enrolled {
+		return
+	}
 	i, known := h.w.store.instances[h.instance]
 	if h.tells(goesOn) && known {
 		h.w.store.beat(h.instance, h.w.now(), func(*fleet.Runner) {})
@@ -123,6 +136,7 @@ func (h *host) beat() {
 		if r.Report.Unhealthy = ""; h.w.at < h.unfit {
 			r.Report.Unhealthy = "the disk is full"
 		}
+		r.Report.Notices = h.reports(r.Report.Notices)
 		h.lieIn(r)
 		if h.leaving && h.lease == nil && !h.busy {
 			r.Left, r.LeftReason, h.left = h.w.now(), "its age", true
@@ -132,7 +146,8 @@ func (h *host) beat() {
 	h.heard, h.order = lifecycle.InstructionFor(i), lifecycle.OrderOf(i)
 	h.stopped = h.heard == lifecycle.Stop && h.lease == nil && !h.busy
 	after := h.w.store.runners[h.instance]
-	if after.Report.Phase != before.Phase || after.Report.Order != before.Order || after.Report.Unhealthy != before.Unhealthy || h.left {
+	if after.Report.Phase != before.Phase || after.Report.Order != before.Order || after.Report.Unhealthy != before.Unhealthy || h.left ||
+		!slices.Equal(after.Report.Notices, before.Notices) {
 		h.w.manager.stepSoon(50 * time.Millisecond)
 	}
 }
@@ -144,7 +159,7 @@ func (h *host) work() {
 	}
 	random := h.w.hostRandom
 	h.w.after(3*time.Second+time.Duration(random.IntN(1000))*time.Millisecond, h.work)
-	if h.heard != lifecycle.Run || h.busy || h.lease != nil || h.leaving {
+	if h.heard != lifecycle.Run || h.busy || h.lease != nil || h.leaving || h.interrupted() {
 		return
 	}
 	if h.w.scheduled(h.instance) {

@@ -33,6 +33,8 @@ func (w *world) checkEffect(e reconcile.Effect) {
 		w.intentComesBeforeTheCall(e)
 	case reconcile.Tell:
 		w.nobodyIsTrustedBeforeAdmission(e)
+		w.forceHasACause(e)
+		w.preemptionIsInfrastructure(e)
 	}
 }
 
@@ -155,11 +157,12 @@ func (w *world) terminationFollowsItsIntent(e reconcile.Terminate) {
 
 // scaleDownNeverEndsALease: "normal scale-down drains first;". A machine that is
 // alive and has a lease is never terminated: the causes of section 35 that happen
-// here are machines that are dead already.
+// here are machines that are dead already, and those whose provider said that it
+// takes them away, once the time has come.
 func (w *world) scaleDownNeverEndsALease(e reconcile.Terminate) {
 	const name = "normal scale-down drains first"
 	for _, h := range w.hosts {
-		if h.resource.ID != e.Resource || h.off {
+		if h.resource.ID != e.Resource || h.off || w.preempted(h) {
 			continue
 		}
 		r := w.ci.runner(h.instance)
@@ -180,7 +183,7 @@ func (w *world) drainNeverEndsAJob(res reconcile.Result) {
 		timeouts := w.store.fleets[1].Timeouts
 		heard := w.now().Sub(w.store.runners[t.Instance].LastBeat) <= timeouts.Heartbeat+timeouts.Quarantine
 		for _, h := range w.hosts {
-			if h.instance == t.Instance && h.alive() && h.busy && heard && !h.untrue && h.lie != saysLeft {
+			if h.instance == t.Instance && h.alive() && h.busy && heard && !h.untrue && h.lie != saysLeft && !w.preempted(h) {
 				w.fail("normal scale-down drains first", "%s is given up under its job (%s)", t.Instance, t.Reason)
 			}
 		}
@@ -196,13 +199,44 @@ func (w *world) nobodyIsTrustedBeforeAdmission(e reconcile.Tell) {
 	}
 }
 
+// forceHasACause: section 35. Jobs are taken away from a host that its provider said
+// it takes away, or that is off, and from no other; never from one that merely
+// drains.
+func (w *world) forceHasACause(e reconcile.Tell) {
+	if !e.Force {
+		return
+	}
+	i := w.store.instances[e.Instance]
+	for _, h := range w.hosts {
+		if h.instance == e.Instance && !h.off && (!h.doomed || i.Ended != string(lifecycle.Preempted)) {
+			w.fail("no leased machine ends but for section 35", "the jobs of %s are taken away (%s: %s)", i.ID, i.Ended, i.Reason)
+		}
+	}
+}
+
+// preemptionIsInfrastructure: "spot preemption is infrastructure failure;". A runner
+// that ends under its job is never told to have ended normally.
+func (w *world) preemptionIsInfrastructure(e reconcile.Tell) {
+	r := w.ci.runner(e.Instance)
+	if e.What == reconcile.TellRemove && e.Reason != "infrastructure" && r != nil && r.lease != nil {
+		w.fail("spot preemption is infrastructure failure", "%s is removed as %q with job %d on it", e.Instance, e.Reason, r.lease.number)
+	}
+}
+
+// preempted says that a host's end is the provider's doing: it was announced, and
+// the time has come.
+func (w *world) preempted(h *host) bool {
+	i := w.store.instances[h.instance]
+	return h.doomed && i.Ended == string(lifecycle.Preempted) && i.Interruption.Due(w.now())
+}
+
 // outageTakesNothingAway: "provider outage increases queue time rather than causing
 // unsafe placement;". While a provider can't be seen nothing of it is scaled down;
 // what leaves by itself or by a person's order is another matter.
 func (w *world) outageTakesNothingAway(res reconcile.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
-		asked := i.Cause == string(lifecycle.RunnerLeft) || w.people.drained[t.Instance]
+		asked := i.Interruption.Stands() || i.Cause == string(lifecycle.RunnerLeft) || w.people.drained[t.Instance]
 		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
 			w.fail("a provider outage takes nothing away", "%s drains, and its provider can't be seen (%s)", t.Instance, why)
 		}

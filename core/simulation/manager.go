@@ -213,6 +213,8 @@ func inWords(x any) string {
 		return fmt.Sprintf("provision %s answered: %s %s, call over %t%s", x.Operation, x.Outcome, x.Resource.ID, x.CallOver, because(x.Failure))
 	case reconcile.TerminateAnswered:
 		return fmt.Sprintf("terminate %s answered: %s%s", x.Operation, x.Outcome, because(x.Failure))
+	case reconcile.Noticed:
+		return fmt.Sprintf("noticed %s: %s %s", x.Instance, x.Notice.Kind, x.Notice.ID)
 	case reconcile.Observed:
 		text := fmt.Sprintf("observed revision %d:", x.Snapshot.Revision)
 		for _, q := range x.Snapshot.Queued {
@@ -239,6 +241,9 @@ func inWords(x any) string {
 	case reconcile.Observe:
 		return "observe " + string(x.Scheduler)
 	case reconcile.Tell:
+		if x.Force {
+			return fmt.Sprintf("tell %s %s by force", x.What, x.Instance)
+		}
 		return fmt.Sprintf("tell %s %s", x.What, x.Instance)
 	}
 	return fmt.Sprintf("%T", x)

@@ -206,3 +206,31 @@ func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
 		return planner.Plan(in)
 	}), "no request is made for where there is no room")
 }
+
+// telling plants something into the words to the scheduler.
+func telling(change func(*reconcile.Tell)) func() Double {
+	return func() Double {
+		return Double{Effects: func(r reconcile.Result) []reconcile.Effect {
+			effects := slices.Clone(r.Effects)
+			for n, e := range effects {
+				if t, ok := e.(reconcile.Tell); ok {
+					change(&t)
+					effects[n] = t
+				}
+			}
+			return effects
+		}}
+	}
+}
+
+func TestADrainThatTakesJobsAwayIsSeen(t *testing.T) {
+	caught(t, 0, telling(func(e *reconcile.Tell) { e.Force = e.What == reconcile.TellCordon }), "no leased machine ends but for section 35")
+}
+
+func TestAPreemptionThatIsCalledANormalEndIsSeen(t *testing.T) {
+	caught(t, 37, telling(func(e *reconcile.Tell) {
+		if e.What == reconcile.TellRemove {
+			e.Reason = "normal"
+		}
+	}), "spot preemption is infrastructure failure")
+}

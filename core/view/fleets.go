@@ -48,6 +48,8 @@ type Fleet struct {
 	// Offers are what its next instances could be made of, where a running manager
 	// knows; those of a fleet without a market are its own block.
 	Offers *planner.OfferReport `json:"offers,omitempty"`
+	// Interruptions say which instances their provider announced something about.
+	Interruptions []string `json:"interruptions,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Standing says in a sentence each what people decided about the fleet beside
@@ -161,6 +163,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 		if p.Offers.Worth() {
 			v.Offers = p.Offers
 		}
+		v.Interruptions = interruptions(members[f.ID])
 		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
 		v.Health, v.Reasons = health(members[f.ID], m, f, p, v)
 		out = append(out, v)

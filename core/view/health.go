@@ -107,7 +107,8 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 			say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, d)
 		}
 	}
-	return worst, reasons
+	// What providers take is no fault of the fleet's, but a person wants to know.
+	return worst, append(reasons, v.Interruptions...)
 }
 
 // lastJobsFailed counts the healthy runners whose last job didn't end well.

@@ -31,6 +31,8 @@ type Instance struct {
 	Detail           string                      `json:"detail,omitempty"`
 	Conflict         string                      `json:"conflict,omitempty"`
 	Admission        fleet.Admission             `json:"admission"`
+	// Interruption is the gravest thing that its provider announced; nil: nothing.
+	Interruption *Interruption `json:"interruption,omitempty"`
 	// Scheduling is what its scheduler knows of it; nil: it was told nothing.
 	Scheduling *Scheduling `json:"scheduling,omitempty"`
 	Runner     *Runner     `json:"runner,omitempty"`
@@ -127,6 +129,7 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 		Since: i.Since, Cause: i.Cause, Reason: i.Reason, Drain: i.Drain, Created: i.Created, Seen: i.Seen, Zone: i.Zone,
 		MachineType: i.MachineType, Addresses: i.Addresses, Detail: i.Detail, Conflict: i.Conflict, Admission: i.Admission,
 	}
+	v.Interruption = interruptionOf(i.Interruption)
 	if at := i.Scheduling; at.Scheduler != "" {
 		v.Scheduling = &Scheduling{Scheduler: at.Scheduler, Cordoned: at.Cordoned, Removed: at.Removed}
 	}

@@ -54,6 +54,7 @@ func (s *scripted) Terminate(ctx context.Context, ref Ref) (TerminateState, erro
 type started struct {
 	providerpb.ProviderClient
 	market  providerpb.MarketClient
+	events  providerpb.EventsClient
 	flights *flights
 }
 
@@ -95,7 +96,7 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 		server.GracefulStop() // waits for the handlers: nothing of a test outlives it
 		serving.Wait()
 	})
-	return started{ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), flights: service.flights}
+	return started{ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection), flights: service.flights}
 }
 
 // received is how a stream went.

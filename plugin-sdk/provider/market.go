@@ -63,9 +63,9 @@ type Price struct {
 	Estimate bool
 }
 
-// checkServices compares what a plugin declares with what its provider does. The
+// checkMarket compares what a plugin declares with what its provider does. The
 // host asks for what GetInfo names, which can't look at a provider.
-func (p Plugin[C, I]) checkServices(configured Provider[I]) error {
+func (p Plugin[C, I]) checkMarket(configured Provider[I]) error {
 	switch _, implemented := configured.(Market[I]); {
 	case p.Market && !implemented:
 		return internalError("the plugin declares Market, and what New returned has no method Offers for its instance block")

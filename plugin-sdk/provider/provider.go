@@ -87,6 +87,8 @@ type Plugin[C, I any] struct {
 	// Market says that what New returns implements Market: the host asks it for
 	// offers, and sends in each request those that may be used.
 	Market bool
+	// Events says that the provider that New gives is a Watcher.
+	Events bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry; 0: the host decides.

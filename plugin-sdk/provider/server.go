@@ -48,6 +48,9 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Market {
 		providerpb.RegisterMarketServer(registrar, marketServer[C, I]{server: s})
 	}
+	if s.plugin.Events {
+		providerpb.RegisterEventsServer(registrar, &events{watcher: s.watcher})
+	}
 }
 
 func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*providerpb.GetInfoResponse, error) {
@@ -62,6 +65,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	}
 	if p.Market {
 		services = append(services, providerpb.MarketService)
+	}
+	if p.Events {
+		services = append(services, providerpb.EventsService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,
@@ -121,7 +127,7 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 	if configured == nil {
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
 	}
-	if err := s.plugin.checkServices(configured); err != nil {
+	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured)); err != nil {
 		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured

@@ -39,6 +39,9 @@ const (
 	JoinService = "join"
 )
 
+// EventsService among the services says that the gRPC service Events is served.
+const EventsService = "events"
+
 // Limits of the wire.
 const (
 	// MaxMessageBytes bounds one gRPC message in either direction.

@@ -503,6 +503,61 @@ func (Error_Class) EnumDescriptor() ([]byte, []int) {
 	return file_provider_proto_rawDescGZIP(), []int{20, 0}
 }
 
+type WatchResponse_Kind int32
+
+const (
+	WatchResponse_KIND_UNSPECIFIED  WatchResponse_Kind = 0 // read as STATE_CHANGE
+	WatchResponse_KIND_INTERRUPTION WatchResponse_Kind = 1 // the instance is taken away at the deadline
+	WatchResponse_KIND_REBALANCE    WatchResponse_Kind = 2 // it may be taken away sooner than others
+	WatchResponse_KIND_MAINTENANCE  WatchResponse_Kind = 3 // it is stopped, restarted or moved
+	WatchResponse_KIND_STATE_CHANGE WatchResponse_Kind = 4 // a hint: inspect now
+)
+
+// Enum value maps for WatchResponse_Kind.
+var (
+	WatchResponse_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_INTERRUPTION",
+		2: "KIND_REBALANCE",
+		3: "KIND_MAINTENANCE",
+		4: "KIND_STATE_CHANGE",
+	}
+	WatchResponse_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED":  0,
+		"KIND_INTERRUPTION": 1,
+		"KIND_REBALANCE":    2,
+		"KIND_MAINTENANCE":  3,
+		"KIND_STATE_CHANGE": 4,
+	}
+)
+
+func (x WatchResponse_Kind) Enum() *WatchResponse_Kind {
+	p := new(WatchResponse_Kind)
+	*p = x
+	return p
+}
+
+func (x WatchResponse_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WatchResponse_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_provider_proto_enumTypes[8].Descriptor()
+}
+
+func (WatchResponse_Kind) Type() protoreflect.EnumType {
+	return &file_provider_proto_enumTypes[8]
+}
+
+func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WatchResponse_Kind.Descriptor instead.
+func (WatchResponse_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{31, 0}
+}
+
 type GetInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	HostVersion   string                 `protobuf:"bytes,1,opt,name=host_version,json=hostVersion,proto3" json:"host_version,omitempty"`
@@ -2537,6 +2592,118 @@ func (x *OffersResponse) GetAsOf() *timestamppb.Timestamp {
 	return nil
 }
 
+type WatchRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRequest) Reset() {
+	*x = WatchRequest{}
+	mi := &file_provider_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRequest) ProtoMessage() {}
+
+func (x *WatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
+func (*WatchRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{30}
+}
+
+type WatchResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Kind          WatchResponse_Kind     `protobuf:"varint,2,opt,name=kind,proto3,enum=forgeyard.fleet.provider.v1.WatchResponse_Kind" json:"kind,omitempty"`
+	InstanceId    string                 `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"` // Resource.id
+	Deadline      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=deadline,proto3" json:"deadline,omitempty"`                       // unset: not known
+	Detail        string                 `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`                           // one line for a person
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchResponse) Reset() {
+	*x = WatchResponse{}
+	mi := &file_provider_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchResponse) ProtoMessage() {}
+
+func (x *WatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
+func (*WatchResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *WatchResponse) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *WatchResponse) GetKind() WatchResponse_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return WatchResponse_KIND_UNSPECIFIED
+}
+
+func (x *WatchResponse) GetInstanceId() string {
+	if x != nil {
+		return x.InstanceId
+	}
+	return ""
+}
+
+func (x *WatchResponse) GetDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
+func (x *WatchResponse) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
 type Diagnostic_Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Step:
@@ -2550,7 +2717,7 @@ type Diagnostic_Step struct {
 
 func (x *Diagnostic_Step) Reset() {
 	*x = Diagnostic_Step{}
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2562,7 +2729,7 @@ func (x *Diagnostic_Step) String() string {
 func (*Diagnostic_Step) ProtoMessage() {}
 
 func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2799,7 @@ type ProvisionRequest_Item struct {
 
 func (x *ProvisionRequest_Item) Reset() {
 	*x = ProvisionRequest_Item{}
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2811,7 @@ func (x *ProvisionRequest_Item) String() string {
 func (*ProvisionRequest_Item) ProtoMessage() {}
 
 func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2941,7 +3108,21 @@ const file_provider_proto_rawDesc = "" +
 	"\rinstance_json\x18\x01 \x01(\fR\finstanceJson\"}\n" +
 	"\x0eOffersResponse\x12:\n" +
 	"\x06offers\x18\x01 \x03(\v2\".forgeyard.fleet.provider.v1.OfferR\x06offers\x12/\n" +
-	"\x05as_of\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf*i\n" +
+	"\x05as_of\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"\x0e\n" +
+	"\fWatchRequest\"\xd6\x02\n" +
+	"\rWatchResponse\x12\x19\n" +
+	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12C\n" +
+	"\x04kind\x18\x02 \x01(\x0e2/.forgeyard.fleet.provider.v1.WatchResponse.KindR\x04kind\x12\x1f\n" +
+	"\vinstance_id\x18\x03 \x01(\tR\n" +
+	"instanceId\x126\n" +
+	"\bdeadline\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12\x16\n" +
+	"\x06detail\x18\x05 \x01(\tR\x06detail\"t\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11KIND_INTERRUPTION\x10\x01\x12\x12\n" +
+	"\x0eKIND_REBALANCE\x10\x02\x12\x14\n" +
+	"\x10KIND_MAINTENANCE\x10\x03\x12\x15\n" +
+	"\x11KIND_STATE_CHANGE\x10\x04*i\n" +
 	"\tOwnership\x12\x19\n" +
 	"\x15OWNERSHIP_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OWNERSHIP_SIGNED\x10\x01\x12\x13\n" +
@@ -2962,7 +3143,9 @@ const file_provider_proto_rawDesc = "" +
 	"\tTerminate\x12-.forgeyard.fleet.provider.v1.TerminateRequest\x1a..forgeyard.fleet.provider.v1.TerminateResponse0\x01\x12^\n" +
 	"\x05Drain\x12).forgeyard.fleet.provider.v1.DrainRequest\x1a*.forgeyard.fleet.provider.v1.DrainResponse2k\n" +
 	"\x06Market\x12a\n" +
-	"\x06Offers\x12*.forgeyard.fleet.provider.v1.OffersRequest\x1a+.forgeyard.fleet.provider.v1.OffersResponseBGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
+	"\x06Offers\x12*.forgeyard.fleet.provider.v1.OffersRequest\x1a+.forgeyard.fleet.provider.v1.OffersResponse2j\n" +
+	"\x06Events\x12`\n" +
+	"\x05Watch\x12).forgeyard.fleet.provider.v1.WatchRequest\x1a*.forgeyard.fleet.provider.v1.WatchResponse0\x01BGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
 var (
 	file_provider_proto_rawDescOnce sync.Once
@@ -2976,8 +3159,8 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_provider_proto_goTypes = []any{
 	(Ownership)(0),                 // 0: forgeyard.fleet.provider.v1.Ownership
 	(Idempotency)(0),               // 1: forgeyard.fleet.provider.v1.Idempotency
@@ -2987,114 +3170,121 @@ var file_provider_proto_goTypes = []any{
 	(ProvisionResponse_Outcome)(0), // 5: forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
 	(TerminateResponse_Outcome)(0), // 6: forgeyard.fleet.provider.v1.TerminateResponse.Outcome
 	(Error_Class)(0),               // 7: forgeyard.fleet.provider.v1.Error.Class
-	(*GetInfoRequest)(nil),         // 8: forgeyard.fleet.provider.v1.GetInfoRequest
-	(*GetInfoResponse)(nil),        // 9: forgeyard.fleet.provider.v1.GetInfoResponse
-	(*Schema)(nil),                 // 10: forgeyard.fleet.provider.v1.Schema
-	(*Attribute)(nil),              // 11: forgeyard.fleet.provider.v1.Attribute
-	(*Block)(nil),                  // 12: forgeyard.fleet.provider.v1.Block
-	(*Type)(nil),                   // 13: forgeyard.fleet.provider.v1.Type
-	(*Diagnostic)(nil),             // 14: forgeyard.fleet.provider.v1.Diagnostic
-	(*ValidateRequest)(nil),        // 15: forgeyard.fleet.provider.v1.ValidateRequest
-	(*ValidateResponse)(nil),       // 16: forgeyard.fleet.provider.v1.ValidateResponse
-	(*DiagnosticList)(nil),         // 17: forgeyard.fleet.provider.v1.DiagnosticList
-	(*ConfigureRequest)(nil),       // 18: forgeyard.fleet.provider.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),      // 19: forgeyard.fleet.provider.v1.ConfigureResponse
-	(*Resource)(nil),               // 20: forgeyard.fleet.provider.v1.Resource
-	(*InspectRequest)(nil),         // 21: forgeyard.fleet.provider.v1.InspectRequest
-	(*InspectResponse)(nil),        // 22: forgeyard.fleet.provider.v1.InspectResponse
-	(*ProvisionRequest)(nil),       // 23: forgeyard.fleet.provider.v1.ProvisionRequest
-	(*ProvisionResponse)(nil),      // 24: forgeyard.fleet.provider.v1.ProvisionResponse
-	(*Ref)(nil),                    // 25: forgeyard.fleet.provider.v1.Ref
-	(*TerminateRequest)(nil),       // 26: forgeyard.fleet.provider.v1.TerminateRequest
-	(*TerminateResponse)(nil),      // 27: forgeyard.fleet.provider.v1.TerminateResponse
-	(*Error)(nil),                  // 28: forgeyard.fleet.provider.v1.Error
-	(*DrainRequest)(nil),           // 29: forgeyard.fleet.provider.v1.DrainRequest
-	(*DrainResponse)(nil),          // 30: forgeyard.fleet.provider.v1.DrainResponse
-	(*Offer)(nil),                  // 31: forgeyard.fleet.provider.v1.Offer
-	(*Resources)(nil),              // 32: forgeyard.fleet.provider.v1.Resources
-	(*Price)(nil),                  // 33: forgeyard.fleet.provider.v1.Price
-	(*Platform)(nil),               // 34: forgeyard.fleet.provider.v1.Platform
-	(*Bootstrap)(nil),              // 35: forgeyard.fleet.provider.v1.Bootstrap
-	(*OffersRequest)(nil),          // 36: forgeyard.fleet.provider.v1.OffersRequest
-	(*OffersResponse)(nil),         // 37: forgeyard.fleet.provider.v1.OffersResponse
-	(*Diagnostic_Step)(nil),        // 38: forgeyard.fleet.provider.v1.Diagnostic.Step
-	nil,                            // 39: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	nil,                            // 40: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	nil,                            // 41: forgeyard.fleet.provider.v1.Resource.TagsEntry
-	(*ProvisionRequest_Item)(nil),  // 42: forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	nil,                            // 43: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	nil,                            // 44: forgeyard.fleet.provider.v1.Resources.NamedEntry
-	(*durationpb.Duration)(nil),    // 45: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 46: google.protobuf.Timestamp
+	(WatchResponse_Kind)(0),        // 8: forgeyard.fleet.provider.v1.WatchResponse.Kind
+	(*GetInfoRequest)(nil),         // 9: forgeyard.fleet.provider.v1.GetInfoRequest
+	(*GetInfoResponse)(nil),        // 10: forgeyard.fleet.provider.v1.GetInfoResponse
+	(*Schema)(nil),                 // 11: forgeyard.fleet.provider.v1.Schema
+	(*Attribute)(nil),              // 12: forgeyard.fleet.provider.v1.Attribute
+	(*Block)(nil),                  // 13: forgeyard.fleet.provider.v1.Block
+	(*Type)(nil),                   // 14: forgeyard.fleet.provider.v1.Type
+	(*Diagnostic)(nil),             // 15: forgeyard.fleet.provider.v1.Diagnostic
+	(*ValidateRequest)(nil),        // 16: forgeyard.fleet.provider.v1.ValidateRequest
+	(*ValidateResponse)(nil),       // 17: forgeyard.fleet.provider.v1.ValidateResponse
+	(*DiagnosticList)(nil),         // 18: forgeyard.fleet.provider.v1.DiagnosticList
+	(*ConfigureRequest)(nil),       // 19: forgeyard.fleet.provider.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),      // 20: forgeyard.fleet.provider.v1.ConfigureResponse
+	(*Resource)(nil),               // 21: forgeyard.fleet.provider.v1.Resource
+	(*InspectRequest)(nil),         // 22: forgeyard.fleet.provider.v1.InspectRequest
+	(*InspectResponse)(nil),        // 23: forgeyard.fleet.provider.v1.InspectResponse
+	(*ProvisionRequest)(nil),       // 24: forgeyard.fleet.provider.v1.ProvisionRequest
+	(*ProvisionResponse)(nil),      // 25: forgeyard.fleet.provider.v1.ProvisionResponse
+	(*Ref)(nil),                    // 26: forgeyard.fleet.provider.v1.Ref
+	(*TerminateRequest)(nil),       // 27: forgeyard.fleet.provider.v1.TerminateRequest
+	(*TerminateResponse)(nil),      // 28: forgeyard.fleet.provider.v1.TerminateResponse
+	(*Error)(nil),                  // 29: forgeyard.fleet.provider.v1.Error
+	(*DrainRequest)(nil),           // 30: forgeyard.fleet.provider.v1.DrainRequest
+	(*DrainResponse)(nil),          // 31: forgeyard.fleet.provider.v1.DrainResponse
+	(*Offer)(nil),                  // 32: forgeyard.fleet.provider.v1.Offer
+	(*Resources)(nil),              // 33: forgeyard.fleet.provider.v1.Resources
+	(*Price)(nil),                  // 34: forgeyard.fleet.provider.v1.Price
+	(*Platform)(nil),               // 35: forgeyard.fleet.provider.v1.Platform
+	(*Bootstrap)(nil),              // 36: forgeyard.fleet.provider.v1.Bootstrap
+	(*OffersRequest)(nil),          // 37: forgeyard.fleet.provider.v1.OffersRequest
+	(*OffersResponse)(nil),         // 38: forgeyard.fleet.provider.v1.OffersResponse
+	(*WatchRequest)(nil),           // 39: forgeyard.fleet.provider.v1.WatchRequest
+	(*WatchResponse)(nil),          // 40: forgeyard.fleet.provider.v1.WatchResponse
+	(*Diagnostic_Step)(nil),        // 41: forgeyard.fleet.provider.v1.Diagnostic.Step
+	nil,                            // 42: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	nil,                            // 43: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	nil,                            // 44: forgeyard.fleet.provider.v1.Resource.TagsEntry
+	(*ProvisionRequest_Item)(nil),  // 45: forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	nil,                            // 46: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	nil,                            // 47: forgeyard.fleet.provider.v1.Resources.NamedEntry
+	(*durationpb.Duration)(nil),    // 48: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
 }
 var file_provider_proto_depIdxs = []int32{
-	10, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
-	10, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	11, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	11, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	1,  // 2: forgeyard.fleet.provider.v1.GetInfoResponse.idempotency:type_name -> forgeyard.fleet.provider.v1.Idempotency
-	45, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
+	48, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
 	0,  // 4: forgeyard.fleet.provider.v1.GetInfoResponse.ownership:type_name -> forgeyard.fleet.provider.v1.Ownership
-	11, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
-	12, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
-	13, // 7: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
-	10, // 8: forgeyard.fleet.provider.v1.Block.schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	12, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
+	13, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
+	14, // 7: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
+	11, // 8: forgeyard.fleet.provider.v1.Block.schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	2,  // 9: forgeyard.fleet.provider.v1.Type.kind:type_name -> forgeyard.fleet.provider.v1.Type.Kind
-	13, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
-	11, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
+	14, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
+	12, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	3,  // 12: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
-	38, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
-	39, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	14, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	40, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	14, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	14, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	41, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	42, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	15, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	43, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	15, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	15, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	4,  // 19: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
-	46, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
-	46, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
-	41, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
-	20, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
-	42, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	34, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
-	31, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	49, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
+	49, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
+	44, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
+	21, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
+	45, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	35, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	32, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
 	5,  // 27: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
-	20, // 28: forgeyard.fleet.provider.v1.ProvisionResponse.resource:type_name -> forgeyard.fleet.provider.v1.Resource
-	28, // 29: forgeyard.fleet.provider.v1.ProvisionResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
-	25, // 30: forgeyard.fleet.provider.v1.TerminateRequest.refs:type_name -> forgeyard.fleet.provider.v1.Ref
+	21, // 28: forgeyard.fleet.provider.v1.ProvisionResponse.resource:type_name -> forgeyard.fleet.provider.v1.Resource
+	29, // 29: forgeyard.fleet.provider.v1.ProvisionResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
+	26, // 30: forgeyard.fleet.provider.v1.TerminateRequest.refs:type_name -> forgeyard.fleet.provider.v1.Ref
 	6,  // 31: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
-	28, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
+	29, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
 	7,  // 33: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
-	45, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
-	45, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
-	32, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
-	33, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
-	45, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	45, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
-	44, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
-	31, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	46, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
-	17, // 43: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	43, // 44: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	35, // 45: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	8,  // 46: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	15, // 47: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	18, // 48: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	21, // 49: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	23, // 50: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	26, // 51: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	29, // 52: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	36, // 53: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
-	9,  // 54: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	16, // 55: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	19, // 56: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	22, // 57: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	24, // 58: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	27, // 59: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	30, // 60: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	37, // 61: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
-	54, // [54:62] is the sub-list for method output_type
-	46, // [46:54] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	48, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
+	48, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
+	33, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
+	34, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
+	48, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
+	48, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
+	47, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	32, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	49, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	8,  // 43: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
+	49, // 44: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
+	18, // 45: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	46, // 46: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	36, // 47: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	9,  // 48: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	16, // 49: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	19, // 50: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	22, // 51: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	24, // 52: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	27, // 53: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	30, // 54: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	37, // 55: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	39, // 56: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
+	10, // 57: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	17, // 58: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	20, // 59: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	23, // 60: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	25, // 61: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	28, // 62: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	31, // 63: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	38, // 64: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	40, // 65: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
+	57, // [57:66] is the sub-list for method output_type
+	48, // [48:57] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -3103,7 +3293,7 @@ func file_provider_proto_init() {
 		return
 	}
 	file_provider_proto_msgTypes[23].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[30].OneofWrappers = []any{
+	file_provider_proto_msgTypes[32].OneofWrappers = []any{
 		(*Diagnostic_Step_Name)(nil),
 		(*Diagnostic_Step_Index)(nil),
 	}
@@ -3112,10 +3302,10 @@ func file_provider_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   37,
+			NumEnums:      9,
+			NumMessages:   39,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   3,
 		},
 		GoTypes:           file_provider_proto_goTypes,
 		DependencyIndexes: file_provider_proto_depIdxs,

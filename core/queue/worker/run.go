@@ -57,12 +57,19 @@ func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *proce
 	defer func() { cancel(); <-renewed }()
 	s := supervision{p: p}
 	ended := ctx.Done()
+	var interrupted <-chan struct{} // a job that can't save its state isn't told
+	if lease.Checkpoint {
+		interrupted = w.host.heard
+	}
 	for {
 		select {
 		case <-p.over:
 			return w.result(s), !s.discarded
 		case o := <-orders:
 			w.obey(&s, o)
+		case <-interrupted:
+			interrupted = nil
+			w.obey(&s, orderOrVoid{Orders: Orders{Interrupted: true, DeadlineSeconds: max(0, time.Until(w.host.until).Seconds())}})
 		case <-s.deadline:
 			s.cut, s.deadline = true, nil
 			w.end(&s)

@@ -4,9 +4,12 @@ package worker_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/queue"
 	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
@@ -81,7 +84,7 @@ func TestAJobThatIsNoLongerWantedIsEnded(t *testing.T) {
 		then queue.State
 	}{
 		"cancelled":                             {func(l *lab, id string) { _, _ = l.Cancel(id) }, queue.Cancelled},
-		"queued again by a cordon with force":   {func(l *lab, _ string) { _, _ = l.Cordon("r1", "security", true) }, queue.Waiting},
+		"queued again by a cordon with force":   {func(l *lab, _ string) { _, _ = l.Cordon("r1", "security", true, 0) }, queue.Waiting},
 		"its runner was removed by the manager": {func(l *lab, _ string) { _ = l.Remove("r1", "infrastructure") }, queue.Waiting},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +109,7 @@ func TestAJobThatSavesItsStateIsSignalledAndRunAgain(t *testing.T) {
 	id := l.submit(`if [ -e "$LAB/state" ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
 		func(s *queue.Submission) { s.Checkpoint = true })
 	waitFor(t, "the job has begun", func() bool { return l.exists("begun") })
-	if _, err := l.Cordon("r1", queue.Interruption, false); err != nil {
+	if _, err := l.Cordon("r1", queue.Interruption, false, 0); err != nil {
 		t.Fatal(err)
 	}
 	if j := l.becomes(id, queue.Waiting); j.Losses != 1 || !strings.Contains(j.Reason, "interrupted") {
@@ -120,6 +123,36 @@ func TestAJobThatSavesItsStateIsSignalledAndRunAgain(t *testing.T) {
 	}
 	if j := l.becomes(id, queue.Succeeded); j.Attempts != 2 {
 		t.Errorf("the job is %+v", j)
+	}
+}
+
+func TestTheAgentsFileTellsJobsThatSaveTheirStateWhileTheQueueIsAway(t *testing.T) {
+	l := newLab(t)
+	l.start(append(l.admit(`{"slots": 2}`), worker.HostInterruptionVariable+"="+filepath.Join(l.folder, "notice")))
+	saves := l.submit(`trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
+		func(s *queue.Submission) { s.Checkpoint = true })
+	other := l.submit(`trap 'touch "$LAB/wrong"' USR1; touch "$LAB/begun-too"; ` + until("end"))
+	waitFor(t, "both jobs have begun", func() bool { return l.exists("begun") && l.exists("begun-too") })
+	l.cutting(func(string, string) string { return "all" })
+	deadline := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+	if err := os.WriteFile(filepath.Join(l.folder, "new"), []byte(`{"kind": "interruption", "deadline": "`+deadline+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(l.folder, "new"), filepath.Join(l.folder, "notice")); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the job has saved its state", func() bool { return l.exists("state") })
+	if left := strings.TrimSpace(l.read("state")); left != "44" && left != "45" && left != "43" {
+		t.Errorf("of a minute it was told that it has %q seconds", left)
+	}
+	l.cutting(nil)
+	l.write("end")
+	l.becomes(other, queue.Succeeded)
+	if l.exists("wrong") {
+		t.Error("a job that doesn't declare checkpoint was signalled")
+	}
+	if j := l.becomes(saves, queue.Waiting); j.Attempts != 1 || j.Losses != 1 || !strings.Contains(j.Reason, "infrastructure") {
+		t.Errorf("on a host that goes away it should be begun no more: %+v", j)
 	}
 }
 

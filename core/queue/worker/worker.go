@@ -15,6 +15,9 @@ import (
 type Config struct {
 	// URL is the queue's; Runner is who this is, and Token proves it.
 	URL, Runner, Token string
+	// HostInterruption is the file by which the agent says that the host is taken
+	// away; empty: it says nothing.
+	HostInterruption string
 	// Slots is how many jobs run side by side, MaxJobs how many are run in all; 0:
 	// no limit.
 	Slots, MaxJobs int
@@ -63,6 +66,7 @@ type worker struct {
 	session string
 	// taking ends when no more jobs are to be taken.
 	taking context.Context
+	host   hostInterruption
 
 	mu    sync.Mutex
 	begun int
@@ -77,9 +81,17 @@ func Run(ctx, taking context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	w := &worker{Config: c, queue: newQueue(c.URL, c.Runner, c.Token), session: c.NewID(), taking: taking}
+	w := &worker{Config: c, queue: newQueue(c.URL, c.Runner, c.Token), session: c.NewID(),
+		host: hostInterruption{heard: make(chan struct{})}}
 	defer w.queue.close()
+	// On a host that goes away no job is begun, whatever the queue would give.
+	taking, stop := context.WithCancel(taking)
+	defer stop()
+	w.taking = taking
 	ctx, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { w.host.watch(ctx, c.HostInterruption, stop) })
+	defer watching.Wait()
 	defer cancel(nil)
 	var slots sync.WaitGroup
 	for range c.Slots {

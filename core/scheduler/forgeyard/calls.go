@@ -71,7 +71,8 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 // Stop cordons a runner.
 func (c *Client) Stop(ctx context.Context, r scheduler.Known, order scheduler.StopOrder) (scheduler.Acknowledgement, error) {
 	var answer Acknowledgement
-	err := c.call(ctx, fmt.Sprintf("cordon the runner %s", r.Name), http.MethodPost, pathOf(CordonPath, r), Cordon(order), &answer)
+	err := c.call(ctx, fmt.Sprintf("cordon the runner %s", r.Name), http.MethodPost, pathOf(CordonPath, r),
+		Cordon{Cause: order.Cause, Force: order.Force, DeadlineSeconds: order.Left.Seconds()}, &answer)
 	return scheduler.Acknowledgement(answer), err
 }
 

@@ -164,7 +164,7 @@ func TestCordonUncordonAndRemovalSayWhyAndSinceWhen(t *testing.T) {
 		asked = append(asked, body.String())
 		fmt.Fprint(w, `{"revision": 9}`)
 	})
-	ack, err := client.Stop(t.Context(), scheduler.Known{Name: "r 1"}, scheduler.StopOrder{Cause: "scale_down"})
+	ack, err := client.Stop(t.Context(), scheduler.Known{Name: "r 1"}, scheduler.StopOrder{Cause: "interruption", Left: 90 * time.Second})
 	if err != nil || ack.Revision != 9 {
 		t.Errorf("stop: %v %v", ack, err)
 	}
@@ -174,7 +174,7 @@ func TestCordonUncordonAndRemovalSayWhyAndSinceWhen(t *testing.T) {
 	if err := client.Remove(t.Context(), r1, scheduler.RemovedInfrastructure); err != nil {
 		t.Error(err)
 	}
-	want := []string{"POST /v1/runners/r%201/cordon {Cause:scale_down Force:false}", "POST /v1/runners/r1/uncordon", "DELETE /v1/runners/r1?reason=infrastructure"}
+	want := []string{"POST /v1/runners/r%201/cordon {Cause:interruption Force:false DeadlineSeconds:90}", "POST /v1/runners/r1/uncordon", "DELETE /v1/runners/r1?reason=infrastructure"}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
 	}

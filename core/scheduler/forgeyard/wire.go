@@ -189,6 +189,8 @@ type Cordon struct {
 	Cause string `json:"cause"`
 	// Force takes the runner's jobs away and queues them again.
 	Force bool `json:"force,omitempty"`
+	// DeadlineSeconds is in how many seconds the host goes away; 0: nobody said.
+	DeadlineSeconds float64 `json:"deadline_seconds,omitempty"`
 }
 
 // Acknowledgement is the answer to a cordon or an uncordon: it holds in every

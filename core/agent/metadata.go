@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Metadata is the metadata service of the platform that a host runs on.
+type Metadata struct {
+	// Platform is aws, gcp or azure.
+	Platform string
+	// URL is where it answers.
+	URL string
+}
+
+// HostMetadata finds out from what the host's firmware says whether it runs on a
+// platform that gives notice; nil: it doesn't, and nobody is asked.
+func HostMetadata() *Metadata { return metadataOf(readFirmware) }
+
+func readFirmware(name string) string {
+	content, _ := os.ReadFile("/sys/class/dmi/id/" + name)
+	return strings.TrimSpace(string(content))
+}
+
+// azureChassis is the asset tag that every machine of Azure has. Other machines of
+// the same maker don't.
+const azureChassis = "7783-7084-3265-9085-8269-3286-77"
+
+func metadataOf(firmware func(string) string) *Metadata {
+	switch {
+	case firmware("sys_vendor") == "Amazon EC2":
+		return &Metadata{"aws", "http://169.254.169.254"}
+	case firmware("sys_vendor") == "Google" && strings.HasPrefix(firmware("product_name"), "Google Compute Engine"):
+		return &Metadata{"gcp", "http://169.254.169.254"}
+	case firmware("chassis_asset_tag") == azureChassis:
+		return &Metadata{"azure", "http://169.254.169.254"}
+	}
+	return nil
+}
+
+// ParseMetadata reads "PLATFORM URL": another service in the place of the
+// platform's, to rehearse an interruption. It must be on this very host, so that
+// nobody who can set a variable can have the agent ask elsewhere.
+func ParseMetadata(text string) (*Metadata, error) {
+	platform, address, _ := strings.Cut(text, " ")
+	if noticeReaders[platform] == nil {
+		return nil, fmt.Errorf("%.40q is no platform; want aws, gcp or azure, a space and a URL", platform)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || u.Path != "" || u.User != nil {
+		return nil, fmt.Errorf("%.80q must be like http://127.0.0.1:1234", address)
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("%.80q must be a loopback address of this host", address)
+	}
+	return &Metadata{platform, "http://" + u.Host}, nil
+}
+
+// metadataClient asks a metadata service: never through a proxy, never along a
+// redirect, never for long.
+type metadataClient struct {
+	base  string
+	http  *http.Client
+	token string // of AWS
+}
+
+const (
+	metadataTime  = 2 * time.Second
+	metadataBytes = 64 << 10
+)
+
+func newMetadataService(m Metadata) *metadataService {
+	return &metadataService{Metadata: m, http: &metadataClient{base: m.URL, http: &http.Client{
+		Timeout:       metadataTime,
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}}
+}
+
+// errNoSuchMetadata says that the service has nothing under the path.
+var errNoSuchMetadata = errors.New("there is none")
+
+// errMetadataToken says that the service wants another token.
+var errMetadataToken = errors.New("it wants a new token")
+
+// ask makes one call. header is "Name: value" and may be empty.
+func (c *metadataClient) ask(ctx context.Context, method, path, header string) (string, http.Header, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	if name, value, found := strings.Cut(header, ": "); found {
+		request.Header.Set(name, value)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return "", nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(response.Body, metadataBytes))
+	switch {
+	case err != nil:
+		return "", nil, err
+	case response.StatusCode == http.StatusNotFound:
+		return "", nil, errNoSuchMetadata
+	case response.StatusCode == http.StatusUnauthorized:
+		return "", nil, errMetadataToken
+	case response.StatusCode != http.StatusOK:
+		return "", nil, fmt.Errorf("%s answers %s", path, response.Status)
+	}
+	return strings.TrimSpace(string(content)), response.Header, nil
+}

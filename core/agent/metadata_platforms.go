@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+)
+
+// noticeReaders ask for each kind of notice of a platform. Each is asked by
+// itself: one that fails must not hide what another says.
+var noticeReaders = map[string][]func(context.Context, *metadataClient, time.Time) ([]notice, error){
+	"aws":   {awsInterruption, awsRebalance, awsMaintenance},
+	"gcp":   {gcpPreempted, gcpMaintenance},
+	"azure": {azureEvents},
+}
+
+// awsText reads a value of IMDSv2, which wants a token that was asked for before.
+func awsText(ctx context.Context, c *metadataClient, path string) (string, error) {
+	for range 2 {
+		if c.token == "" {
+			token, _, err := c.ask(ctx, http.MethodPut, "/latest/api/token", "X-Aws-Ec2-Metadata-Token-Ttl-Seconds: 21600")
+			if err != nil {
+				return "", fmt.Errorf("get a token: %w", err)
+			}
+			c.token = token
+		}
+		text, _, err := c.ask(ctx, http.MethodGet, "/latest/meta-data/"+path, "X-Aws-Ec2-Metadata-Token: "+c.token)
+		if !errors.Is(err, errMetadataToken) {
+			return text, err
+		}
+		c.token = ""
+	}
+	return "", errMetadataToken
+}
+
+// awsJSON reads a value into an object; false: there is none.
+func awsJSON(ctx context.Context, c *metadataClient, path string, into any) (bool, error) {
+	text, err := awsText(ctx, c, path)
+	if errors.Is(err, errNoSuchMetadata) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), into)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	return true, nil
+}
+
+// awsInterruption: a spot instance is stopped, hibernated or terminated at a time.
+func awsInterruption(ctx context.Context, c *metadataClient, _ time.Time) ([]notice, error) {
+	var action struct {
+		Action string    `json:"action"`
+		Time   time.Time `json:"time"`
+	}
+	found, err := awsJSON(ctx, c, "spot/instance-action", &action)
+	if !found || err != nil {
+		return nil, err
+	}
+	if action.Action == "" || action.Time.IsZero() {
+		return nil, errors.New("spot/instance-action names no action and time")
+	}
+	return []notice{{
+		ID: "spot-" + action.Time.UTC().Format(time.RFC3339), Kind: agentapi.NoticeInterruption, Deadline: action.Time, Detail: clip("AWS spot: " + action.Action),
+	}}, nil
+}
+
+func awsRebalance(ctx context.Context, c *metadataClient, _ time.Time) ([]notice, error) {
+	var recommended struct {
+		Time time.Time `json:"noticeTime"`
+	}
+	found, err := awsJSON(ctx, c, "events/recommendations/rebalance", &recommended)
+	if !found || err != nil {
+		return nil, err
+	}
+	if recommended.Time.IsZero() {
+		return nil, errors.New("events/recommendations/rebalance names no time")
+	}
+	return []notice{{ID: "rebalance-" + recommended.Time.UTC().Format(time.RFC3339), Kind: agentapi.NoticeRebalance, Detail: "AWS recommends to rebalance"}}, nil
+}
+
+// awsTime is how AWS writes the times of its own work.
+const awsTime = "2 Jan 2006 15:04:05 MST"
+
+func awsMaintenance(ctx context.Context, c *metadataClient, _ time.Time) ([]notice, error) {
+	var events []struct {
+		ID          string `json:"EventId"`
+		Code        string `json:"Code"`
+		State       string `json:"State"`
+		NotBefore   string `json:"NotBefore"`
+		Description string `json:"Description"`
+	}
+	if found, err := awsJSON(ctx, c, "events/maintenance/scheduled", &events); !found || err != nil {
+		return nil, err
+	}
+	var out []notice
+	for _, e := range events {
+		if e.State == "active" {
+			at, _ := time.Parse(awsTime, e.NotBefore) // without a time it is announced all the same
+			out = append(out, notice{ID: e.ID, Kind: agentapi.NoticeMaintenance, Deadline: at.UTC(), Detail: clip("AWS: " + e.Code + " " + e.Description)})
+		}
+	}
+	return out, nil
+}
+
+// gcpText reads a value, and believes it only from the service itself.
+func gcpText(ctx context.Context, c *metadataClient, path string) (string, error) {
+	const mark = "Metadata-Flavor"
+	text, header, err := c.ask(ctx, http.MethodGet, "/computeMetadata/v1/instance/"+path, mark+": Google")
+	switch {
+	case errors.Is(err, errNoSuchMetadata):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", path, err)
+	case header.Get(mark) != "Google":
+		return "", fmt.Errorf("%s was answered by something else than Google's metadata service", path)
+	}
+	return text, nil
+}
+
+// gcpNotice is what Google Cloud leaves a preempted machine; it names no time.
+const gcpNotice = 30 * time.Second
+
+func gcpPreempted(ctx context.Context, c *metadataClient, now time.Time) ([]notice, error) {
+	text, err := gcpText(ctx, c, "preempted")
+	if text != "TRUE" || err != nil {
+		return nil, err
+	}
+	return []notice{{ID: "preempted", Kind: agentapi.NoticeInterruption, Deadline: now.Add(gcpNotice), Detail: "Google Cloud: preempted"}}, nil
+}
+
+// gcpMaintenance: a machine that is moved while it runs has nothing to fear.
+func gcpMaintenance(ctx context.Context, c *metadataClient, _ time.Time) ([]notice, error) {
+	text, err := gcpText(ctx, c, "maintenance-event")
+	if text != "TERMINATE_ON_HOST_MAINTENANCE" || err != nil {
+		return nil, err
+	}
+	return []notice{{ID: "maintenance", Kind: agentapi.NoticeMaintenance, Detail: "Google Cloud: " + text}}, nil
+}
+
+// azureKinds are the scheduled events that end or restart a machine.
+var azureKinds = map[string]string{
+	"Preempt": agentapi.NoticeInterruption, "Terminate": agentapi.NoticeInterruption,
+	"Reboot": agentapi.NoticeMaintenance, "Redeploy": agentapi.NoticeMaintenance,
+}
+
+// azureEvents are those of this machine: the document has those of its neighbours,
+// too.
+func azureEvents(ctx context.Context, c *metadataClient, now time.Time) ([]notice, error) {
+	const header = "Metadata: true"
+	text, _, err := c.ask(ctx, http.MethodGet, "/metadata/scheduledevents?api-version=2020-07-01", header)
+	var document struct {
+		Events []struct {
+			ID          string   `json:"EventId"`
+			Status      string   `json:"EventStatus"`
+			Type        string   `json:"EventType"`
+			Resources   []string `json:"Resources"`
+			NotBefore   string   `json:"NotBefore"`
+			Description string   `json:"Description"`
+		} `json:"Events"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &document)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scheduledevents: %w", err)
+	}
+	if len(document.Events) == 0 {
+		return nil, nil
+	}
+	name, _, err := c.ask(ctx, http.MethodGet, "/metadata/instance/compute/name?api-version=2021-02-01&format=text", header)
+	if err != nil {
+		return nil, fmt.Errorf("this machine's name: %w", err)
+	}
+	var out []notice
+	for _, e := range document.Events {
+		kind := azureKinds[e.Type]
+		if kind == "" || !slices.Contains(e.Resources, name) {
+			continue
+		}
+		at, _ := time.Parse(time.RFC1123, e.NotBefore)
+		if e.Status == "Started" {
+			at = now
+		}
+		out = append(out, notice{ID: e.ID, Kind: kind, Deadline: at.UTC(), Detail: clip("Azure: " + e.Type + " " + e.Description)})
+	}
+	return out, nil
+}
