@@ -37,7 +37,7 @@ func Plugin(version string) provider.Plugin[Config, Instance] {
 	return provider.Plugin[Config, Instance]{
 		Name: "libvirt", Version: version, New: newHosts,
 		Idempotency: provider.IdempotentByTag, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel, Market: true,
+		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
 	}
 }
 

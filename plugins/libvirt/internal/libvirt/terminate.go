@@ -203,6 +203,11 @@ func (p *hosts) remove(ctx context.Context, g *guest) error {
 		return err
 	}
 	err := g.host.Change(ctx, "undefine the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainUndefineFlags(g.domain, undefining) })
+	if daemon.Said(err) == api.ErrInvalidArg {
+		// A driver or a daemon that doesn't know one of the flags. Without them it
+		// refuses a domain that has something to be taken along.
+		err = g.host.Change(ctx, "undefine the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainUndefine(g.domain) })
+	}
 	if daemon.IsNotFound(err) {
 		return nil
 	}

@@ -2,16 +2,48 @@ package libvirt
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	api "github.com/digitalocean/go-libvirt"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
 // watchAgain is how long a lost subscription waits before it is made again.
 const watchAgain = 2 * time.Second
+
+// Watch tells of each machine that something has happened to. Nothing here is ever
+// announced beforehand, so all of it is a hint to look.
+func (p *hosts) Watch(ctx context.Context) iter.Seq2[provider.Notice, error] {
+	return func(yield func(provider.Notice, error) bool) {
+		ctx, end := context.WithCancel(ctx)
+		ids := make(chan string)
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			defer close(ids)
+			p.changes(ctx, func(id string) {
+				select {
+				case ids <- id:
+				case <-ctx.Done():
+				}
+			})
+		})
+		defer watching.Wait()
+		defer end()
+		for id := range ids {
+			at := p.now()
+			notice := provider.Notice{ID: fmt.Sprintf("%s@%d", id, at.UnixNano()), Kind: provider.StateChange, Instance: id}
+			if !yield(notice, nil) {
+				return
+			}
+		}
+	}
+}
 
 // changes calls heard with the id of each machine of ours that something has
 // happened to, on any host, until ctx ends. It is called from one goroutine at a

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	api "github.com/digitalocean/go-libvirt"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
 func TestWhatHappensToMachinesIsHeardAlsoAcrossARestartOfTheDaemon(t *testing.T) {
@@ -21,7 +23,12 @@ func TestWhatHappensToMachinesIsHeardAlsoAcrossARestartOfTheDaemon(t *testing.T)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		p.changes(ctx, func(id string) { told <- id })
+		for notice, err := range p.Watch(ctx) {
+			if err != nil || notice.Kind != provider.StateChange || notice.ID == "" {
+				t.Errorf("heard %+v, %v", notice, err)
+			}
+			told <- notice.Instance
+		}
 	}()
 	hear := func(what, id string) {
 		t.Helper()
@@ -103,4 +110,30 @@ func (l *lab) killMachine(t *testing.T, name string) {
 		}
 	}
 	t.Fatalf("there is no process of the machine %s", name)
+}
+
+func TestAWatchThatNobodyHearsAnyMoreEnds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	p := newTestHosts(t, l.blockHost("a"))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for range p.Watch(t.Context()) {
+			return
+		}
+	}()
+	number := 0
+	eventually(t, "the watch has heard something and ended", func() bool {
+		number++
+		key := "k" + strconv.Itoa(number)
+		provision(t, p, key)
+		terminate(t, p, "a/"+key, key)
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	})
 }
