@@ -21,7 +21,7 @@ var capacityReference = []ReferenceBlock{
 		Doc: "What hosts boot. A fleet whose provider has no images needs none; the plugin `local` has none and takes one as a note.",
 		Attributes: []ReferenceAttribute{
 			{Name: "digest", Type: TextValue, Required: true, Doc: "What the image is: `sha256:` and 64 hexadecimal digits in lower case. A new digest replaces instances."},
-			{Name: "bootstrap", Type: TextValue, Required: true, Doc: "How the image wants its first-boot document, as one word. The plugin decides which kinds it can write; `local` takes `\"file\"`."},
+			{Name: "bootstrap", Type: TextValue, Required: true, Doc: "How the image wants its first-boot document, as one word. The plugin decides which kinds it can write; `local` takes `\"file\"`, `libvirt` also `\"cloud-init\"`."},
 			{Name: "refs", Type: TextMapValue, Required: true, Doc: "What each provider calls the image, by `PLUGIN.NAME` of a provider block or by `PLUGIN` for all of its blocks. The more exact one wins."},
 		},
 		Example: `image "workstation" {

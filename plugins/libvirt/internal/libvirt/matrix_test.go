@@ -156,6 +156,7 @@ func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
 // does it when it goes on.
 func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 	t.Parallel()
+	needLong(t)
 	l := newLab(t)
 	other := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"), other.blockHost("b"))
@@ -227,6 +228,7 @@ func TestADaemonThatIsKilledAndStartedFindsTheMachinesThatLivedOn(t *testing.T) 
 
 func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
 	t.Parallel()
+	needLong(t)
 	a, b := newLab(t), newLab(t)
 	blockA, blockB := a.blockHost("a"), b.blockHost("b")
 	blockA.VCPUs, blockB.VCPUs = 2, 2

@@ -22,7 +22,7 @@ import (
 func needLong(t *testing.T) {
 	t.Helper()
 	if os.Getenv("E2E") == "" && os.Getenv("CI") == "" {
-		t.Skip("SKIP: this boots guests and takes a minute or more; make test runs it, or go test with E2E=1")
+		t.Skip("SKIP: this takes a while; make test runs it, or go test with E2E=1")
 	}
 }
 
