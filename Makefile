@@ -8,7 +8,7 @@ GO    := go
 export CGO_ENABLED := 0
 BUILD := $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build quickstart dev dev-clean test test-race crash lint bench generate clean
+.PHONY: build release quickstart dev dev-clean test test-race crash lint bench generate clean
 
 build:
 	@mkdir -p $(BIN)
@@ -18,12 +18,19 @@ build:
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
 	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
 	$(BUILD) -o $(BIN)/forgeyard-plugin-libvirt ./plugins/libvirt
+	plugins/publish.sh $(BIN) >/dev/null
 
 # The same with virtual machines: a daemon, a pool and a guest of its own, which go
 # with it. As root on Debian it installs what is missing.
 .PHONY: demo-libvirt
 demo-libvirt: build
 	examples/libvirt/demo.sh $(BIN)
+
+# All binaries for their systems, with SHA256SUMS and a bill of materials for each,
+# in dist/; docs/releasing.md says what comes before and after.
+VERSION ?= $(shell sed -n 's/^var Version = "\(.*\)"$$/\1/p' cmd/internal/version/version.go)
+release:
+	.ci/release dist $(VERSION)
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
@@ -67,12 +74,12 @@ test-race:
 	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
-TEST_PACKAGES := postgresql git gcc libc6-dev iproute2 util-linux procps curl \
+TEST_PACKAGES := postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry \
 	libvirt-daemon-system qemu-system-x86 qemu-utils ovmf busybox-static xorriso
 
 .PHONY: test-packages
 test-packages:
-	@missing=; for program in git gcc ip setpriv ps curl libvirtd qemu-system-x86_64 qemu-img busybox xorriso; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	@missing=; for program in git gcc ip setpriv ps curl docker-registry libvirtd qemu-system-x86_64 qemu-img busybox xorriso; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing="$$missing postgres"; \
 	[ -e /usr/share/OVMF/OVMF_CODE.fd ] || missing="$$missing ovmf"; \
 	if [ -n "$$missing" ]; then \

@@ -100,7 +100,7 @@ fi
 
 say "3. Apply the file: a machine is defined, boots, joins and is admitted"
 cp "$here/fleet.hcl" "$work/fleet/"
-fleet plugin install --from "$bin"
+fleet plugin install --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")"
 fleet apply --auto-approve --wait 10m
 fleet list
 show virsh list --all

@@ -6,7 +6,7 @@ forgeyard {
   }
 
   required_plugins {
-    libvirt = { version = "~> 0.1" }
+    libvirt = { source = "ghcr.io/forgeyard/fleet-libvirt", version = "~> 0.1" }
   }
 }
 

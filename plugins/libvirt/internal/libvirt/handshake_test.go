@@ -13,7 +13,7 @@ func TestTheBuiltPluginKeepsTheRulesAsItIsLaunched(t *testing.T) {
 	needLong(t)
 	s := newStory(t)
 	file := filepath.Join(s.dir, "kit.hcl")
-	text := fmt.Sprintf(`provider {
+	text := fmt.Sprintf(`provider "libvirt" "test" {
   shutdown = "0s"
 
   host {

@@ -34,7 +34,7 @@ const storyFile = `forgeyard {
   }
 
   required_plugins {
-    libvirt = { version = "~> 0.1" }
+    libvirt = { source = "ghcr.io/forgeyard/fleet-libvirt", version = "~> 0.1" }
   }
 }
 
@@ -136,6 +136,22 @@ func newStory(t *testing.T) *story {
 	}
 	s.values = strings.NewReplacer("@PORT@", freePort(t), "@URI@", l.uri(), "@GUEST@", guest, "@EMULATION@", emulation())
 	return s
+}
+
+// publish publishes the built plugin beside it, as the Makefile does, and gives the
+// key that it is signed by.
+func (s *story) publish() string {
+	s.t.Helper()
+	c := exec.CommandContext(s.t.Context(), "../../../publish.sh", s.bin)
+	c.Env = s.environ
+	if out, err := c.CombinedOutput(); err != nil {
+		s.t.Fatalf("publish the plugin: %v\n%s", err, out)
+	}
+	key, err := os.ReadFile(filepath.Join(s.bin, "plugins.key.pub"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(key))
 }
 
 // build builds a program by its module alone, as the Makefile does.
@@ -282,7 +298,7 @@ func TestAGuestBootsJoinsWorksAndIsGoneWithoutATrace(t *testing.T) {
 	s := newStory(t)
 	s.lab.shouldBeEmpty(t)
 	s.write(storyFile)
-	s.fleet("plugin", "install", "--from", s.bin)
+	s.fleet("plugin", "install", "--from", filepath.Join(s.bin, "plugins"), "--trust-key", s.publish())
 	s.fleet("apply", "--auto-approve") // so that the manager knows where to listen
 	stop := s.serve()
 	s.write(storyFile + storyFleet)
