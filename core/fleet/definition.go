@@ -60,8 +60,8 @@ type Provider struct {
 	Address ProviderAddress `json:"address"`
 	// Advertise is the https URL at which this provider's hosts reach the manager,
 	// where that isn't the one of ManagerSettings.
-	Advertise string `json:"advertise,omitempty"`
-	Config  json.RawMessage `json:"config"`
+	Advertise string          `json:"advertise,omitempty"`
+	Config    json.RawMessage `json:"config"`
 	// Assets is the inventory of a provider whose hosts are joined by a person,
 	// as the plugin lists it from Config; empty for all others.
 	Assets []Asset `json:"assets,omitempty"`
