@@ -37,7 +37,7 @@ func (p *Process) Watch(ctx context.Context, handle func(Notice)) error {
 	if refusal := p.refusal(ctx, request); refusal != nil {
 		return p.notSent("watch for notices", refusal)
 	}
-	err := stream(ctx, providerpb.NewEventsClient(p.conn).Watch, request, func(w *providerpb.WatchResponse) {
+	err := stream(ctx, 0, providerpb.NewEventsClient(p.conn).Watch, request, func(w *providerpb.WatchResponse) {
 		if ctx.Err() == nil {
 			handle(noticeOf(w))
 		}

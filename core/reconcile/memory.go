@@ -53,12 +53,13 @@ func newMemory(started time.Time) memory {
 
 // provider is what is known of a provider.
 type provider struct {
-	// facts is nil while no plugin process answers; down says why, and blocked
-	// that only a person can bring it back.
+	// facts is nil while no plugin process answers; down says why, detail in
+	// full, and blocked that only a person can bring it back.
 	facts *fleet.ProviderFacts
 	// account is what the last process that answered reached.
 	account string
 	down    string
+	detail  string
 	blocked bool
 	// inspecting is set while an Inspect effect is under way, which was returned
 	// at inspected, by the step inspectStep.
