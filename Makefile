@@ -8,7 +8,7 @@ GO    := go
 export CGO_ENABLED := 0
 BUILD := $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build quickstart dev dev-clean test test-race crash lint bench generate clean
+.PHONY: build release quickstart dev dev-clean test test-race crash lint bench generate clean
 
 build:
 	@mkdir -p $(BIN)
@@ -17,6 +17,13 @@ build:
 	$(BUILD) -o $(BIN)/forgeyard-queue ./cmd/forgeyard-queue
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
 	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
+	plugins/publish.sh $(BIN) >/dev/null
+
+# All binaries for their systems, with SHA256SUMS and a bill of materials for each,
+# in dist/; docs/releasing.md says what comes before and after.
+VERSION ?= $(shell sed -n 's/^var Version = "\(.*\)"$$/\1/p' cmd/internal/version/version.go)
+release:
+	.ci/release dist $(VERSION)
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
@@ -60,13 +67,13 @@ test-race:
 
 .PHONY: test-packages
 test-packages:
-	@missing=; for program in git gcc ip setpriv ps curl; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	@missing=; for program in git gcc ip setpriv ps curl docker-registry; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing="$$missing postgres"; \
 	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	      postgresql git gcc libc6-dev iproute2 util-linux procps curl; \
-	  else echo "Missing:$$missing; the tests that need them are skipped (Debian: apt-get install postgresql git gcc libc6-dev iproute2 util-linux procps curl)"; fi; fi
+	      postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry; \
+	  else echo "Missing:$$missing; the tests that need them are skipped (Debian: apt-get install postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry)"; fi; fi
 
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 

@@ -61,7 +61,7 @@ func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
 	at := block.header
 	if !slices.Contains(l.pluginNames(), plugin) {
 		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not required", plugin),
-			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { version = \"…\" } }", didYouMean(plugin, l.pluginNames()), plugin)))
+			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }", didYouMean(plugin, l.pluginNames()), plugin)))
 		return nil
 	}
 	if schemas, asked := l.pluginSchemas[plugin]; asked {
@@ -69,7 +69,7 @@ func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
 	}
 	l.pluginSchemas[plugin] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install --from DIR")
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install")
 		return nil
 	}
 	schemas, err := l.schemas.Schemas(plugin)

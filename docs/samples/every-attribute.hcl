@@ -7,7 +7,7 @@ forgeyard {
   required_plugins {
     local = {
       version        = "~> 0.1"
-      source         = "registry.example/forgeyard/fleet-local"
+      source         = "ghcr.io/forgeyard/fleet-local"
       env            = ["XDG_STATE_HOME"]
       allow_unsigned = false
     }
