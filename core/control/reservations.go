@@ -82,8 +82,9 @@ func newReservation(s store.State, caller Caller, r ReservationRequest, now time
 	if why := cantReserve(made, now); why != "" {
 		return made, &InvalidError{"it can't be reserved: " + why}
 	}
-	if len(s.Standing.Reservations) >= mostReservations {
-		return made, &ConflictError{fmt.Sprintf("there are %d reservations made by command, which is the most; cancel some, or write them into the file", len(s.Standing.Reservations))}
+	ended := func(r fleet.CapacityReservation) bool { return !now.Before(r.End) }
+	if n := len(slices.DeleteFunc(slices.Clone(s.Standing.Reservations), ended)); n >= mostReservations {
+		return made, &ConflictError{fmt.Sprintf("there are %d reservations made by command, which is the most; cancel some, or write them into the file", n)}
 	}
 	if len(caller.Fleets) > 0 && r.Fleet == "" {
 		return made, &DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}

@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -250,5 +251,20 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	}
 	if err := m.CancelReservation(as(t, ada), "reservation.x"); !errors.As(err, new(*ConflictError)) {
 		t.Errorf("one of the file: %v", err)
+	}
+}
+
+func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	s := store.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
+	for n := range mostReservations {
+		s.Standing.Reservations = append(s.Standing.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
+	}
+	want := ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
+	if _, err := newReservation(s, LocalUser("ada"), want, now); err != nil {
+		t.Errorf("all of the others have ended: %v", err)
+	}
+	if _, err := newReservation(s, LocalUser("ada"), want, now.Add(-time.Minute)); !errors.As(err, new(*ConflictError)) {
+		t.Errorf("none of the others has ended: %v", err)
 	}
 }
