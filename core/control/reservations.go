@@ -119,8 +119,11 @@ func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 		return "it is for a tenant or for a project; give one of them"
 	case r.Dedicated && r.Scope == fleet.FleetScope{}:
 		return "dedicated capacity is of a tenant or a project; name it"
-	case len(r.Made.Reason) > longestReason || len(r.Scope.Tenant) > longestReason || len(r.Scope.Project) > longestReason:
-		return fmt.Sprintf("the reason, the tenant and the project have at most %d bytes", longestReason)
+	}
+	for _, text := range []struct{ of, is string }{{"reason", r.Made.Reason}, {"tenant", r.Scope.Tenant}, {"project", r.Scope.Project}} {
+		if why := unsayable(text.is); why != "" {
+			return "the " + text.of + " " + why
+		}
 	}
 	return ""
 }

@@ -209,6 +209,8 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 		"dedicated to nobody":   with(func(r *ReservationRequest) { r.Dedicated = true }),
 		"for two":               with(func(r *ReservationRequest) { r.Scope = fleet.FleetScope{Tenant: "a", Project: "b"} }),
 		"no time":               with(func(r *ReservationRequest) { r.Start = time.Time{} }),
+		"two lines of reason":   with(func(r *ReservationRequest) { r.Reason = "a\nb" }),
+		"a tenant that steers":  with(func(r *ReservationRequest) { r.Scope.Tenant = "\x1b[2J" }),
 	} {
 		if _, err := m.Reserve(as(t, ada), r); !errors.As(err, new(*InvalidError)) {
 			t.Errorf("%s: %v", name, err)
@@ -266,5 +268,16 @@ func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
 	}
 	if _, err := newReservation(s, LocalUser("ada"), want, now.Add(-time.Minute)); !errors.As(err, new(*ConflictError)) {
 		t.Errorf("none of the others has ended: %v", err)
+	}
+}
+
+func TestAReasonThatSteersATerminalIsRefusedAndMakesNoPlanUnreadable(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	for _, reason := range []string{"\x1b[2J", "all is well\nfleet.demo is healthy", strings.Repeat("x", longestReason+1)} {
+		order := StandingOrder{Kind: FreezeWrites, Fleet: "demo", Reason: reason}
+		if _, err := m.OrderStanding(as(t, LocalUser("ada")), order); !errors.As(err, new(*InvalidError)) {
+			t.Errorf("%.20q: %v", reason, err)
+		}
 	}
 }
