@@ -26,10 +26,11 @@ func (l *loader) readProvider(block *body) {
 	if schemas == nil {
 		return
 	}
+	advertise := block.httpsURL("advertise") // the manager's own, in every plugin's block
 	block.scope = l.scope.withSecrets()
 	config, _ := block.pluginBody(plugin, schemas.Provider)
 	block.close()
-	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Config: canonical(config)})
+	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Advertise: advertise, Config: canonical(config)})
 	l.providerBodies[address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
 }
 

@@ -117,7 +117,7 @@ func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load fu
 	}
 	p.Warnings, p.Unrecorded = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
 	p.Warnings = append(p.Warnings, agentless(loaded.Definition)...)
-	p.Warnings = append(p.Warnings, stranded(stored.Definition.Manager, loaded.Definition.Manager, state)...)
+	p.Warnings = append(p.Warnings, stranded(stored.Definition, loaded.Definition, state)...)
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}

@@ -57,7 +57,8 @@ scheduler "reviewos" "main" {
 }
 
 provider "local" "here" {
-  root = "/var/lib/acme-ci"
+  advertise = "https://127.0.0.1:7443"
+  root      = "/var/lib/acme-ci"
 }
 
 image "workstation" {
