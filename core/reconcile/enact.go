@@ -34,7 +34,7 @@ func (l *Loop) plan(w *work) planner.Output {
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{
 			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
-			JoinUntil: r.joinUntil(), HeadsFor: r.headsFor(),
+			JoinUntil: r.joinUntil(), HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
 		})
 	}
 	return l.settings.Planner(in)

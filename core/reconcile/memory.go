@@ -90,6 +90,8 @@ type rowMemory struct {
 	// seen is when the last inspection that showed it began, missing when the
 	// first of those since that didn't; zero: none.
 	seen, missing time.Time
+	// kept is when a freeze last kept its calls from going out.
+	kept time.Time
 	// unfit is since when its agent has complained.
 	unfit time.Time
 	// intent is the step that stored the intent to terminate it, answered the one
@@ -170,7 +172,11 @@ func (m *memory) hurry() {
 		}
 	}
 	for _, r := range m.rows {
-		r.tellAfter, r.idle = time.Time{}, time.Time{}
+		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	}
+	for id, b := range m.backoffs {
+		b.hold.Until = time.Time{}
+		m.backoffs[id] = b
 	}
 	for _, s := range m.markets {
 		s.list.Next = time.Time{}

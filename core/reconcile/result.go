@@ -99,8 +99,8 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		if r.Interruption.TakesAway() {
 			earlier(r.Interruption.Deadline)
 		}
-		if w.takesBack(r) {
-			earlier(r.Since.Add(forcePatience))
+		if l.takesBack(w, r) {
+			earlier(l.mayEndSince(r).Add(forcePatience))
 		}
 		if r.runner != nil && r.State == fleet.Healthy {
 			last := r.runner.LastBeat
