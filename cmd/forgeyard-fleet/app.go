@@ -111,11 +111,42 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.flags.dir, "dir", "", "directory of the fleet files, which name the installation (default: the current one); where a command takes DIR, the same")
 	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
 	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
-	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error")
+	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error; serve logs from info on by default")
 	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.explainCommand(), a.listCommand(), a.eventsCommand(),
 		a.instanceCommand(), a.drainCommand(), a.scaleCommand(), a.pinCommand(), a.unpinCommand(), a.freezeCommand(), a.thawCommand(), a.quarantineCommand(), a.reservationCommand(), a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.pluginCommand(), a.versionCommand(), a.completionCommand())
 	a.completeFiles(root)
+	explainArguments(root)
 	return root
+}
+
+// explainArguments has each command below c, and c, say how it is used where its
+// arguments are wrong, and name the commands that are like an unknown one.
+func explainArguments(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = explained(check)
+	}
+	c.SuggestionsMinimumDistance = 2
+	for _, sub := range c.Commands() {
+		explainArguments(sub)
+	}
+}
+
+func explained(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		switch {
+		case err == nil:
+			return nil
+		case len(args) == 0:
+			return fmt.Errorf("an argument is missing; usage: %s", c.UseLine())
+		case !c.HasSubCommands():
+			return fmt.Errorf("the arguments %q don't fit; usage: %s", args, c.UseLine())
+		}
+		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
+			return fmt.Errorf("there is no command %q; there is: %s %s", args[0], c.CommandPath(), strings.Join(like, ", "))
+		}
+		return fmt.Errorf("there is no command %q; run: %s --help", args[0], c.CommandPath())
+	}
 }
 
 // color says whether to colour output for people.
@@ -184,6 +215,10 @@ func (a *app) printJSON(v any) error {
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
+
+// moment is a time for people. It names its zone, which is that of the times in
+// the manager's sentences.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // printf shows text to people, without what steers a terminal: much of it comes
 // from agents, providers and files.

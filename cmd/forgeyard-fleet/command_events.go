@@ -173,7 +173,7 @@ func (a *app) renderEvents(events []control.Event, lines bool) error {
 			}
 			continue
 		}
-		a.printf("%s  %-9s  %-16s  %s: %s\n", e.At.Local().Format(time.DateTime), e.Kind, subject(e), e.What, e.Text)
+		a.printf("%s  %-9s  %-16s  %s: %s\n", moment(e.At), e.Kind, subject(e), e.What, e.Text)
 	}
 	return nil
 }

@@ -56,9 +56,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	a.printf("%s has %s of %d wanted: ready %d (busy %d, idle %d), on the way %d.\n", f.Address,
 		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, f.Counts.Busy, f.Counts.Idle, f.Counts.Provisioning)
 	a.printf("\nWhy %d\n", f.Desired)
-	for _, b := range f.Bounds {
-		a.printf("  %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
-	}
+	a.renderBounds("  ", f.Bounds)
 	if len(f.Standing) > 0 {
 		a.printf("\nDecided by people\n")
 	}
@@ -77,7 +75,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 		a.printf("\nDecided last, the newest first\n")
 	}
 	for _, d := range f.Decisions {
-		a.printf("  %s  %-10s  %s\n", d.At.Local().Format(time.DateTime), d.Kind, d.Reason)
+		a.printf("  %s  %-10s  %s\n", moment(d.At), d.Kind, d.Reason)
 	}
 }
 

@@ -44,7 +44,7 @@ It waits
   It is looked at again in 30s.
 
 Decided last, the newest first
-  ` + noon.Local().Format(time.DateTime) + `  scale_up    2 wanted.
+  ` + moment(noon) + `  scale_up    2 wanted.
 `
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,7 +44,7 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 		if host.asJSON {
 			return a.printJSON(ticket)
 		}
-		fmt.Fprintf(a.err, "Host %s is claimed for %s until %s. Paste this line on the host:\n\n", ticket.Host, ticket.Fleet, ticket.Expires.Local().Format(time.DateTime))
+		fmt.Fprintf(a.err, "Host %s is claimed for %s until %s. Paste this line on the host:\n\n", ticket.Host, ticket.Fleet, moment(ticket.Expires))
 		a.printf("%s\n", ticket.Command)
 		fmt.Fprintln(a.err)
 		if ticket.Renewed {
@@ -76,7 +75,7 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 		}
 		until := ""
 		if !h.Until.IsZero() {
-			until = "   (claimed; its line is good until " + h.Until.Local().Format(time.DateTime) + ")"
+			until = "   (claimed; its line is good until " + moment(h.Until) + ")"
 		}
 		a.printf("%s  %s%s\n", indent, strings.Join(command, " "), until)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,10 +92,9 @@ func (a *app) keyDropCommand() *cobra.Command {
 }
 
 func (a *app) renderKey(k control.Key) {
-	when := func(t time.Time) string { return t.Local().Format(time.DateTime) }
-	state := "in use since " + when(k.Created)
+	state := "in use since " + moment(k.Created)
 	if !k.Retired.IsZero() {
-		state = "retired since " + when(k.Retired)
+		state = "retired since " + moment(k.Retired)
 	}
 	a.printf("%s %s   %s\n", k.Kind, k.ID, state)
 	if k.Fingerprint != "" {

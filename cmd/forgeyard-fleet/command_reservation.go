@@ -85,7 +85,7 @@ func (a *app) reserved(made planner.ReservationPlan, asJSON bool) error {
 		}
 	} else {
 		a.printf("Reservation %s: %d of %s from %s to %s.\n", made.ID, made.Quantity, made.Class.Name,
-			made.Start.Local().Format(time.RFC3339), made.End.Local().Format(time.RFC3339))
+			moment(made.Start), moment(made.End))
 		a.renderUnkept([]planner.ReservationPlan{made})
 	}
 	if made.Missing > 0 {
@@ -145,7 +145,7 @@ func (a *app) renderReservations(found []planner.ReservationPlan) {
 		if r.ID == "" {
 			by = "the file"
 		}
-		return []any{r.Address(), r.Class.Name, r.Quantity, r.Start.Local().Format(time.DateTime), r.End.Local().Format(time.DateTime), r.State, whom, orDash(strings.Join(in, ", ")), by}
+		return []any{r.Address(), r.Class.Name, r.Quantity, moment(r.Start), moment(r.End), r.State, whom, orDash(strings.Join(in, ", ")), by}
 	})
 	a.renderUnkept(found)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +41,7 @@ func (a *app) showCommand() *cobra.Command {
 func (a *app) noteOrigin(saved control.SavedPlan) {
 	by := saved.Plan.Approval.Saved
 	fmt.Fprintf(a.err, "Plan %s for installation %s, saved by %s at %s with version %s.\n",
-		by.ID, saved.Plan.Installation, by.By, by.Made.Local().Format(time.DateTime), saved.Program)
+		by.ID, saved.Plan.Installation, by.By, moment(by.Made), saved.Program)
 	if needed := saved.Sensitive.Needed; len(needed) > 0 {
 		fmt.Fprintf(a.err, "To apply it, give its sensitive variables again: %s.\n", joinWords(needed))
 	}

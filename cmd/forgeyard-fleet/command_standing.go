@@ -109,7 +109,7 @@ func (a *app) pinCommand() *cobra.Command {
 	var flags standingFlags
 	o := control.StandingOrder{Kind: control.PinInstance}
 	c := &cobra.Command{
-		Use:   "pin INSTANCE --for DURATION",
+		Use:   "pin INSTANCE [--for DURATION]",
 		Short: "Keep an instance out of scale-downs, max_age and rollouts for a time",
 		Long: "Keep an instance for a time, at most 30 days, for example to look at it: it isn't chosen for a scale-down,\n" +
 			"max_age or a rollout. An operator's drain, a quarantine, the removal of its fleet and the provider still take\n" +

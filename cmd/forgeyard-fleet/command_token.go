@@ -117,6 +117,10 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 }
 
 func (a *app) renderTokens(tokens []control.Token) {
+	if len(tokens) == 0 {
+		a.printf("There are no API tokens.\n")
+		return
+	}
 	a.table([]string{"NAME", "ID", "PERMISSIONS", "FLEETS", "UNTIL", "BY"}, len(tokens), func(n int) []any {
 		t := tokens[n]
 		fleets := "all"
@@ -129,7 +133,7 @@ func (a *app) renderTokens(tokens []control.Token) {
 		case t.Expires.IsZero():
 			until = "revoked by hand"
 		default:
-			until = t.Expires.Local().Format(time.DateTime)
+			until = moment(t.Expires)
 		}
 		return []any{t.Name, t.ID, joinWords(t.Permissions), fleets, until, t.By}
 	})

@@ -23,7 +23,7 @@ func main() {
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
-		lookupEnv: os.LookupEnv, environ: os.Environ, now: time.Now, version: version.Version, hurry: hurry,
+		lookupEnv: os.LookupEnv, environ: os.Environ, now: func() time.Time { return time.Now().UTC() }, version: version.Version, hurry: hurry,
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -24,7 +24,7 @@ func (a *app) renderOffers(indent string, r *planner.OfferReport, most int) {
 	}
 	shown := min(len(r.Considered), most)
 	for _, c := range r.Considered[:shown] {
-		a.printf("%s  %s%s: %s\n", indent, c.Label(), price(c), c.Words(a.now().Local()))
+		a.printf("%s  %s%s: %s\n", indent, c.Label(), price(c), c.Words(a.now()))
 	}
 	if more := len(r.Considered) - shown + r.More; more > 0 {
 		a.printf("%s  and %d more\n", indent, more)

@@ -20,7 +20,7 @@ func TestOffersAreShownWithPriceAgeAndBreakerInWords(t *testing.T) {
 	usable.Reason = ""
 	out := at("us-east-1a", planner.LeftOut)
 	out.Reason, out.Hourly = `its region "us-east-1" isn't among "eu-central-1"`, fleet.Money{}
-	since := noon.Add(-time.Minute).Local().Format("15:04")
+	since := noon.Add(-time.Minute).UTC().Format("15:04 UTC")
 	for name, test := range map[string]struct {
 		report *planner.OfferReport
 		most   int

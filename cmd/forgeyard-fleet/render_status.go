@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
+const noFleets = "There are no fleets."
+
 func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 	if len(fleets) == 0 {
-		a.printf("There are no fleets.\n")
+		a.printf("%s\n", noFleets)
 	}
 	for n, f := range fleets {
 		if n > 0 {
@@ -38,9 +41,7 @@ func (a *app) renderFleet(f view.Fleet) {
 	a.printf("  ready %d (busy %d, idle %d)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
 		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
-	for _, b := range f.Bounds {
-		a.printf("    %-8s → %d  %s\n", b.Name, b.After, b.Sentence)
-	}
+	a.renderBounds("    ", f.Bounds)
 	for _, text := range f.Standing {
 		a.printf("  * %s\n", text)
 	}
@@ -54,7 +55,18 @@ func (a *app) renderFleet(f view.Fleet) {
 		a.printf("  last decisions\n")
 	}
 	for _, d := range f.Decisions {
-		a.printf("    %s  %-10s  %s\n", d.At.Local().Format(time.DateTime), d.Kind, d.Reason)
+		a.printf("    %s  %-10s  %s\n", moment(d.At), d.Kind, d.Reason)
+	}
+}
+
+// renderBounds shows the chain of bounds, each with its sentence.
+func (a *app) renderBounds(indent string, bounds []fleet.Bound) {
+	width := 8
+	for _, b := range bounds {
+		width = max(width, len(b.Name))
+	}
+	for _, b := range bounds {
+		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Sentence)
 	}
 }
 
@@ -74,7 +86,7 @@ func (a *app) ages(f view.Fleet) string {
 func (a *app) renderHistory(page control.History) {
 	a.table([]string{"INSTANCE", "FLEET", "STATE", "SINCE", "CREATED", "WHY"}, len(page.Instances), func(n int) []any {
 		i := page.Instances[n]
-		return []any{i.ID, orDash(string(i.Fleet)), i.State, i.Since.Local().Format(time.DateTime), i.Created.Local().Format(time.DateTime), i.Reason}
+		return []any{i.ID, orDash(string(i.Fleet)), i.State, moment(i.Since), moment(i.Created), i.Reason}
 	})
 	if page.Next != "" {
 		a.printf("\nThere are more: add --before %s\n", page.Next)
@@ -82,6 +94,10 @@ func (a *app) renderHistory(page control.History) {
 }
 
 func (a *app) renderFleets(fleets []view.Fleet) {
+	if len(fleets) == 0 {
+		a.printf("%s\n", noFleets)
+		return
+	}
 	a.table([]string{"FLEET", "READY", "DESIRED", "MIN", "MAX", "PROVIDER", "HEALTH"}, len(fleets), func(n int) []any {
 		f := fleets[n]
 		return []any{f.Address, f.Counts.Ready, f.Desired, f.Min, f.Max, f.Provider, f.Health}
@@ -148,7 +164,7 @@ func (a *app) renderInstance(i view.Instance) {
 		}
 	}
 	if i.Pin != nil {
-		a.printf("  pinned by %s until %s\n", i.Pin.By, i.Pin.Until.Local().Format(time.DateTime))
+		a.printf("  pinned by %s until %s\n", i.Pin.By, moment(i.Pin.Until))
 	}
 	a.renderScheduling(i)
 	for _, r := range i.Refusals {
@@ -157,7 +173,7 @@ func (a *app) renderInstance(i view.Instance) {
 	if len(i.Admission.Checks) > 0 {
 		a.printf("  admission %s\n", i.Admission.State)
 		for _, c := range i.Admission.Checks {
-			a.printf("    %-8s %-13s %s\n", c.Result, c.Name, c.Evidence)
+			a.printf("    %-8s %-14s%s\n", c.Result, c.Name, c.Evidence)
 		}
 	}
 	for _, op := range i.Operations {

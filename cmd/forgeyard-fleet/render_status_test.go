@@ -13,14 +13,14 @@ import (
 func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}
-	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	f := view.Fleet{Address: "fleet.demo", Decisions: []view.LastDecision{
 		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: "3 ready, 2 wanted."}, {At: at, Kind: fleet.ScaleUp, Reason: "0 ready, 2 wanted."},
 	}}
 	a.renderFleet(f)
 	want := `  last decisions
-    2026-11-29 12:01:00  scale_down  3 ready, 2 wanted.
-    2026-11-29 12:00:00  scale_up    0 ready, 2 wanted.
+    2026-11-29 12:01:00 UTC  scale_down  3 ready, 2 wanted.
+    2026-11-29 12:00:00 UTC  scale_up    0 ready, 2 wanted.
 `
 	if !strings.HasSuffix(out.String(), want) {
 		t.Errorf("it shows\n%s\nwant at the end\n%s", out.String(), want)
@@ -29,5 +29,15 @@ func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
 	f.Decisions = nil
 	if a.renderFleet(f); strings.Contains(out.String(), "decisions") {
 		t.Errorf("without decisions it shows\n%s", out.String())
+	}
+}
+
+func TestALongBoundKeepsTheChainAligned(t *testing.T) {
+	var out strings.Builder
+	a := &app{out: &out}
+	a.renderBounds("  ", []fleet.Bound{{Name: "demand", Sentence: "No job waits."}, {Name: "reservation", After: 3, Sentence: "3 are reserved."}})
+	want := "  demand      → 0  No job waits.\n  reservation → 3  3 are reserved.\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }

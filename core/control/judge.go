@@ -158,6 +158,9 @@ func (j *judgement) image(wanted string) (string, error) {
 	slices.Sort(digests)
 	switch digests = slices.Compact(digests); len(digests) {
 	case 0:
+		if len(names) == 0 {
+			return "", &InvalidError{fmt.Sprintf("no fleet has an image %q, and none has a digest of its image; give a digest (sha256:…)", wanted)}
+		}
 		return "", &InvalidError{fmt.Sprintf("no fleet has an image %q; give a digest (sha256:…), or one of: %s", wanted, listed(names))}
 	case 1:
 		return digests[0], nil

@@ -24,7 +24,7 @@ func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
 	}
-	return fmt.Sprintf("process %d (%s), since %s", h.PID, h.Command, h.Since.Local().Format(time.DateTime))
+	return fmt.Sprintf("process %d (%s), since %s", h.PID, h.Command, moment(h.Since))
 }
 
 // LockedError says that another manager is the writer of a state directory.

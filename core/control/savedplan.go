@@ -137,7 +137,7 @@ func (m *Manager) mayUse(ctx context.Context, a Approval) error {
 
 func usedPlan(by string, at time.Time, serial int64) error {
 	return &ConflictError{fmt.Sprintf("the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
-		by, at.Local().Format(time.DateTime), serial)}
+		by, moment(at), serial)}
 }
 
 // identity tells installations of one name apart: the id of the authority's key.

@@ -93,7 +93,7 @@ func (e *StalePlanError) Error() string {
 		text.WriteString(": " + e.Reason)
 	}
 	if e.By != "" {
-		fmt.Fprintf(&text, "; %s applied definition %d at %s", e.By, e.Serial, e.At.Local().Format(time.DateTime))
+		fmt.Fprintf(&text, "; %s applied definition %d at %s", e.By, e.Serial, moment(e.At))
 		if changes := e.changes(); changes != "" {
 			text.WriteString(", with " + changes)
 		}

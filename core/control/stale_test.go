@@ -12,7 +12,7 @@ import (
 )
 
 func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
-	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.Local)
+	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 	err := &StalePlanError{
 		By: "ada", At: at, Serial: 7, Reason: "the plan was made from definition 6",
 		Changes: []config.Change{
@@ -21,7 +21,7 @@ func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
 			{Action: config.Drift, Address: "fleet.other"},
 		},
 	}
-	want := "the plan is stale: the plan was made from definition 6; ada applied definition 7 at 2026-05-04 10:20:30, with change fleet.linux (capacity.max), create fleet.mac. Plan again"
+	want := "the plan is stale: the plan was made from definition 6; ada applied definition 7 at 2026-05-04 10:20 UTC, with change fleet.linux (capacity.max), create fleet.mac. Plan again"
 	if got := err.Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -51,15 +51,13 @@ func (r *OfferReport) Worth() bool {
 // Label is the offer's name for people.
 func (c OfferChoice) Label() string { return c.label() }
 
-// Words are the offer's condition: "no capacity since 14:02, next try in 3m". The
-// time of day is in now's zone.
+// Words are the offer's condition: "no capacity since 14:02 UTC, next try in 3m".
 func (c OfferChoice) Words(now time.Time) string {
 	since := func() string {
-		layout := "15:04"
 		if now.Sub(c.Since) > 12*time.Hour {
-			layout = time.DateTime
+			return c.Reason + " since " + moment(c.Since)
 		}
-		return c.Reason + " since " + c.Since.In(now.Location()).Format(layout)
+		return c.Reason + " since " + c.Since.UTC().Format("15:04 UTC")
 	}
 	switch c.State {
 	case NoRoom:

@@ -177,7 +177,7 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 	if p.Constrained == nil || p.Constrained.Sentence(now) != want || p.Waiting[0].Sentence != want {
 		t.Errorf("constrained %+v, waiting %+v\nwant %s", p.Constrained, p.Waiting, want)
 	}
-	if got, want := p.Offers.Considered[0].Words(now), "no capacity since 11:59, next try in 3s"; got != want {
+	if got, want := p.Offers.Considered[0].Words(now), "no capacity since 11:59 UTC, next try in 3s"; got != want {
 		t.Errorf("the offer says %q, want %q", got, want)
 	}
 	for name, in := range map[string]Input{

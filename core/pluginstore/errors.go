@@ -197,7 +197,7 @@ type UntrustedError struct {
 
 func (e *UntrustedError) Error() string {
 	return message(fmt.Sprintf("the key that signed plugin %q is not trusted yet", e.Plugin),
-		fmt.Sprintf("Compare it with the key that its author names, and run: %s %s --trust-key %s", installCommand, e.Plugin, e.Keys[0]),
+		fmt.Sprintf("Compare it with the key that its author names, and run the same command with: --trust-key %s", e.Keys[0]),
 		fmt.Sprintf("%s %s is signed by %s.", e.Source, e.Version, joined(e.Keys)))
 }
 

@@ -5,6 +5,7 @@ import (
 	"debug/macho"
 	"debug/pe"
 	"fmt"
+	"os"
 )
 
 var (
@@ -17,6 +18,9 @@ var (
 // Its name says nothing that could be wrong.
 func PlatformOfFile(path string) (string, error) {
 	system, architecture := "", ""
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("look at the built program: %w", err)
+	}
 	if program, err := elf.Open(path); err == nil {
 		defer program.Close()
 		if program.OSABI == elf.ELFOSABI_NONE || program.OSABI == elf.ELFOSABI_LINUX {

@@ -32,7 +32,7 @@ func TestAFleetWithoutRoomIsConstrainedAndShowsItsOffers(t *testing.T) {
 	if got.Offers == nil || len(got.Offers.Considered) != 1 || !got.Offers.Of.Equal(now.Add(-2*time.Minute)) {
 		t.Fatalf("offers %+v", got.Offers)
 	}
-	if words := got.Offers.Considered[0].Words(now); words != "no capacity since 11:59, next try in 3m" {
+	if words := got.Offers.Considered[0].Words(now); words != "no capacity since 11:59 UTC, next try in 3m" {
 		t.Errorf("the offer says %q", words)
 	}
 	shown, err := json.Marshal(got)

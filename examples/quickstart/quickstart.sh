@@ -141,7 +141,7 @@ kill "$queue"
 within 20 "the queue's end" ended "$queue"
 queue=''
 
-cat <<'TEXT'
+cat <<TEXT
 
 Done: a fleet of nothing grew, to its max of 4 hosts at most, for 12 jobs that
 waited; each host was enrolled and admitted before it got one. When they had been
@@ -153,6 +153,6 @@ Try next:
   docs/schedulers.md    how a fleet follows demand
 or, in a folder of your own, with the built programs on your PATH:
   forgeyard-fleet init my-fleet
-  forgeyard-fleet plugin install --dir my-fleet --from BIN/plugins
+  forgeyard-fleet plugin install --dir my-fleet --from $bin/plugins
   forgeyard-fleet apply my-fleet
 TEXT
