@@ -20,4 +20,9 @@ capacity_class "small" {
     os   = "linux"
     arch = "x86_64"
   }
+
+  resources {
+    cpu    = 1
+    memory = "1GiB"
+  }
 }
