@@ -155,7 +155,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Concerns: concernsOf(m.Demand[f.Scheduler], f),
 		}
 		v.Standing = p.Standing
-		if o, holds := s.Standing.Override(f.ID, m.Now); holds {
+		if o, holds := s.Standing.Override(f, m.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
 		if hold, held := m.Holds[f.ID]; held && !hold.Constrained {
