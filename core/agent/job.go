@@ -44,6 +44,8 @@ type job struct {
 	// worker says that the command is a scheduler's worker, asked that it was asked
 	// to end.
 	worker, asked bool
+	// hearsItself says that the worker's scheduler tells it to end.
+	hearsItself bool
 	// stuck says which processes resist; nil: none.
 	stuck atomic.Pointer[string]
 }
@@ -72,7 +74,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, err
 	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
 		return nil, err
 	}
-	j.worker = d.Worker
+	j.worker, j.hearsItself = d.Worker, d.HearsItself
 	j.cmd = jobCommand(c, programOf(d.Command, u), u)
 	j.cmd.Dir = j.folder
 	j.cmd.Env = append(environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), markVariable+"="+mark)

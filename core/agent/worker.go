@@ -22,10 +22,11 @@ func programOf(command []string, u *jobUser) []string {
 
 // askWorkerToEnd tells a scheduler's worker, once, that no more jobs are to be
 // taken: it ends after the job that it has, however long that takes. Only the
-// worker's own process is told; its job goes on.
+// worker's own process is told; its job goes on. One whose scheduler tells it isn't
+// told twice: nobody here knows what a signal would do to its job.
 func (r *runner) askWorkerToEnd() {
 	unwanted := r.directive.Want == agentapi.WantStop || r.refused != nil || r.interruption() != nil
-	if r.job == nil || !r.job.worker || r.job.asked || !unwanted {
+	if r.job == nil || !r.job.worker || r.job.hearsItself || r.job.asked || !unwanted {
 		return
 	}
 	r.job.asked = true

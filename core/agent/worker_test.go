@@ -137,3 +137,32 @@ func TestAnAgentThatIsRefusedAsksItsWorkerToEnd(t *testing.T) {
 		t.Error("a refused agent ended without saying so")
 	}
 }
+
+// Nobody here knows what a signal would do to the job of such a worker.
+func TestAWorkerThatItsSchedulerTellsIsSignalledByNobodyAndWaitedFor(t *testing.T) {
+	h, folder := newJobHost(t), t.TempDir()
+	d := workerRun(folder, 0)
+	d.HearsItself = true
+	m := &playedManager{t: t, directive: d, next: 50 * time.Millisecond}
+	end := h.begin(h.against(m))
+	waitFor(t, "the worker's job runs", func() bool { return strings.Contains(notes(folder), "the job runs") })
+	m.set(func() { m.directive = agentapi.Directive{Want: agentapi.WantStop, Order: "stop-1"} })
+	beats := 0
+	m.eventually("it has heard the stop", func() bool { beats = len(m.beats); return m.last().Order == "stop-1" })
+	m.eventually("many beats later", func() bool { return len(m.beats) > beats+10 })
+	m.set(func() {
+		if last := m.last(); last.Phase != phaseRunning || last.GroupEmpty {
+			t.Errorf("while the job runs it reports %+v", last)
+		}
+	})
+	if err := os.WriteFile(filepath.Join(folder, "end"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.eventually("it reports the stop", func() bool { return m.last().Phase == phaseStopped && m.last().GroupEmpty })
+	if got, want := notes(folder), "the job runs\nthe job is over\n"; got != want {
+		t.Errorf("what happened is:\n%swant:\n%s", got, want)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+}

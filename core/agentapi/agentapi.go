@@ -148,8 +148,11 @@ type Directive struct {
 	// Worker says that the command is a scheduler's worker, which takes jobs for
 	// as long as it runs. On a stop it is asked to end, by SIGTERM, and ends after
 	// the job that it has.
-	Worker bool              `json:"worker,omitempty"`
-	Env    map[string]string `json:"env,omitempty"`
+	Worker bool `json:"worker,omitempty"`
+	// HearsItself says that the worker's scheduler tells it to end: the agent asks
+	// nothing of it and waits, however long that takes.
+	HearsItself bool              `json:"hears_itself,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
 	// Cleanup is run after each job, as the agent's own user; empty: nothing.
 	Cleanup []string `json:"cleanup,omitempty"`
 	MaxJobs int      `json:"max_jobs,omitempty"`

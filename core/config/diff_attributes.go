@@ -98,6 +98,9 @@ func schedulersByAddress(definition fleet.Definition) map[string]attributes {
 			a.text(path+".capacity_class", queue.Class.Name)
 			a.class(path+".capacity_class", queue.Class)
 			a.text(path+".pool", queue.Pool)
+			a.text(path+".tenant", queue.Tenant)
+			a.text(path+".project", queue.Project)
+			a.flag(path+".preemptible", queue.Preemptible)
 			a.list(path+".labels", queue.Labels)
 			for name, value := range queue.Tags {
 				a[path+".tags."+name] = quoted(value)

@@ -4,10 +4,10 @@ package config
 var schedulerReference = []ReferenceBlock{
 	{
 		Path: "scheduler", Labels: []string{"TYPE", "NAME"}, Repeated: true,
-		Doc: "A CI system that says what its jobs need and is told which runners were admitted. `TYPE` is `forgeyard` or `reviewos`. Refer to it as `scheduler.TYPE.NAME`. Schedulers of type `forgeyard` are asked every two seconds; `reviewos` is read and stored, and not asked yet: its fleets keep what they have, and `min`.",
+		Doc: "A CI system that says what its jobs need and is told which runners were admitted. `TYPE` is `forgeyard` or `reviewos`. Refer to it as `scheduler.TYPE.NAME`. It is asked every two seconds. [Following a scheduler](schedulers.md) is about both, [From a shell autoscaler to a fleet file](reviewos.md) about `reviewos`.",
 		Attributes: []ReferenceAttribute{
 			{Name: "url", Type: TextValue, Required: true, Doc: "Where it answers. `https`, or `http` on this machine."},
-			{Name: "token", Type: SecretValue, Required: true, Doc: "For reading demand and for the calls about runners. For `reviewos` it is a pool maintainer's, never an administrator's."},
+			{Name: "token", Type: SecretValue, Required: true, Doc: "For the calls about runners, and, where `metrics_token` is left out, for reading demand. For `reviewos` it is a pool maintainer's, never an administrator's."},
 			{Name: "metrics_token", Type: SecretValue, Doc: "For reading demand from `reviewos`. Left out: `token`. `forgeyard` has none."},
 		},
 		Example: `scheduler "reviewos" "main" {
@@ -19,6 +19,9 @@ var schedulerReference = []ReferenceBlock{
     id             = 7
     capacity_class = capacity_class.small
     pool           = "deployment"
+    tenant         = "acme"
+    project        = "web"
+    preemptible    = true
     labels         = ["ubuntu-latest", "self-hosted"]
     tags           = { region = "eu" }
 
@@ -33,11 +36,14 @@ var schedulerReference = []ReferenceBlock{
 	},
 	{
 		Path: "scheduler.queue", Labels: []string{"NAME"}, Repeated: true,
-		Doc: "What the jobs of a queue need, since `reviewos` says of a queue only how many wait. A queue that isn't mapped gets no capacity. `forgeyard` has no queues.",
+		Doc: "What the jobs of a queue need, since `reviewos` says of a queue only how many wait. A queue that isn't mapped gets no capacity, and jobs that wait there are shown as `no_eligible_fleet`. `forgeyard` has no queues.",
 		Attributes: []ReferenceAttribute{
 			{Name: "id", Type: CountValue, Required: true, Doc: "The scheduler's own number of the queue. No two queues share one."},
-			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: the hosts that can run its jobs."},
+			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`: the hosts that can run its jobs. No two queues of a scheduler share one, since a runner is in one queue."},
 			{Name: "pool", Type: TextValue, Doc: "The pool that the queue belongs to. Left out: it isn't said."},
+			{Name: "tenant", Type: TextValue, Doc: "Whose jobs wait in it: fleets with a `scope` of another tenant run none of them. Left out: nobody's in particular."},
+			{Name: "project", Type: TextValue, Doc: "The project of that tenant whose jobs wait in it."},
+			{Name: "preemptible", Type: BoolValue, Default: "false", Doc: "Its jobs may run on hosts that a provider can take away."},
 			{Name: "labels", Type: TextListValue, Default: "[]", Doc: "Labels that its runners get."},
 			{Name: "tags", Type: TextMapValue, Default: "{}", Doc: "Tags that its runners get."},
 		},

@@ -25,9 +25,6 @@ func (l *loader) readScheduler(block *body) {
 	result.Token, _ = block.secret("token")
 	result.MetricsToken, _ = block.secret("metrics_token")
 	queues := block.children("queue", "NAME")
-	if kind == fleet.SchedulerReviewOS {
-		block.note("scheduler.reviewos", "Schedulers of this type are not asked yet: their fleets keep what they have, and min.", block.header)
-	}
 	if kind == fleet.SchedulerForgeyard {
 		block.only("metrics_token", kind)
 		for _, queue := range queues {
@@ -35,16 +32,23 @@ func (l *loader) readScheduler(block *body) {
 				"It says itself what its jobs need. Queue blocks belong to schedulers of type reviewos.")
 		}
 	}
-	names, ids := map[string]*body{}, map[int64]*body{}
+	names, ids, classes := map[string]*body{}, map[int64]*body{}, map[string]*body{}
 	for _, queue := range queues {
 		one := l.queue(queue)
+		twice := false
 		for _, before := range []*body{names[one.Name], ids[one.ID]} {
 			if before != nil {
+				twice = true
 				l.fail(queue.header, block.where, fmt.Sprintf("The queue %q has the name or id of another", one.Name),
 					fmt.Sprintf("The first one is at %s. Each queue is mapped once.", place(before.header)))
 				break
 			}
 		}
+		if before := classes[one.Class.Name]; !twice && one.Class.Name != "" && before != nil {
+			l.fail(queue.header, block.where, fmt.Sprintf("The queue %q has the capacity class of another", one.Name),
+				fmt.Sprintf("The first one is at %s. A runner is in one queue, and its class says in which: give this queue a class of its own.", place(before.header)))
+		}
+		classes[one.Class.Name] = queue
 		names[one.Name] = queue
 		if one.ID != 0 {
 			ids[one.ID] = queue
@@ -94,6 +98,9 @@ func (l *loader) queue(block *body) fleet.SchedulerQueue {
 		result.Class = l.classes[name]
 	}
 	result.Pool, _ = block.text("pool")
+	result.Tenant, _ = block.text("tenant")
+	result.Project, _ = block.text("project")
+	result.Preemptible, _ = block.boolean("preemptible")
 	result.Labels, _ = block.names("labels")
 	result.Tags, _ = block.textMap("tags")
 	if job := block.single("job"); job != nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
@@ -23,14 +25,20 @@ type schedulers struct {
 
 	mu          sync.Mutex
 	blocks      map[fleet.SchedulerAddress]fleet.Scheduler
-	clients     map[fleet.SchedulerAddress]*forgeyard.Client
+	clients     map[fleet.SchedulerAddress]client
 	connections map[fleet.CapacityInstanceID]enroll.Connection
+}
+
+// client is a scheduler over the network.
+type client interface {
+	scheduler.Scheduler
+	Close()
 }
 
 func newSchedulers(lookup secret.LookupEnv, clock func() time.Time) *schedulers {
 	return &schedulers{
 		lookup: lookup, clock: clock, blocks: map[fleet.SchedulerAddress]fleet.Scheduler{},
-		clients: map[fleet.SchedulerAddress]*forgeyard.Client{}, connections: map[fleet.CapacityInstanceID]enroll.Connection{},
+		clients: map[fleet.SchedulerAddress]client{}, connections: map[fleet.CapacityInstanceID]enroll.Connection{},
 	}
 }
 
@@ -43,7 +51,7 @@ func (s *schedulers) update(d fleet.Definition) {
 		declared[block.Address] = block
 	}
 	for address, client := range s.clients {
-		if block, kept := declared[address]; !kept || block.URL != s.blocks[address].URL || block.Token != s.blocks[address].Token {
+		if block, kept := declared[address]; !kept || !reflect.DeepEqual(block, s.blocks[address]) {
 			client.Close()
 			delete(s.clients, address)
 		}
@@ -59,25 +67,34 @@ func (s *schedulers) client(address fleet.SchedulerAddress) (scheduler.Scheduler
 	if !declared {
 		return nil, fmt.Errorf("scheduler.%s: %w", address, executor.ErrNoScheduler)
 	}
-	if address.Type() != fleet.SchedulerForgeyard {
-		return nil, &scheduler.RefusedError{Doing: "reach scheduler." + string(address), Answer: "this version speaks to schedulers of type forgeyard only", Advice: "Use one of those, or leave the scheduler out."}
+	one := s.clients[address]
+	if one == nil {
+		one = s.connect(block)
+		s.clients[address] = one
 	}
-	client := s.clients[address]
-	if client == nil {
-		token := func(ctx context.Context) (string, error) {
-			return secret.Value(ctx, block.Token, s.lookup, secret.ReadFile)
-		}
-		client = forgeyard.New(block.URL, token, s.clock)
-		s.clients[address] = client
+	return one, nil
+}
+
+// connect makes the client of a block. Tokens are looked up at every call.
+func (s *schedulers) connect(block fleet.Scheduler) client {
+	token := func(ref fleet.SecretReference) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) { return secret.Value(ctx, ref, s.lookup, secret.ReadFile) }
 	}
-	return client, nil
+	if block.Address.Type() != fleet.SchedulerReviewOS {
+		return forgeyard.New(block.URL, token(block.Token), s.clock)
+	}
+	metrics := block.MetricsToken
+	if metrics == "" {
+		metrics = block.Token
+	}
+	return reviewos.New(reviewos.Config{URL: block.URL, Fleet: token(block.Token), Metrics: token(metrics), Queues: block.Queues, Clock: s.clock})
 }
 
 // connected keeps what a scheduler gave for a runner.
 func (s *schedulers) connected(id fleet.CapacityInstanceID, a scheduler.Admitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connections[id] = enroll.Connection{Command: a.Command, Environment: a.Environment}
+	s.connections[id] = enroll.Connection{Command: a.Command, Environment: a.Environment, HearsItself: a.HearsItself}
 }
 
 // connection is what the agents' endpoint hands to the runner's own agent.

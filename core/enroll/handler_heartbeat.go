@@ -99,11 +99,22 @@ func (s *Server) directive(subject fleet.EnrollmentSubject) agentapi.Directive {
 // wanted, and once where it takes a limited number of jobs.
 func (s *Server) connect(subject fleet.EnrollmentSubject, d *agentapi.Directive) {
 	connection, taken := s.Connection(subject.Instance.ID)
+	policy, at := subject.Fleet.Runner, subject.Instance.Scheduling
+	most := min(policy.MaxJobs, 1)
+	if at.Leaves {
+		most = 1
+	}
+	if !taken && at.Scheduler.AdmitsOnce() && at.Ref != "" {
+		// Only an earlier process had the credential. A worker that runs goes on, and
+		// without a command none begins.
+		d.Worker, d.MaxJobs, d.MaxAgeSeconds = true, most, 0
+		return
+	}
 	if !taken {
 		d.Want, d.Order = agentapi.WantWait, "unconnected-"+d.Order
 		return
 	}
-	policy := subject.Fleet.Runner
+	d.HearsItself = connection.HearsItself
 	d.Worker, d.Command, d.Env, d.Cleanup = true, policy.Command, maps.Clone(policy.Env), policy.Cleanup
 	if len(d.Command) == 0 {
 		d.Command = connection.Command
@@ -112,7 +123,7 @@ func (s *Server) connect(subject fleet.EnrollmentSubject, d *agentapi.Directive)
 		d.Env = map[string]string{}
 	}
 	maps.Copy(d.Env, connection.Environment)
-	d.MaxJobs, d.MaxAgeSeconds = min(policy.MaxJobs, 1), 0
+	d.MaxJobs, d.MaxAgeSeconds = most, 0
 }
 
 // Heartbeat spacing. An agent hears what is wanted of it in the answer to a

@@ -67,6 +67,8 @@ func (e *Executor) tell(ctx context.Context, effect reconcile.Tell) reconcile.Ev
 	telling := subject{what: fmt.Sprintf("%s at %s", effect.What, effect.Scheduler)}
 	if err != nil && !out.Gone && !out.Unknown {
 		out.Failure = schedulerFailure(err)
+		refused, unsent := (*scheduler.RefusedError)(nil), (*scheduler.NotSentError)(nil)
+		out.NotDone = errors.As(err, &refused) || errors.As(err, &unsent)
 		e.failures.failed(slog.LevelWarn, telling, string(out.Failure.Class), "a scheduler could not be told of a runner; it is told again", "instance", effect.Instance, "error", err)
 		return out
 	}

@@ -24,7 +24,32 @@ type CapacityDemandSnapshot struct {
 	Queued     []UnmetDemand `json:"queued"`
 	// Running is nil where the scheduler doesn't list its runners.
 	Running []RunningCapacityUsage `json:"running,omitempty"`
+	// Concerns are what a person should know of the scheduler's runners.
+	Concerns []DemandConcern `json:"concerns,omitempty"`
 }
+
+// ConcernKind names a kind of DemandConcern.
+type ConcernKind string
+
+// RunnersLost: more runners than before stopped talking to the scheduler, perhaps
+// in the middle of a job. RunnersNeverSeen: credentials are made for machines that
+// don't arrive. RunnersUnassigned: runners, or jobs, that are in no queue.
+const (
+	RunnersLost       ConcernKind = "runners_lost"
+	RunnersNeverSeen  ConcernKind = "runners_never_seen"
+	RunnersUnassigned ConcernKind = "runners_unassigned"
+)
+
+// DemandConcern is something amiss with a scheduler's runners.
+type DemandConcern struct {
+	Kind ConcernKind `json:"kind"`
+	// Class names the capacity class that it is about; "": none, or all.
+	Class    string `json:"class,omitempty"`
+	Sentence string `json:"sentence"`
+}
+
+// Concerns says that a concern is about hosts of a class.
+func (c DemandConcern) Concerns(class string) bool { return c.Class == "" || c.Class == class }
 
 // UnmetDemand is a group of waiting jobs with the same hard requirements and the
 // same size [23, 27].
@@ -46,11 +71,29 @@ type UnmetDemand struct {
 	PreemptibleAllowed bool `json:"preemptible_allowed"`
 	// Checkpoint says that the jobs can save their state when told to [42].
 	Checkpoint bool `json:"checkpoint"`
+	// Unlisted is what a scheduler that doesn't list its runners says of all runners
+	// for such jobs together; nil: it lists them.
+	Unlisted *UnlistedUsage `json:"unlisted,omitempty"`
+}
+
+// UnlistedUsage is a sum over runners. It makes numbers; what a single runner does
+// is never concluded from it.
+type UnlistedUsage struct {
+	// Jobs is how many jobs run.
+	Jobs int `json:"jobs"`
+	// Usable is how many runners have a job or could take one now.
+	Usable int `json:"usable"`
 }
 
 // SchedulingRequirementSet is what a job requires of its host [24]. Empty parts
 // ask for nothing. Nothing here is reinterpreted or relaxed [25, 242].
 type SchedulingRequirementSet struct {
+	// Queue is where the jobs wait, for a scheduler that says no more of them, and
+	// Class the name of the capacity class that the file maps it to; "" with a
+	// Queue: it isn't mapped.
+	Queue string `json:"queue,omitempty"`
+	Class string `json:"class,omitempty"`
+
 	OS           string   `json:"os,omitempty"`
 	Arch         string   `json:"arch,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
@@ -142,6 +185,9 @@ func (d UnmetDemand) check() error {
 	if err := d.Requirement.check(); err != nil {
 		return fmt.Errorf("requirement: %w", err)
 	}
+	if u := d.Unlisted; u != nil && (u.Jobs < 0 || u.Jobs > MaxDemandCount || u.Usable < 0 || u.Usable > MaxDemandCount) {
+		return fmt.Errorf("%d jobs run on %d usable runners; both must be from 0 to %d", u.Jobs, u.Usable, MaxDemandCount)
+	}
 	return d.Resources.checkDemand()
 }
 
@@ -167,7 +213,7 @@ func (r ResourceCapacity) checkDemand() error {
 }
 
 func (s SchedulingRequirementSet) check() error {
-	for name, text := range map[string]string{"os": s.OS, "arch": s.Arch, "trust": s.Trust, "tenant": s.Tenant, "project": s.Project, "device": s.Device, "isolation": s.Isolation} {
+	for name, text := range map[string]string{"queue": s.Queue, "class": s.Class, "os": s.OS, "arch": s.Arch, "trust": s.Trust, "tenant": s.Tenant, "project": s.Project, "device": s.Device, "isolation": s.Isolation} {
 		if len(text) > maxRequirementText {
 			return fmt.Errorf("%s has %d bytes, and %d is the most that is read", name, len(text), maxRequirementText)
 		}

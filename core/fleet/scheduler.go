@@ -11,6 +11,13 @@ func (a SchedulerAddress) Type() string {
 	return kind
 }
 
+// AdmitsOnce says that an admission can't be asked for again: it makes a new
+// runner each time, and gives its credential that one time.
+func (a SchedulerAddress) AdmitsOnce() bool { return a.Type() == SchedulerReviewOS }
+
+// StopsForGood says that a runner that was told to stop never gets a job again.
+func (a SchedulerAddress) StopsForGood() bool { return a.Type() == SchedulerReviewOS }
+
 // The kinds of scheduler that a file may name.
 const (
 	SchedulerForgeyard = "forgeyard"
@@ -35,9 +42,14 @@ type Scheduler struct {
 type SchedulerQueue struct {
 	Name string `json:"name"`
 	// ID is the scheduler's own number of the queue.
-	ID    int64         `json:"id"`
-	Pool  string        `json:"pool,omitempty"`
-	Class CapacityClass `json:"class"`
+	ID   int64  `json:"id"`
+	Pool string `json:"pool,omitempty"`
+	// Tenant and Project are whose jobs wait in it; "": nobody's in particular.
+	Tenant  string `json:"tenant,omitempty"`
+	Project string `json:"project,omitempty"`
+	// Preemptible says that its jobs may run on hosts that can be taken away.
+	Preemptible bool          `json:"preemptible,omitempty"`
+	Class       CapacityClass `json:"class"`
 	// Labels are sorted.
 	Labels []string          `json:"labels,omitempty"`
 	Tags   map[string]string `json:"tags,omitempty"`
@@ -53,6 +65,12 @@ type Scheduling struct {
 	Scheduler SchedulerAddress `json:"scheduler,omitempty"`
 	// Ref is the scheduler's name for the runner; empty until it answered.
 	Ref SchedulerRunnerRef `json:"ref,omitempty"`
+	// Attempts counts the admissions that were sent, at a scheduler that admits
+	// once: each had a name of its own.
+	Attempts int `json:"attempts,omitempty"`
+	// Leaves says that the runner ends by itself when it has been idle, and its host
+	// with it.
+	Leaves bool `json:"leaves,omitempty"`
 	// Cordoned says that the scheduler acknowledged to give no new lease.
 	Cordoned bool `json:"cordoned,omitempty"`
 	// Interrupted says that it acknowledged that the host is taken away, Forced that

@@ -54,6 +54,9 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 // story says what the demand of a fleet comes to.
 func (s *supply) story(c Counts) string {
 	if s.jobs == 0 && s.short == 0 {
+		if s.occupied > 0 {
+			return sentence("No job waits for it, and %s", jobsRun(s.occupied))
+		}
 		if c.Busy == 0 {
 			return "No job waits for it, and none runs"
 		}
@@ -67,6 +70,13 @@ func (s *supply) story(c Counts) string {
 		return sentence("More jobs wait than its runners can take: %s more would do", plural(needed, "runner"))
 	}
 	return sentence("%s; packed, they take %s beyond those that are there", jobsWait(s.jobs), plural(needed, "runner"))
+}
+
+func jobsRun(n int) string {
+	if n == 1 {
+		return "1 job runs"
+	}
+	return sentence("%d jobs run", n)
 }
 
 // limit is what a budget comes from: as a wait of the fleet whose format takes

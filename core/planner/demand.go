@@ -66,8 +66,9 @@ type supply struct {
 	hourly fleet.Money
 	// short is how many more would be made if the budget allowed.
 	short int
-	// jobs is how many waiting jobs the fleet was given.
-	jobs int
+	// jobs is how many waiting jobs the fleet was given, occupied how many running
+	// ones of which nobody says where they are.
+	jobs, occupied int
 }
 
 // bin is one instance with the room that it has left.
@@ -78,6 +79,9 @@ type bin struct {
 	used bool
 	// returns says that it is draining and would have to be taken back.
 	returns bool
+	// known says that its scheduler has had the time to count it among its runners,
+	// useless that it doesn't count it among those that take jobs.
+	known, useless bool
 }
 
 // assignment is what the demand of one scheduler comes to.
@@ -101,6 +105,9 @@ func assign(address fleet.SchedulerAddress, d Demand, supplies []*supply) assign
 	slices.SortStableFunc(groups, func(a, b fleet.UnmetDemand) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.OldestWait, a.OldestWait), cmp.Compare(fleet.Digest(a), fleet.Digest(b)))
 	})
+	for _, group := range groups {
+		occupy(group, supplies)
+	}
 	for _, group := range groups {
 		if group.Admissible == 0 {
 			continue
@@ -223,7 +230,7 @@ func jobsWait(n int) string {
 func (s *supply) used() int {
 	n := len(s.fresh)
 	for _, b := range s.there {
-		if b.used {
+		if b.used || b.useless {
 			n++
 		}
 	}
@@ -248,7 +255,8 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 		if !returns && !lifecycle.Capacity(i.State, i.Silent) {
 			continue
 		}
-		s.there = append(s.there, bin{instance: i.ID, room: roomOf(f.Class).without(i.Leases), used: i.Leases > 0 && !returns, returns: returns})
+		s.there = append(s.there, bin{instance: i.ID, room: roomOf(f.Class).without(i.Leases), used: i.Leases > 0 && !returns, returns: returns,
+			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) > knownAfter})
 	}
 	return s
 }

@@ -39,6 +39,17 @@ var eligibilityChecks = []func(d fleet.UnmetDemand, f fleet.ManagedFleet) string
 		return ""
 	},
 	func(d fleet.UnmetDemand, f fleet.ManagedFleet) string {
+		switch r := d.Requirement; {
+		case r.Queue == "" && r.Class == "":
+			return ""
+		case r.Class == "":
+			return sentence("no queue block of its scheduler maps the queue %.60q", r.Queue)
+		case r.Class != f.Class.Name:
+			return sentence("the queue %.60q is mapped to the class %.60q, and it has %.60q", r.Queue, r.Class, f.Class.Name)
+		}
+		return ""
+	},
+	func(d fleet.UnmetDemand, f fleet.ManagedFleet) string {
 		return differs("os", d.Requirement.OS, f.Class.Platform.OS)
 	},
 	func(d fleet.UnmetDemand, f fleet.ManagedFleet) string {

@@ -38,6 +38,12 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 	if s == nil {
 		return // what is there stays, and the bounds say why
 	}
+	for _, c := range in.Demand[f.Scheduler].Snapshot.Concerns {
+		if c.Kind == fleet.RunnersLost && c.Concerns(f.Class.Name) {
+			p.wait(LosesRunners, sentence("%s above the desired %d, but nothing is taken away: %s", instancesAre(excess), p.Desired, c.Sentence))
+			return
+		}
+	}
 	reason := sentence("%d wanted, %d there, and it has been idle for over %s: %s.", p.Desired, p.Counts.Capacity, short(policy.IdleGrace), p.why())
 	leaving, young := 0, 0
 	for _, i := range p.leavers(instances, s) {
@@ -72,7 +78,7 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
 	needed := map[fleet.CapacityInstanceID]bool{}
 	for _, b := range s.there {
-		needed[b.instance] = b.used
+		needed[b.instance] = b.used || b.useless
 	}
 	outdated := map[fleet.CapacityInstanceID]bool{}
 	for _, d := range p.Drifted {

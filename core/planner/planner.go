@@ -62,7 +62,8 @@ type Instance struct {
 	// Leases is what its scheduler last showed; 0 where there is none.
 	Leases int
 	// IdleSince is since when its scheduler has shown it without a lease, beyond
-	// doubt; zero: it doesn't, or can't be asked.
+	// doubt; zero: it doesn't, or can't be asked. At a scheduler that doesn't list
+	// its runners: since when its fleet has had more of them than it needs.
 	IdleSince time.Time
 	// Silent says that heartbeats are missing.
 	Silent bool
@@ -201,6 +202,7 @@ const (
 	IdleGrace         WaitCode = "idle_grace"           // idle for too short a time
 	CoolsDown         WaitCode = "cooldown"             // it changed its size just now
 	WaitsForPerson    WaitCode = "waits_for_person"     // hosts are joined by hand
+	LosesRunners      WaitCode = "runners_lost"         // its scheduler counts more and more lost runners
 	NoOffer           WaitCode = "no_offer"             // no offer can be used, or one request tries first
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay

@@ -27,6 +27,9 @@ func (l *Loop) contact(w *work) {
 			l.takeLeave(w, r)
 		case r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost) && r.runner.LastBeat.After(r.Since):
 			w.move(r, fleet.Healthy, lifecycle.RunnerBack, "The agent beats again.")
+			if at := r.Scheduling; at.Cordoned && at.Scheduler.StopsForGood() {
+				w.move(r, fleet.Draining, lifecycle.StoppedForGood, "Its scheduler was told to stop it while it was silent, and can't take that back.")
+			}
 		case r.State == fleet.Healthy:
 			l.judgeFitness(w, r)
 		}

@@ -122,6 +122,7 @@ func (l *Loop) enact(w *work, plan planner.Output) error {
 			return err
 		}
 		p.Create = created
+		l.countSurplus(w, p.Fleet, p.Counts.Capacity, p.Desired)
 		if created > 0 || slices.ContainsFunc(p.Actions, func(a planner.Action) bool { return a.Kind == planner.Drain }) {
 			l.scaled[p.Fleet] = w.now
 		}

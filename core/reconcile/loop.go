@@ -178,6 +178,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.admit(w)
 	l.interrupt(w)
 	l.countLeases(w)
+	l.missCredentials(w)
 	l.passDeadlines(w)
 	l.dropOutdated(w)
 	l.countFailures(w)

@@ -25,6 +25,9 @@ type memory struct {
 	tells map[fleet.CapacityInstanceID]fleet.SchedulerAddress
 	// scaled is when fleets last changed their size.
 	scaled map[fleet.RunnerFleetID]time.Time
+	// surplus is since when fleets have had more capacity than they need, without a
+	// gap.
+	surplus map[fleet.RunnerFleetID]time.Time
 	// orders are people's decisions that wait for an inspection.
 	orders []pendingOrder
 	// steps counts the steps of this process. What must come after something
@@ -47,6 +50,7 @@ func newMemory(started time.Time) memory {
 		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
 		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
 		scaled:     map[fleet.RunnerFleetID]time.Time{},
+		surplus:    map[fleet.RunnerFleetID]time.Time{},
 		witnessed:  started,
 	}
 }
@@ -182,6 +186,7 @@ func (m *memory) hurry() {
 		s.list.Next = time.Time{}
 	}
 	clear(m.scaled)
+	clear(m.surplus)
 }
 
 // remember notes which effects are under way. It runs after the commit: before,

@@ -102,6 +102,10 @@ func (l *Loop) countLeases(w *work) {
 			continue
 		}
 		m := l.row(r.ID)
+		if s := l.schedulers[r.Scheduling.Scheduler]; s != nil && s.blind == "" && s.usage == nil {
+			r.leases, m.leases, m.idle = 0, 0, l.unneeded(r)
+			continue
+		}
 		u, listed, known := l.usage(r)
 		if known {
 			m.leases = u.Leases

@@ -28,7 +28,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
-		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).connected {
+		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r) {
 			res.Settled = false // its scheduler must still be told
 		}
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()

@@ -64,6 +64,8 @@ type Told struct {
 	// definition has no such scheduler any more.
 	Unknown, Gone bool
 	Failure       *Failure
+	// NotDone says of a Failure that the call surely had no effect.
+	NotDone bool
 }
 
 func (Observe) isEffect() {}

@@ -33,8 +33,8 @@ func (l *Loop) tellings(w *work) []Effect {
 			continue
 		}
 		under[t.Scheduler]++
-		if t.What == TellAdmit && r.Scheduling.Scheduler == "" {
-			r.Scheduling.Scheduler, r.dirty = t.Scheduler, true
+		if t.What == TellAdmit {
+			r.noteAdmission(t)
 		}
 		effects = append(effects, t)
 	}
@@ -51,9 +51,11 @@ func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 		switch {
 		case t.Scheduler == "" || at.Removed:
 			return t, false
-		case at.Ref == "" || !l.row(r.ID).connected || known && !listed:
-			t.What, t.Runner = TellAdmit, runnerOf(r)
+		case l.wantsAdmission(r, t.Scheduler):
+			t.What, t.Runner = TellAdmit, w.runnerOf(r, t.Scheduler)
 			return t, true
+		case t.Scheduler.AdmitsOnce():
+			return t, false
 		case at.Cordoned || known && u.Cordoned:
 			t.What = TellUncordon
 			return t, true
@@ -85,13 +87,17 @@ func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 
 // runnerOf is what a scheduler is told of a verified runner: everything in it
 // comes from the definition and the provider, nothing from the agent [70].
-func runnerOf(r *row) scheduler.Runner {
+func (w *work) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner {
 	region := ""
 	if len(r.fleet.Placement.Regions) == 1 {
 		region = r.fleet.Placement.Regions[0]
 	}
-	return scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope,
+	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope,
 		Lifetime: r.fleet.Lifetime, Region: region, MaxJobs: r.fleet.Runner.MaxJobs}
+	if address.AdmitsOnce() {
+		out.Attempt, out.IdleTimeout = r.Scheduling.Attempts+1, w.idleTimeout(r.fleet)
+	}
+	return out
 }
 
 // removalReason says how a runner ended: whatever wasn't proven idle was lost to
@@ -125,6 +131,7 @@ func (l *Loop) told(w *work, e Told) {
 		m.tellAfter = w.now.Add(doubling(time.Second, m.tellFailures, time.Minute))
 		m.tellFailures++
 		m.tellFailure = e.Failure.Message
+		r.missed(m, e, w.now)
 		return
 	}
 	m.tellFailures, m.tellFailure, m.tellAfter = 0, "", time.Time{}

@@ -24,6 +24,13 @@ func (e *RefusedError) Error() string {
 // admitted there, or is forgotten.
 var ErrUnknownRunner = errors.New("the scheduler doesn't know the runner")
 
+// NotSentError says that a call never went out, so that it surely had no effect.
+type NotSentError struct{ Err error }
+
+func (e *NotSentError) Error() string { return e.Err.Error() }
+
+func (e *NotSentError) Unwrap() error { return e.Err }
+
 // NonsenseError is an answer that can't be true. Nothing may be concluded from
 // it.
 type NonsenseError struct {

@@ -9,8 +9,8 @@ import (
 
 // Scheduler is a CI system as the fleet manager needs it. Every call may be sent
 // again: the same runner is admitted, stopped and removed once, however often it
-// is asked. An error without a more exact type says that nobody knows whether
-// the call had an effect.
+// is asked; but for admissions where fleet.SchedulerAddress.AdmitsOnce. An error
+// without a more exact type says that nobody knows whether the call had an effect.
 type Scheduler interface {
 	// Demand is one consistent look at the jobs that wait. An error, or a snapshot
 	// that says impossible things, is "can't see": nobody scales by it.
@@ -64,6 +64,12 @@ type Runner struct {
 	Region string
 	// MaxJobs is how many jobs it takes in its life; 0: no limit.
 	MaxJobs int
+	// Attempt counts from 1 where an admission can't be asked for again: each needs
+	// a name of its own. 0: it can be.
+	Attempt int
+	// IdleTimeout is after how much idle time the runner ends by itself; 0: it
+	// doesn't, and is told when to.
+	IdleTimeout time.Duration
 }
 
 // Admitted is what an admitted runner's CI process needs.
@@ -76,6 +82,9 @@ type Admitted struct {
 	Environment map[string]string
 	// Command is what the agent runs; empty: what the fleet's file says.
 	Command []string
+	// HearsItself says that the scheduler tells the CI process to end, which does so
+	// after the job that it has: nobody else may ask it to.
+	HearsItself bool
 }
 
 // StopOrder says why a runner gets no new leases.

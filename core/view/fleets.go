@@ -39,6 +39,8 @@ type Fleet struct {
 	// Unmet is the waiting work of its scheduler that nothing covers and that
 	// came close to this fleet.
 	Unmet []planner.Unmet `json:"unmet,omitempty"`
+	// Concerns are what is amiss with its runners at its scheduler.
+	Concerns []fleet.DemandConcern `json:"concerns,omitempty"`
 	// Waiting is what keeps the fleet from its desired number, and Next when its
 	// numbers change by time alone.
 	Waiting []planner.Wait `json:"waiting,omitempty"`
@@ -150,6 +152,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+			Concerns: concernsOf(m.Demand[f.Scheduler], f),
 		}
 		v.Standing = p.Standing
 		if o, holds := s.Standing.Override(f, m.Now); holds {

@@ -33,6 +33,19 @@ func unmetNear(all []planner.Unmet, f fleet.ManagedFleet) (near []planner.Unmet)
 	return near
 }
 
+// concernsOf are a scheduler's concerns about hosts of the fleet's class.
+func concernsOf(d planner.Demand, f fleet.ManagedFleet) (own []fleet.DemandConcern) {
+	if d.Blind != "" {
+		return nil
+	}
+	for _, c := range d.Snapshot.Concerns {
+		if c.Concerns(f.Class.Name) {
+			own = append(own, c)
+		}
+	}
+	return own
+}
+
 // health derives the condition from the worst thing that is true, and gives all
 // reasons, the worst first.
 func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []string) {
@@ -88,6 +101,16 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 	}
 	if v.Unseen != "" {
 		say(CapacityConstrained, "scheduler.%s can't be seen (%s): the fleet keeps what it has.", f.Scheduler, v.Unseen)
+	}
+	for _, c := range v.Concerns {
+		switch c.Kind {
+		case fleet.RunnersLost:
+			say(Unhealthy, "%s", c.Sentence)
+		case fleet.RunnersNeverSeen:
+			say(BootstrapDegraded, "%s", c.Sentence)
+		default: // no fault of the fleet's, but a person wants to know
+			reasons = append(reasons, c.Sentence)
+		}
 	}
 	for _, u := range v.Unmet {
 		at := slices.IndexFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address })

@@ -45,6 +45,9 @@ scheduler "reviewos" "main" {
     id             = 7
     capacity_class = capacity_class.small
     pool           = "deployment"
+    tenant         = "acme"
+    project        = "web"
+    preemptible    = true
     labels         = ["ubuntu-latest", "self-hosted"]
     tags           = { region = "eu" }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -39,22 +38,7 @@ const maxAnswerBytes = 32 << 20
 // New makes a client of the scheduler at the URL. The token is asked for at every
 // call and kept nowhere.
 func New(base string, token func(context.Context) (string, error), clock func() time.Time) *Client {
-	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: 30 * time.Second,
-		IdleConnTimeout:       time.Minute,
-		MaxIdleConnsPerHost:   4,
-	}
-	return &Client{
-		base: strings.TrimSuffix(base, "/"), token: token, clock: clock,
-		http: &http.Client{
-			Transport: transport,
-			// A redirect would carry the token to somewhere else.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
+	return &Client{base: strings.TrimSuffix(base, "/"), token: token, clock: clock, http: scheduler.NewHTTPClient()}
 }
 
 // Close lets go of idle connections.
@@ -114,7 +98,7 @@ func problemOf(doing string, response *http.Response, answer []byte) error {
 	said := strings.TrimSpace(response.Status)
 	problem := Problem{}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
-		said = fmt.Sprintf("%s: %s", said, printable(problem.Detail))
+		said = fmt.Sprintf("%s: %s", said, scheduler.Printable(problem.Detail))
 	}
 	switch response.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
@@ -125,18 +109,4 @@ func problemOf(doing string, response *http.Response, answer []byte) error {
 		return &scheduler.RefusedError{Doing: doing, Answer: said, Advice: "The scheduler doesn't take this runner as it is; see its log."}
 	}
 	return fmt.Errorf("%s: the scheduler answered %s", doing, said)
-}
-
-// printable bounds a stranger's words to one line.
-func printable(s string) string {
-	s = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return ' '
-		}
-		return c
-	}, strings.ToValidUTF8(s, ""))
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "…"
-	}
-	return strings.TrimSpace(s)
 }

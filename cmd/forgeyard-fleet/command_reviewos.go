@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
+)
+
+func (a *app) reviewosCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reviewos",
+		Short: "Declare the pools and queues of a ReviewOS instance, and its registration tokens",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	tokens := &cobra.Command{
+		Use:   "token",
+		Short: "Create and revoke the tokens by which machines join a pool by themselves",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	tokens.AddCommand(a.reviewosTokenCreateCommand(), a.reviewosTokenRevokeCommand())
+	c.AddCommand(a.reviewosApplyCommand(), tokens)
+	return c
+}
+
+func (a *app) reviewosApplyCommand() *cobra.Command {
+	var plan bool
+	var at reviewosInstance
+	c := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Make pools and queues what a ReviewOS fleet file says",
+		Long: "Make the pools, queues, pauses, repositories and required signatures of a ReviewOS instance what its fleet file\n" +
+			"says. Applying twice does nothing the second time. Nothing is ever removed: what the instance has and the file\n" +
+			"doesn't mention is listed as drift and left alone.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			file, err := readReviewOSFile(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withReviewOS(c, at, func(ctx context.Context, client *reviewos.Client) error {
+				return a.applyReviewOS(ctx, client, file, plan)
+			})
+		},
+	}
+	c.Flags().BoolVar(&plan, "plan", false, "show what would change, and touch nothing")
+	at.flags(c)
+	return c
+}
+
+// applyReviewOS shows what a file changes, and does it unless it is only planned.
+func (a *app) applyReviewOS(ctx context.Context, client *reviewos.Client, file reviewosFile, plan bool) error {
+	shape, err := client.Shape(ctx)
+	if err != nil {
+		return err
+	}
+	changes, drift := reviewosChanges(file, shape)
+	for n, change := range changes {
+		a.printf("  %s\n", change.words)
+		if plan {
+			continue
+		}
+		if err := change.do(ctx, client); err != nil {
+			return fmt.Errorf("%d of %d changes were made, and what is missing is made by the next apply: %w", n, len(changes), err)
+		}
+	}
+	switch {
+	case len(changes) == 0:
+		a.printf("Nothing changes: the instance is what the file says.\n")
+	case plan:
+		a.printf("%s planned, nothing was touched.\n", changesAre(len(changes)))
+	default:
+		a.printf("%s made.\n", changesAre(len(changes)))
+	}
+	if len(drift) > 0 {
+		a.printf("\nThe file doesn't mention, and nothing removes:\n")
+	}
+	for _, text := range drift {
+		a.printf("  %s\n", scheduler.Printable(text))
+	}
+	return nil
+}
+
+func changesAre(n int) string {
+	if n == 1 {
+		return "1 change"
+	}
+	return fmt.Sprintf("%d changes", n)
+}
+
+func (a *app) reviewosTokenCreateCommand() *cobra.Command {
+	var at reviewosInstance
+	var pool, queue int64
+	c := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Create a registration token for a pool; it is shown once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if pool <= 0 {
+				return fmt.Errorf("--pool must be the number of a pool, as in --pool 3")
+			}
+			return a.withReviewOS(c, at, func(ctx context.Context, client *reviewos.Client) error {
+				token, err := client.CreateToken(ctx, pool, queue, args[0])
+				if err != nil {
+					return err
+				}
+				a.printf("%s\n", token.Token)
+				fmt.Fprintf(a.err, "This is the token %d. It is shown this once; forgeyard-fleet reviewos token revoke %d ends it.\n", token.ID, token.ID)
+				return nil
+			})
+		},
+	}
+	c.Flags().Int64Var(&pool, "pool", 0, "number of the pool that machines join")
+	c.Flags().Int64Var(&queue, "queue", 0, "number of the queue that they are put into")
+	at.flags(c)
+	return c
+}
+
+func (a *app) reviewosTokenRevokeCommand() *cobra.Command {
+	var at reviewosInstance
+	c := &cobra.Command{
+		Use:   "revoke NUMBER",
+		Short: "End a registration token; machines that joined by it work on",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || id <= 0 {
+				return fmt.Errorf("%q is no number of a token; token create says which it is", args[0])
+			}
+			return a.withReviewOS(c, at, func(ctx context.Context, client *reviewos.Client) error {
+				if err := client.RevokeToken(ctx, id); err != nil {
+					return err
+				}
+				a.printf("The token %d is revoked: no machine joins by it any more.\n", id)
+				return nil
+			})
+		},
+	}
+	at.flags(c)
+	return c
+}
+
+// reviewosInstance is where an instance answers, and with which token.
+type reviewosInstance struct{ url, tokenFile string }
+
+func (i *reviewosInstance) flags(c *cobra.Command) {
+	c.Flags().StringVar(&i.url, "url", "", "where the instance answers; else REVIEWOS_URL")
+	c.Flags().StringVar(&i.tokenFile, "token-file", "", "file with a pool maintainer's token; else the variable REVIEWOS_TOKEN has the token")
+}
+
+// withReviewOS calls with a client of the instance.
+func (a *app) withReviewOS(c *cobra.Command, at reviewosInstance, call func(context.Context, *reviewos.Client) error) error {
+	base := cmp.Or(at.url, a.variable("REVIEWOS_URL"))
+	parsed, err := url.Parse(base)
+	if err != nil || base == "" || parsed.Hostname() == "" || parsed.User != nil || parsed.RawQuery != "" {
+		return fmt.Errorf("where does the instance answer? Give --url https://reviewos.example, or set REVIEWOS_URL")
+	}
+	here := parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback()
+	if parsed.Scheme != "https" && !(parsed.Scheme == "http" && here) {
+		return fmt.Errorf("--url must be https, since the token goes with every call; plain http works on this machine only")
+	}
+	token := func(context.Context) (string, error) {
+		if at.tokenFile == "" {
+			if secret := strings.TrimSpace(a.variable("REVIEWOS_TOKEN")); secret != "" {
+				return secret, nil
+			}
+			return "", fmt.Errorf("give --token-file, or set REVIEWOS_TOKEN to a pool maintainer's token")
+		}
+		content, err := os.ReadFile(at.tokenFile)
+		if err != nil {
+			return "", err
+		}
+		return strings.TrimSpace(string(content)), nil
+	}
+	client := reviewos.New(reviewos.Config{URL: base, Fleet: token, Metrics: token, Clock: a.now})
+	defer client.Close()
+	return call(c.Context(), client)
+}
+
+// variable is the value of an environment variable; "": it isn't set.
+func (a *app) variable(name string) string {
+	value, _ := a.lookupEnv(name)
+	return value
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
+)
+
+// reviewosFile is a ReviewOS fleet file: its pools, and the queues of each.
+type reviewosFile struct {
+	Pools []reviewosPool
+}
+
+type reviewosPool struct {
+	Name         string
+	Description  string
+	SignedSteps  bool
+	Queues       []reviewosQueue
+	Repositories []string
+	// describes and signs say that the file speaks of the description and of signed
+	// steps: what it doesn't speak of is left as it is.
+	describes, signs bool
+}
+
+type reviewosQueue struct {
+	Name   string
+	Paused bool
+	Reason string
+	// states says that the file speaks of the state.
+	states bool
+}
+
+// mostFleetFile bounds a file, in bytes.
+const mostFleetFile = 1 << 20
+
+// readReviewOSFile reads a fleet file. Every mistake of it is one line with its
+// place.
+func readReviewOSFile(path string) (reviewosFile, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > mostFleetFile {
+		err = fmt.Errorf("it has %d bytes, and %d is the most that is read", info.Size(), mostFleetFile)
+	}
+	var content []byte
+	if err == nil {
+		content, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return reviewosFile{}, fmt.Errorf("read the fleet file %s: %w", path, err)
+	}
+	return parseReviewOSFile(path, content)
+}
+
+func parseReviewOSFile(path string, content []byte) (reviewosFile, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(content, &document); err != nil {
+		return reviewosFile{}, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	r := &fleetFileReader{path: path}
+	var file reviewosFile
+	if len(document.Content) == 0 {
+		r.fail(&document, "the file is empty; it begins with \"pools:\"")
+	} else {
+		r.object(document.Content[0], "the file", map[string]func(*yaml.Node){
+			"pools": func(n *yaml.Node) {
+				r.each(n, "pools", func(n *yaml.Node) { file.Pools = append(file.Pools, r.pool(n)) })
+			},
+		})
+	}
+	r.unique(file)
+	return file, errors.Join(r.mistakes...)
+}
+
+// fleetFileReader collects the mistakes of a file.
+type fleetFileReader struct {
+	path     string
+	mistakes []error
+}
+
+func (r *fleetFileReader) fail(at *yaml.Node, format string, args ...any) {
+	r.mistakes = append(r.mistakes, fmt.Errorf("%s:%d:%d: %s", r.path, max(1, at.Line), max(1, at.Column), fmt.Sprintf(format, args...)))
+}
+
+func (r *fleetFileReader) pool(at *yaml.Node) (p reviewosPool) {
+	r.object(at, "a pool", map[string]func(*yaml.Node){
+		"name":                 func(n *yaml.Node) { p.Name = r.text(n, "name") },
+		"description":          func(n *yaml.Node) { p.Description, p.describes = r.text(n, "description"), true },
+		"require_signed_steps": func(n *yaml.Node) { p.SignedSteps, p.signs = r.truth(n, "require_signed_steps"), true },
+		"queues": func(n *yaml.Node) {
+			r.each(n, "queues", func(n *yaml.Node) { p.Queues = append(p.Queues, r.queue(n)) })
+		},
+		"repositories": func(n *yaml.Node) {
+			r.each(n, "repositories", func(n *yaml.Node) { p.Repositories = append(p.Repositories, r.repository(n)) })
+		},
+	})
+	if p.Name == "" && at.Kind == yaml.MappingNode {
+		r.fail(at, "a pool needs a name, as in \"name: Deployment\"")
+	}
+	return p
+}
+
+func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
+	r.object(at, "a queue", map[string]func(*yaml.Node){
+		"name":   func(n *yaml.Node) { q.Name = r.text(n, "name") },
+		"reason": func(n *yaml.Node) { q.Reason = r.text(n, "reason") },
+		"state": func(n *yaml.Node) {
+			state := r.text(n, "state")
+			if q.states = true; state != reviewos.QueueActive && state != reviewos.QueuePaused {
+				r.fail(n, "state is %.40q; it is active or paused", state)
+			}
+			q.Paused = state == reviewos.QueuePaused
+		},
+	})
+	switch {
+	case at.Kind != yaml.MappingNode:
+	case q.Name == "":
+		r.fail(at, "a queue needs a name, as in \"name: linux-x64\"")
+	case q.Paused && q.Reason == "":
+		r.fail(at, "the queue %.60q is paused without a reason; write one for whoever wonders later, as in \"reason: waiting for the new mac mini\"", q.Name)
+	case !q.Paused && q.Reason != "":
+		r.fail(at, "the queue %.60q has a reason and isn't paused; remove it, or write \"state: paused\"", q.Name)
+	}
+	return q
+}
+
+func (r *fleetFileReader) repository(n *yaml.Node) string {
+	text := r.text(n, "a repository")
+	if owner, name, _ := strings.Cut(text, "/"); text != "" && (owner == "" || name == "" || strings.Contains(name, "/")) {
+		r.fail(n, "%.60q is no repository; write its owner and its name, as in acme/api", text)
+	}
+	return text
+}
+
+// object reads the keys of a mapping. One that nobody knows is a mistake: it would
+// do nothing, and somebody meant something by it.
+func (r *fleetFileReader) object(at *yaml.Node, what string, keys map[string]func(*yaml.Node)) {
+	if at.Kind != yaml.MappingNode {
+		r.fail(at, "%s must be keys with values", what)
+		return
+	}
+	seen := map[string]bool{}
+	for n := 0; n+1 < len(at.Content); n += 2 {
+		key, value := at.Content[n], at.Content[n+1]
+		read, known := keys[key.Value]
+		switch {
+		case !known:
+			r.fail(key, "%s has no key %.40q%s", what, key.Value, nearest(key.Value, keys))
+		case seen[key.Value]:
+			r.fail(key, "%q is there twice", key.Value)
+		default:
+			seen[key.Value] = true
+			read(value)
+		}
+	}
+}
+
+// nearest suggests the key that somebody may have meant.
+func nearest(wrong string, keys map[string]func(*yaml.Node)) string {
+	var known []string
+	for key := range keys {
+		known = append(known, key)
+	}
+	slices.Sort(known)
+	best, least := "", 3
+	for _, key := range known {
+		if d := distance(wrong, key); d < least {
+			best, least = key, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	return "; it has " + strings.Join(known, ", ")
+}
+
+// distance is how many letters make one word of another.
+func distance(a, b string) int {
+	if len(a) > 40 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for n := range row {
+		row[n] = n
+	}
+	for n := range len(a) {
+		diagonal := row[0]
+		row[0] = n + 1
+		for m := range len(b) {
+			changed := diagonal
+			if a[n] != b[m] {
+				changed++
+			}
+			diagonal = row[m+1]
+			row[m+1] = min(changed, row[m]+1, row[m+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func (r *fleetFileReader) each(at *yaml.Node, what string, read func(*yaml.Node)) {
+	if at.Kind != yaml.SequenceNode {
+		r.fail(at, "%s must be a list, each line of which begins with \"- \"", what)
+		return
+	}
+	for _, n := range at.Content {
+		read(n)
+	}
+}
+
+func (r *fleetFileReader) text(at *yaml.Node, what string) string {
+	if at.Kind != yaml.ScalarNode || at.Tag == "!!null" || strings.TrimSpace(at.Value) == "" || len(at.Value) > 1000 {
+		r.fail(at, "%s must be a text of 1 to 1000 bytes", what)
+		return ""
+	}
+	return at.Value
+}
+
+func (r *fleetFileReader) truth(at *yaml.Node, what string) (value bool) {
+	if at.Kind != yaml.ScalarNode || at.Tag != "!!bool" || at.Decode(&value) != nil {
+		r.fail(at, "%s must be true or false", what)
+	}
+	return value
+}
+
+// unique says which names are there twice: no two pools share one, and no two
+// queues of the file, since a queue's name is all that its metrics have.
+func (r *fleetFileReader) unique(file reviewosFile) {
+	pools, queues := map[string]bool{}, map[string]bool{}
+	for _, p := range file.Pools {
+		if p.Name != "" && pools[p.Name] {
+			r.mistakes = append(r.mistakes, fmt.Errorf("%s: the pool %.60q is there twice", r.path, p.Name))
+		}
+		pools[p.Name] = true
+		for _, q := range p.Queues {
+			if q.Name != "" && queues[q.Name] {
+				r.mistakes = append(r.mistakes, fmt.Errorf("%s: the queue %.60q is there twice", r.path, q.Name))
+			}
+			queues[q.Name] = true
+		}
+	}
+}
