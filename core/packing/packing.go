@@ -1,0 +1,151 @@
+// Package packing finds cheap machines for many jobs of several resources: vector
+// packing with machines of different types and prices.
+//
+// Pack is a pure function: the same Problem and number of steps give the same
+// bytes on every machine. It knows nothing of fleets or jobs, only of
+// requirements and capacities; its work grows with the classes of jobs and the
+// types of machines, not with the number of jobs.
+//
+// Coverage is decided first and cost second. Who gets a place is found by serving
+// one class after the other, so that whatever comes after a job never takes its
+// place away. Only then is what is covered packed as cheaply as can be found.
+package packing
+
+import (
+	"fmt"
+	"math"
+)
+
+// Problem is what has to be placed, and what it can be placed on.
+type Problem struct {
+	// Dimensions is how many resources there are: the length of every Capacity and
+	// Requirement.
+	Dimensions int
+	Types      []Type
+	// Classes are served in their order where there isn't enough for all.
+	Classes []Class
+}
+
+// Type is one kind of machine.
+type Type struct {
+	// Capacity is what one machine has, or has left.
+	Capacity []int64
+	// Price is what it costs, and Charge what it costs to launch it, which is added
+	// once: both in the same unit.
+	Price, Charge int64
+	// Limit is how many there may be.
+	Limit int
+	// Standing machines are there already: they cost nothing, and are used before
+	// any other, in the order of their types.
+	Standing bool
+}
+
+// NoLimit is the Limit of a type of which there may be any number.
+const NoLimit = math.MaxInt32
+
+// Class is a number of equal jobs.
+type Class struct {
+	// Requirement is what one job takes.
+	Requirement []int64
+	Count       int
+	// Types are the only ones that the jobs may be placed on, by index; nil: all.
+	Types []int
+}
+
+// Solution is where everything goes.
+type Solution struct {
+	Machines []Machine
+	// Uncovered is how many jobs of each class found no place.
+	Uncovered []int
+	// Cost is the sum of prices and charges.
+	Cost int64
+}
+
+// Machine is a number of machines that hold the same.
+type Machine struct {
+	Type   int
+	Number int
+	// Holds is what each of them holds, by class.
+	Holds []Holding
+}
+
+// Holding is how many jobs of a class one machine holds.
+type Holding struct{ Class, Count int }
+
+// DefaultImprovementSteps is a number of steps that is worth its time: some tens
+// of milliseconds.
+const DefaultImprovementSteps = 400
+
+// Check says what is wrong with a problem; Pack takes one that is right.
+func (p Problem) Check() error {
+	if p.Dimensions < 0 {
+		return fmt.Errorf("a problem has %d dimensions: it takes 0 or more", p.Dimensions)
+	}
+	for n, t := range p.Types {
+		if err := checkVector(t.Capacity, p.Dimensions); err != nil {
+			return fmt.Errorf("the capacity of type %d %w", n, err)
+		}
+		if t.Price < 0 || t.Charge < 0 || t.Price > largestPrice || t.Charge > largestPrice {
+			return fmt.Errorf("type %d has the price %d and the charge %d: each is between 0 and %d", n, t.Price, t.Charge, int64(largestPrice))
+		}
+		if t.Limit < 0 || t.Limit > NoLimit {
+			return fmt.Errorf("type %d has the limit %d: it is between 0 and NoLimit = %d", n, t.Limit, NoLimit)
+		}
+	}
+	for n, c := range p.Classes {
+		if err := checkVector(c.Requirement, p.Dimensions); err != nil {
+			return fmt.Errorf("the requirement of class %d %w", n, err)
+		}
+		if c.Count < 0 || c.Count > NoLimit {
+			return fmt.Errorf("class %d counts %d jobs: it takes 0 to %d", n, c.Count, NoLimit)
+		}
+		for _, t := range c.Types {
+			if t < 0 || t >= len(p.Types) {
+				return fmt.Errorf("class %d may be placed on type %d, and there are %d types, from 0 on", n, t, len(p.Types))
+			}
+		}
+	}
+	return nil
+}
+
+// largestPrice keeps the cost of any number of machines within an int64.
+const largestPrice = 1 << 30
+
+func checkVector(v []int64, dimensions int) error {
+	if len(v) != dimensions {
+		return fmt.Errorf("has %d numbers, and the problem %d dimensions", len(v), dimensions)
+	}
+	for d, n := range v {
+		if n < 0 {
+			return fmt.Errorf("is %d in dimension %d: it takes 0 or more", n, d)
+		}
+	}
+	return nil
+}
+
+// Pack covers as many jobs as it can, the first classes first, at a low cost.
+// improvementSteps bounds the search for a lower one: it is a count and not a
+// time, so that the result doesn't depend on the machine.
+//
+// The result costs no more than first fit by decreasing size, whichever type that
+// opens (see firstFitDecreasing). With one more job anywhere, the jobs of the
+// classes before its own stay covered, and of its own as many as before.
+func Pack(p Problem, improvementSteps int) Solution {
+	w := newWork(p)
+	best := w.cover()
+	for c := range w.demand {
+		w.demand[c] -= best.uncovered[c]
+	}
+	candidates := []*plan{w.byPatterns(w.demand, false), w.byPatterns(w.demand, true)}
+	for _, rule := range openingRules {
+		candidates = append(candidates, w.firstFitDecreasing(rule))
+	}
+	for _, other := range candidates {
+		if other.complete() && w.settle(other) < w.settle(best) {
+			other.uncovered = best.uncovered
+			best = other
+		}
+	}
+	w.improve(best, improvementSteps)
+	return w.solution(best)
+}
