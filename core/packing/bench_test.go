@@ -95,7 +95,7 @@ func TestInstancesBesideTheRepositoryAreTried(t *testing.T) {
 	}
 }
 
-func TestAPlanOfThePlantedInstancesIsWithinOneAndAHalfPercentOfTheOptimum(t *testing.T) {
+func TestAPlanIsWithinOneAndAHalfPercentOfThePlantedOptimum(t *testing.T) {
 	for _, i := range instances(t) {
 		t.Run(i.Name, func(t *testing.T) {
 			p := i.problem()
@@ -105,7 +105,7 @@ func TestAPlanOfThePlantedInstancesIsWithinOneAndAHalfPercentOfTheOptimum(t *tes
 			}
 			ratio := float64(s.Cost) / float64(i.reference())
 			t.Logf("%.4f", ratio)
-			if most := 1.015; ratio > most {
+			if most := i.atMost(); ratio > most {
 				t.Errorf("it costs %.4f of the reference, more than %g", ratio, most)
 			}
 			if without := float64(LowerBound(withoutCharge(p))) / 1e6; math.Abs(without-i.Bound) > 1e-4*i.Bound {
@@ -113,6 +113,15 @@ func TestAPlanOfThePlantedInstancesIsWithinOneAndAHalfPercentOfTheOptimum(t *tes
 			}
 		})
 	}
+}
+
+// atMost is what a plan may cost of the reference: the bound of an instance that
+// isn't planted is below what anything can cost.
+func (i instance) atMost() float64 {
+	if i.Opt > 0 {
+		return 1.015
+	}
+	return 1.02
 }
 
 func withoutCharge(p Problem) Problem {

@@ -10,17 +10,23 @@ import (
 // depend on the classes after it, nor the place of a job on how many of its class
 // come after it: that is why one more job leaves nobody before it uncovered.
 func (w *work) cover() *plan {
+	p := w.standingPiles()
+	order := make([]int, len(w.Classes))
+	for c := range order {
+		order[c] = c
+	}
+	w.firstFit(p, order, perJob)
+	return p
+}
+
+// standingPiles is a plan with the standing machines, and nothing on them.
+func (w *work) standingPiles() *plan {
 	p := &plan{uncovered: make([]int, len(w.Classes))}
 	for _, t := range w.standing {
 		if w.Types[t].Limit > 0 {
 			p.piles = append(p.piles, pile{kind: t, number: w.Types[t].Limit, free: w.Types[t].Capacity})
 		}
 	}
-	order := make([]int, len(w.Classes))
-	for c := range order {
-		order[c] = c
-	}
-	w.firstFit(p, order, perJob)
 	return p
 }
 
@@ -49,12 +55,7 @@ func perUnit(w *work, kind, _ int) float64 {
 // firstFitDecreasing places the largest jobs first, each on the first machine with
 // room.
 func (w *work) firstFitDecreasing(rule openingRule) *plan {
-	p := &plan{uncovered: make([]int, len(w.Classes))}
-	for _, t := range w.standing {
-		if w.Types[t].Limit > 0 {
-			p.piles = append(p.piles, pile{kind: t, number: w.Types[t].Limit, free: w.Types[t].Capacity})
-		}
-	}
+	p := w.standingPiles()
 	largest := make([]int64, w.Dimensions)
 	for _, t := range w.Types {
 		for d, n := range t.Capacity {
@@ -105,13 +106,10 @@ func (w *work) fillPiles(p *plan, class, jobs int) (left int) {
 	left = jobs
 	job := w.Classes[class].Requirement
 	for n := 0; n < len(p.piles) && left > 0; n++ {
-		if !w.may(p.piles[n].kind, class) {
+		if !fits(p.piles[n].free, job, 1) || !w.may(p.piles[n].kind, class) {
 			continue
 		}
 		each := howMany(p.piles[n].free, job, left)
-		if each == 0 {
-			continue
-		}
 		number := min(p.piles[n].number, left/each)
 		left -= number * each
 		was := p.piles[n]

@@ -15,6 +15,7 @@ func (w *work) improve(p *plan, steps int) {
 		return w.Types[b.kind].Standing
 	})
 	f := w.filler(make([]int, len(w.Classes)), nil, w.used(p))
+	steps = min(steps, worthTrying(p.piles))
 	f.noise, f.blur = 0.3, 0.02
 	for n := range steps {
 		if len(p.piles) == 0 {
@@ -25,6 +26,19 @@ func (w *work) improve(p *plan, steps int) {
 		w.improveOnce(p, f)
 	}
 	p.piles = append(p.piles, kept...)
+}
+
+// worthTrying is how many steps a plan is worth: a few machines with little on
+// them have few other ways to be packed.
+func worthTrying(piles []pile) int {
+	machines, classes := 0, map[int]bool{}
+	for _, b := range piles {
+		machines = min(machines+b.number, NoLimit)
+		for _, h := range b.holds {
+			classes[h.Class] = true
+		}
+	}
+	return 8 * max(0, machines-1) * len(classes)
 }
 
 // improveOnce is one step.

@@ -229,6 +229,35 @@ func TestStandingMachinesAreUsedBeforeAnyIsMade(t *testing.T) {
 	}
 }
 
+// What was packed tightly onto machines that were then made is placed on them in
+// the next plan, too, and asks for nothing more.
+func TestMachinesThatWereMadeTakeWhatTheyWereMadeFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := draw(t)
+		for n := range p.Types {
+			p.Types[n].Standing, p.Types[n].Limit = false, NoLimit
+		}
+		first := Pack(p, 20)
+		made := make([]int, len(p.Types))
+		for _, m := range first.Machines {
+			made[m.Type] += m.Number
+		}
+		next := p
+		for n, number := range made {
+			next.Types = append(next.Types, Type{Capacity: p.Types[n].Capacity, Limit: number, Standing: true})
+			for c, class := range p.Classes {
+				if slices.Contains(class.Types, n) {
+					next.Classes = slices.Clone(next.Classes)
+					next.Classes[c].Types = append(slices.Clone(next.Classes[c].Types), len(p.Types)+n)
+				}
+			}
+		}
+		if again := Pack(next, 20); again.Cost != 0 {
+			t.Fatalf("%+v were made, and then %+v more cost %d", first.Machines, again.Machines, again.Cost)
+		}
+	})
+}
+
 func TestAMachineIsNoLargerThanWhatItHoldsAsksFor(t *testing.T) {
 	p := Problem{Dimensions: 1, Types: []Type{
 		{Capacity: []int64{16}, Price: 16, Charge: 1, Limit: NoLimit}, {Capacity: []int64{2}, Price: 2, Charge: 1, Limit: NoLimit},
@@ -285,7 +314,7 @@ func FuzzPack(f *testing.F) {
 		}
 		for range types {
 			v := vector()
-			price := min(next(), largestPrice)
+			price := min(next(), LargestPrice)
 			limit := int(min(next(), NoLimit))
 			p.Types = append(p.Types, Type{Capacity: v, Price: price, Charge: price % 7, Limit: limit, Standing: price%2 == 0})
 		}

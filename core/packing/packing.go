@@ -85,8 +85,8 @@ func (p Problem) Check() error {
 		if err := checkVector(t.Capacity, p.Dimensions); err != nil {
 			return fmt.Errorf("the capacity of type %d %w", n, err)
 		}
-		if t.Price < 0 || t.Charge < 0 || t.Price > largestPrice || t.Charge > largestPrice {
-			return fmt.Errorf("type %d has the price %d and the charge %d: each is between 0 and %d", n, t.Price, t.Charge, int64(largestPrice))
+		if t.Price < 0 || t.Charge < 0 || t.Price > LargestPrice || t.Charge > LargestPrice {
+			return fmt.Errorf("type %d has the price %d and the charge %d: each is between 0 and %d", n, t.Price, t.Charge, int64(LargestPrice))
 		}
 		if t.Limit < 0 || t.Limit > NoLimit {
 			return fmt.Errorf("type %d has the limit %d: it is between 0 and NoLimit = %d", n, t.Limit, NoLimit)
@@ -108,8 +108,8 @@ func (p Problem) Check() error {
 	return nil
 }
 
-// largestPrice keeps the cost of any number of machines within an int64.
-const largestPrice = 1 << 30
+// LargestPrice keeps the cost of any number of machines within an int64.
+const LargestPrice = 1 << 30
 
 func checkVector(v []int64, dimensions int) error {
 	if len(v) != dimensions {
@@ -129,23 +129,51 @@ func checkVector(v []int64, dimensions int) error {
 //
 // The result costs no more than first fit by decreasing size, whichever type that
 // opens (see firstFitDecreasing). With one more job anywhere, the jobs of the
-// classes before its own stay covered, and of its own as many as before.
+// classes before its own stay covered, and of its own as many as before. A problem
+// whose machines have been made, so that they stand there now, needs no more.
 func Pack(p Problem, improvementSteps int) Solution {
 	w := newWork(p)
 	best := w.cover()
+	uncovered := best.uncovered
 	for c := range w.demand {
-		w.demand[c] -= best.uncovered[c]
+		w.demand[c] -= uncovered[c]
 	}
-	candidates := []*plan{w.byPatterns(w.demand, false), w.byPatterns(w.demand, true)}
-	for _, rule := range openingRules {
-		candidates = append(candidates, w.firstFitDecreasing(rule))
-	}
-	for _, other := range candidates {
-		if other.complete() && w.settle(other) < w.settle(best) {
-			other.uncovered = best.uncovered
-			best = other
+	best.uncovered = make([]int, len(uncovered))
+	if w.settle(best) > 0 {
+		for _, rule := range openingRules {
+			best = w.cheaper(best, w.firstFitDecreasing(rule))
 		}
 	}
-	w.improve(best, improvementSteps)
+	if best.cost > 0 {
+		best = w.fuller(best)
+		if again := w.asIfNew(improvementSteps); again != nil {
+			best = w.cheaper(best, again)
+		} else {
+			w.improve(best, improvementSteps)
+		}
+	}
+	best.uncovered = uncovered
 	return w.solution(best)
+}
+
+// many says that there are so many pairs of a class and a type that only the
+// quicker way is gone where there are two.
+func (w *work) many() bool { return len(w.Classes)*len(w.Types) > 60_000 }
+
+// fuller is the plan, or one of full machines where that is cheaper.
+func (w *work) fuller(best *plan) *plan {
+	best = w.cheaper(best, w.byPatterns(w.demand, false))
+	if w.many() {
+		return best
+	}
+	return w.cheaper(best, w.byPatterns(w.demand, true))
+}
+
+// cheaper is the better one of two plans, the first where they are alike. A plan
+// that leaves out what the first covers is none.
+func (w *work) cheaper(best, other *plan) *plan {
+	if other.complete() && w.settle(other) < w.settle(best) {
+		return other
+	}
+	return best
 }

@@ -48,8 +48,15 @@ func (w *work) byPatterns(demand []int, byWorth bool) *plan {
 	f := w.filler(slices.Clone(demand), w.mostValuableFirst(), make([]int, len(w.Types)))
 	f.byWorth = byWorth
 	p := &plan{}
-	for _, t := range w.standing {
-		f.fillStanding(p, t)
+	if w.many() {
+		p = w.standingPiles()
+		for _, c := range f.classes {
+			f.left[c] = w.fillPiles(p, c, f.left[c])
+		}
+	} else {
+		for _, t := range w.standing {
+			f.fillStanding(p, t)
+		}
 	}
 	f.fillFresh(p)
 	p.uncovered = f.left

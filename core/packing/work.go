@@ -44,6 +44,7 @@ type pile struct {
 }
 
 func newWork(p Problem) *work {
+	p = asked(p)
 	w := &work{Problem: p, demand: make([]int, len(p.Classes)), cost: make([]int64, len(p.Types))}
 	for t, one := range p.Types {
 		if one.Standing {
@@ -76,6 +77,35 @@ func newWork(p Problem) *work {
 	}
 	w.appraise()
 	return w
+}
+
+// asked is the problem without the dimensions that no job asks for.
+func asked(p Problem) Problem {
+	var kept []int
+	for d := range p.Dimensions {
+		if slices.ContainsFunc(p.Classes, func(c Class) bool { return c.Requirement[d] > 0 }) {
+			kept = append(kept, d)
+		}
+	}
+	if len(kept) == p.Dimensions {
+		return p
+	}
+	shorter := func(v []int64) []int64 {
+		out := make([]int64, len(kept))
+		for n, d := range kept {
+			out[n] = v[d]
+		}
+		return out
+	}
+	p.Dimensions = len(kept)
+	p.Types, p.Classes = slices.Clone(p.Types), slices.Clone(p.Classes)
+	for t := range p.Types {
+		p.Types[t].Capacity = shorter(p.Types[t].Capacity)
+	}
+	for c := range p.Classes {
+		p.Classes[c].Requirement = shorter(p.Classes[c].Requirement)
+	}
+	return p
 }
 
 // allow notes that a class may be placed on a type, if one job of it fits there.

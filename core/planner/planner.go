@@ -26,6 +26,9 @@ type Input struct {
 	Demand map[fleet.SchedulerAddress]Demand
 	// Scaled is when fleets last changed their size, for the cooldown.
 	Scaled map[fleet.RunnerFleetID]time.Time
+	// ImprovementSteps bounds the search for cheaper hosts: a count, so that the same
+	// input gives the same plan however fast the machine is.
+	ImprovementSteps int
 	// Holds names the fleets that may not start instances now.
 	Holds map[fleet.RunnerFleetID]Hold
 	// AgentVersion is the version of the agent that new instances get.
@@ -265,7 +268,7 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
-		a := assign(address, in.Demand[address], byScheduler[address])
+		a := assign(address, in.Demand[address], byScheduler[address], in.ImprovementSteps)
 		unmet = append(unmet, a.unmet...)
 		maps.Copy(supplies, a.supplies)
 	}
