@@ -8,7 +8,7 @@ GO    := go
 export CGO_ENABLED := 0
 BUILD := $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build quickstart dev dev-clean test test-race crash lint bench generate clean
+.PHONY: build release quickstart dev dev-clean test test-race crash lint bench generate clean
 
 build:
 	@mkdir -p $(BIN)
@@ -17,6 +17,20 @@ build:
 	$(BUILD) -o $(BIN)/forgeyard-queue ./cmd/forgeyard-queue
 	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
 	$(BUILD) -o $(BIN)/forgeyard-plugin-manual ./plugins/manual
+	$(BUILD) -o $(BIN)/forgeyard-plugin-libvirt ./plugins/libvirt
+	plugins/publish.sh $(BIN) >/dev/null
+
+# The same with virtual machines: a daemon, a pool and a guest of its own, which go
+# with it. As root on Debian it installs what is missing.
+.PHONY: demo-libvirt
+demo-libvirt: build
+	examples/libvirt/demo.sh $(BIN)
+
+# All binaries for their systems, with SHA256SUMS and a bill of materials for each,
+# in dist/; docs/releasing.md says what comes before and after.
+VERSION ?= $(shell sed -n 's/^var Version = "\(.*\)"$$/\1/p' cmd/internal/version/version.go)
+release:
+	.ci/release dist $(VERSION)
 
 quickstart: build
 	examples/quickstart/quickstart.sh $(BIN)
@@ -31,12 +45,14 @@ dev-clean: build
 
 # The store's tests run on SQLite and on a real PostgreSQL. Those of the pages read
 # files outside of their module, which the test cache doesn't see. Plain `go test`
-# leaves out what takes minutes: the programs as a whole, and most seeds.
+# leaves out what takes minutes: the programs as a whole, guests that boot, and
+# most seeds.
 test: test-packages
-	$(GO) test $$($(GO) list work | grep -v /cmd/e2e)
+	$(GO) test $$($(GO) list work | grep -v -e /cmd/e2e -e /plugins/libvirt/internal/libvirt)
 	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
 	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds 2000
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
+	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
 	$(MAKE) crash
 	$(MAKE) test-race
@@ -55,18 +71,22 @@ soak:
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/...
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
+
+TEST_PACKAGES := postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry \
+	libvirt-daemon-system qemu-system-x86 qemu-utils ovmf busybox-static xorriso
 
 .PHONY: test-packages
 test-packages:
-	@missing=; for program in git gcc ip setpriv ps curl; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	@missing=; for program in git gcc ip setpriv ps curl docker-registry libvirtd qemu-system-x86_64 qemu-img busybox xorriso; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing="$$missing postgres"; \
+	[ -e /usr/share/OVMF/OVMF_CODE.fd ] || missing="$$missing ovmf"; \
 	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	      postgresql git gcc libc6-dev iproute2 util-linux procps curl; \
-	  else echo "Missing:$$missing; the tests that need them are skipped (Debian: apt-get install postgresql git gcc libc6-dev iproute2 util-linux procps curl)"; fi; fi
+	      $(TEST_PACKAGES); \
+	  else echo "Missing:$$missing; the tests that need them are skipped (Debian: apt-get install $(TEST_PACKAGES))"; fi; fi
 
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -75,7 +95,7 @@ lint:
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet work
 	$(GO) vet -tags failpoint work
-	for module in cmd core plugin-sdk plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
+	for module in cmd core plugin-sdk plugins/libvirt plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...

@@ -17,13 +17,16 @@ import (
 var update = flag.Bool("update", false, "write what is made from the code anew")
 
 func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
-	local, manual := pluginSchemas(t).plugins["local"], pluginSchemas(t).plugins["manual"]
+	plugins := pluginSchemas(t).plugins
+	local, libvirt, manual := plugins["local"], plugins["libvirt"], plugins["manual"]
 	parts := []struct{ page, part, text string }{
 		{"docs/fleet-hcl.md", "blocks", blocksMarkdown()},
 		{"docs/fleet-hcl.md", "functions", functionsMarkdown()},
 		{"docs/concepts.md", "lifecycle", lifecycleMarkdown()},
 		{"docs/plugins/local.md", "provider", plugindocs.Table(local.Provider)},
 		{"docs/plugins/local.md", "instance", plugindocs.Table(local.Instance)},
+		{"docs/plugins/libvirt.md", "provider", plugindocs.Table(libvirt.Provider)},
+		{"docs/plugins/libvirt.md", "instance", plugindocs.Table(libvirt.Instance)},
 		{"docs/plugins/manual.md", "provider", plugindocs.Table(manual.Provider)},
 		{"docs/plugins/manual.md", "instance", plugindocs.Table(manual.Instance)},
 		{"docs/plugin-test.md", "rules", rulesMarkdown()},

@@ -206,6 +206,9 @@ func (c *fragmentCheck) body(at string, known config.ReferenceBlock, block *hcls
 			schema = described.Provider
 		}
 		names = attributeNames(schema)
+		for _, one := range known.Attributes {
+			names = append(names, one.Name)
+		}
 	default:
 		for _, one := range known.Attributes {
 			names = append(names, one.Name)

@@ -93,7 +93,7 @@ func TestCrashOfTheManager(t *testing.T) {
 var installing = story{"installing", func(t *testing.T, points ...string) {
 	c := newCrashed(t, 1)
 	for _, point := range points {
-		c.dieAt(point, "plugin", "install", "--from", c.bin)
+		c.dieAt(point, c.installs()...)
 	}
 	c.install()
 	c.apply(0)

@@ -39,7 +39,7 @@ func (d definition) String() string {
   installation = %q
 
   required_plugins {
-    local = { version = "~> 0.1", env = [%s] }
+    local = { source = "ghcr.io/forgeyard/fleet-local", version = "~> 0.1", env = [%s] }
   }
   %s
 }

@@ -107,7 +107,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// buildAll builds the programs into a folder.
+// buildAll builds the programs into a folder and publishes the plugins beside them.
 func buildAll(dir string, flags ...string) error {
 	for _, program := range []struct{ module, path, name string }{
 		{"cmd", "./forgeyard-fleet", "forgeyard-fleet"},
@@ -119,6 +119,11 @@ func buildAll(dir string, flags ...string) error {
 		if err := build(filepath.Join("../..", program.module), program.path, filepath.Join(dir, program.name), flags...); err != nil {
 			return err
 		}
+	}
+	publish := exec.Command("../../plugins/publish.sh", dir)
+	publish.Env = append(os.Environ(), "HOME="+dir, "XDG_RUNTIME_DIR=")
+	if out, err := publish.CombinedOutput(); err != nil {
+		return fmt.Errorf("publish the plugins of %s: %w\n%s", dir, err, out)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func lab(hosts, command string) string {
   installation = "e2e"
 
   required_plugins {
-    manual = { version = "~> 0.1" }
+    manual = { source = "ghcr.io/forgeyard/fleet-manual", version = "~> 0.1" }
   }
 }
 

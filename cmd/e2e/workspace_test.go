@@ -96,13 +96,21 @@ func (w *workspace) read(name string) string {
 	return string(content)
 }
 
-// install installs the plugins of the fleet file from the built ones.
+// install installs the plugins of the fleet file as they are published beside the programs.
 func (w *workspace) install() {
 	w.t.Helper()
-	w.fleet(0, "plugin", "install", "--from", w.bin)
-	if !exists(w.run) {
-		w.t.Fatalf("sockets aren't made below %s, where the tests look for them; is its path too long?", w.run)
+	w.fleet(0, w.installs()...)
+}
+
+// installs is the command that installs the plugins as they are published beside
+// the built programs, by whoever built them.
+func (w *workspace) installs() []string {
+	w.t.Helper()
+	key, err := os.ReadFile(filepath.Join(w.bin, "plugins.key.pub"))
+	if err != nil {
+		w.t.Fatal(err)
 	}
+	return []string{"plugin", "install", "--from", filepath.Join(w.bin, "plugins"), "--trust-key", strings.TrimSpace(string(key))}
 }
 
 // keys are the names of the hosts' folders.
@@ -167,6 +175,9 @@ func (w *workspace) instances() []instance {
 // host of its name and one living agent, and nothing else.
 func (w *workspace) shouldHave(n int) []instance {
 	w.t.Helper()
+	if !exists(w.run) {
+		w.t.Fatalf("sockets aren't made below %s, where the tests look for them; is its path too long?", w.run)
+	}
 	all := w.instances()
 	var keys []string
 	for _, i := range all {

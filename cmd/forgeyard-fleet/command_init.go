@@ -52,7 +52,7 @@ func (a *app) initCommand() *cobra.Command {
 			if err := file.Close(); err != nil {
 				return fmt.Errorf("write %s: %w", path, err)
 			}
-			a.printf("Wrote %s: two runners on this machine.\n\nNext:\n  forgeyard-fleet plugin install --from DIR %[2]s\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n", path, dir)
+			a.printf("Wrote %s: two runners on this machine.\n\nNext:\n  forgeyard-fleet plugin install --dir %[2]s\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n", path, dir)
 			return nil
 		},
 	}

@@ -78,6 +78,7 @@ func providersByAddress(definition fleet.Definition) map[string]attributes {
 	result := map[string]attributes{}
 	for _, provider := range definition.Providers {
 		a := attributes{"plugin": quoted(provider.Address.Plugin())}
+		a.text("advertise", provider.Advertise)
 		a.setJSON("config", provider.Config)
 		result["provider."+string(provider.Address)] = a
 	}

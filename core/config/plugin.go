@@ -26,10 +26,11 @@ func (l *loader) readProvider(block *body) {
 	if schemas == nil {
 		return
 	}
+	advertise := block.httpsURL("advertise") // the manager's own, in every plugin's block
 	block.scope = l.scope.withSecrets()
 	config, _ := block.pluginBody(plugin, schemas.Provider)
 	block.close()
-	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Config: canonical(config)})
+	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Advertise: advertise, Config: canonical(config)})
 	l.providerBodies[address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
 }
 
@@ -61,7 +62,7 @@ func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
 	at := block.header
 	if !slices.Contains(l.pluginNames(), plugin) {
 		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not required", plugin),
-			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { version = \"…\" } }", didYouMean(plugin, l.pluginNames()), plugin)))
+			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }", didYouMean(plugin, l.pluginNames()), plugin)))
 		return nil
 	}
 	if schemas, asked := l.pluginSchemas[plugin]; asked {
@@ -69,7 +70,7 @@ func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
 	}
 	l.pluginSchemas[plugin] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install --from DIR")
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install")
 		return nil
 	}
 	schemas, err := l.schemas.Schemas(plugin)

@@ -6,9 +6,13 @@ const classNotYet = "It is part of the class's identity, so a change replaces in
 var capacityReference = []ReferenceBlock{
 	{
 		Path: "provider", Labels: []string{"PLUGIN", "NAME"}, Repeated: true, Body: PluginBody,
-		Doc: "One place where hosts come from. `PLUGIN` is an entry of `required_plugins`, and the plugin's schema says what the body holds: see [plugins/local.md](plugins/local.md) and [plugins/manual.md](plugins/manual.md). Refer to it as `provider.PLUGIN.NAME`. One plugin process serves each block.",
+		Doc: "One place where hosts come from. `PLUGIN` is an entry of `required_plugins`, and the plugin's schema says what the body holds: see [plugins/local.md](plugins/local.md), [plugins/libvirt.md](plugins/libvirt.md) and [plugins/manual.md](plugins/manual.md). Refer to it as `provider.PLUGIN.NAME`. One plugin process serves each block.",
+		Attributes: []ReferenceAttribute{
+			{Name: "advertise", Type: TextValue, Doc: "The `https` URL at which this provider's hosts reach the manager, where that isn't `manager.advertise`: guests with user networking find it at `https://10.0.2.2:PORT`. It reaches new hosts alone; an agent keeps the address it was given."},
+		},
 		Example: `provider "local" "here" {
-  root = "/var/lib/acme-ci"
+  advertise = "https://127.0.0.1:7443"
+  root      = "/var/lib/acme-ci"
 }
 `,
 	},
@@ -17,7 +21,7 @@ var capacityReference = []ReferenceBlock{
 		Doc: "What hosts boot. A fleet whose provider has no images needs none; the plugin `local` has none and takes one as a note.",
 		Attributes: []ReferenceAttribute{
 			{Name: "digest", Type: TextValue, Required: true, Doc: "What the image is: `sha256:` and 64 hexadecimal digits in lower case. A new digest replaces instances."},
-			{Name: "bootstrap", Type: TextValue, Required: true, Doc: "How the image wants its first-boot document, as one word. The plugin decides which kinds it can write; `local` takes `\"file\"`."},
+			{Name: "bootstrap", Type: TextValue, Required: true, Doc: "How the image wants its first-boot document, as one word. The plugin decides which kinds it can write; `local` takes `\"file\"`, `libvirt` also `\"cloud-init\"`."},
 			{Name: "refs", Type: TextMapValue, Required: true, Doc: "What each provider calls the image, by `PLUGIN.NAME` of a provider block or by `PLUGIN` for all of its blocks. The more exact one wins."},
 		},
 		Example: `image "workstation" {

@@ -17,7 +17,7 @@ var settingsReference = []ReferenceBlock{
   required_plugins {
     local = {
       version        = "~> 0.1"
-      source         = "registry.example/forgeyard/fleet-local"
+      source         = "ghcr.io/forgeyard/fleet-local"
       env            = ["XDG_STATE_HOME"]
       allow_unsigned = false
     }
@@ -33,12 +33,12 @@ var settingsReference = []ReferenceBlock{
 	},
 	{
 		Path: "forgeyard.required_plugins", Body: EntryBody,
-		Doc: "The plugins that the `provider` blocks use: one entry `NAME = { … }` for each, with these keys. `plugin install --from DIR` takes `forgeyard-plugin-NAME` from the directory.",
+		Doc: "The plugins that the `provider` blocks use: one entry `NAME = { … }` for each, with these keys. `plugin install` fetches and locks them: see [installing plugins](plugins-install.md).",
 		Attributes: []ReferenceAttribute{
 			{Name: "version", Type: TextValue, Doc: "Which versions may be installed, such as `\"~> 0.1\"`. Left out: any."},
-			{Name: "source", Type: TextValue, Doc: "The plugin's OCI repository in full, without a tag. This version checks the form and installs from directories only."},
+			{Name: "source", Type: TextValue, Doc: "The plugin's OCI repository in full, `HOST/PATH` without a tag: there is no default host. Only for a build of your own, installed with `--dev`, may it be left out."},
 			{Name: "env", Type: TextListValue, Default: "[]", Doc: "Names of environment variables that the plugin gets besides `HOME`, `PATH`, `TMPDIR`, the proxy variables, `SSL_CERT_FILE` and `SSL_CERT_DIR`."},
-			{Name: "allow_unsigned", Type: BoolValue, Default: "false", Doc: "Reserved for signed plugins.", NotYet: "This version checks no signatures."},
+			{Name: "allow_unsigned", Type: BoolValue, Default: "false", Doc: "`true`: the plugin may be installed and used although nobody signed it. A signature that is there still counts."},
 		},
 	},
 	{

@@ -155,8 +155,6 @@ func (b *body) requirement(attribute *hclsyntax.Attribute) fleet.PluginRequireme
 				continue
 			}
 			result.AllowUnsigned = element.True()
-			path := b.path + "." + key
-			b.note(path, notYetTable()[path], expr.Range())
 		default:
 			at := attribute.Expr.Range()
 			if item, found := objectItem(attribute.Expr, key); found {

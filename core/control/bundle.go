@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 
 	"github.com/hashicorp/go-version"
@@ -47,7 +46,13 @@ func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *plugins
 func (b Bundle) checkLocked() error {
 	for _, r := range b.Requirements.Plugins {
 		locked, there := b.Lock.Plugin(r.Name)
-		if !there || r.Version == "" {
+		if !there {
+			continue
+		}
+		if err := checkOrigin(r, locked); err != nil {
+			return err
+		}
+		if r.Version == "" {
 			continue
 		}
 		constraint, err := version.NewConstraint(r.Version)
@@ -55,8 +60,23 @@ func (b Bundle) checkLocked() error {
 			return fmt.Errorf("read the version that plugin %q is required in: %w", r.Name, err)
 		}
 		if have, err := version.NewVersion(locked.Version); err != nil || !constraint.Check(have) {
-			return fmt.Errorf("plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet plugin install --from DIR", r.Name, locked.Version, r.Version)
+			return fmt.Errorf("plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet plugin install", r.Name, locked.Version, r.Version)
 		}
+	}
+	return nil
+}
+
+// checkOrigin refuses a plugin from elsewhere than the files say, or one that
+// nobody signed where they don't allow that. A developer's own build is from
+// nowhere: whoever may change the lock can have it, and the plan warns of it.
+func checkOrigin(r fleet.PluginRequirement, locked pluginstore.LockedPlugin) error {
+	switch {
+	case locked.Source == pluginstore.SourceDev:
+		return nil
+	case locked.Source != r.Source:
+		return fmt.Errorf("plugin %q is locked from %s, and the files name %q; run: forgeyard-fleet plugin install", r.Name, locked.Source, r.Source)
+	case locked.Signer == "" && !r.AllowUnsigned:
+		return fmt.Errorf("plugin %q is locked without a signature, and the files don't allow that; install a signed version with: forgeyard-fleet plugin update %s, or write allow_unsigned = true in required_plugins", r.Name, r.Name)
 	}
 	return nil
 }
@@ -84,7 +104,7 @@ func (b Bundle) info(plugin string) (pluginhost.Info, error) {
 	}
 	info, err := pluginhost.DecodeInfo(raw)
 	if err != nil {
-		return pluginhost.Info{}, fmt.Errorf("read the description of plugin %q: %w; run: forgeyard-fleet plugin install --from DIR", plugin, err)
+		return pluginhost.Info{}, fmt.Errorf("read the description of plugin %q: %w; run: forgeyard-fleet plugin install", plugin, err)
 	}
 	return info, nil
 }
@@ -93,7 +113,7 @@ func (b Bundle) info(plugin string) (pluginhost.Info, error) {
 func (b Bundle) binary(plugin string) (path, digest string, err error) {
 	locked, ok := b.Lock.Plugin(plugin)
 	if !ok {
-		return "", "", fmt.Errorf("plugin %q is not in %s; run: forgeyard-fleet plugin install --from DIR", plugin, pluginstore.LockFileName)
+		return "", "", fmt.Errorf("plugin %q is not in %s; run: forgeyard-fleet plugin install", plugin, pluginstore.LockFileName)
 	}
 	return b.Plugins.Binary(locked, platform)
 }
@@ -181,6 +201,3 @@ func describePlugin(ctx context.Context, launch pluginhost.Launch) (raw []byte, 
 	}
 	return info.Raw, info.Schemas.Version, pluginhost.Protocol, nil
 }
-
-// blobDigest is the digest that the plugin store's name of a binary says.
-func blobDigest(path string) string { return "sha256:" + filepath.Base(path) }

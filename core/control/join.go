@@ -62,7 +62,7 @@ func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	boot, notes, err := m.joinBootstrap(ctx, choice.asset.Platform)
+	boot, notes, err := m.joinBootstrap(ctx, choice.fleet.Provider, choice.asset.Platform)
 	if err != nil {
 		return JoinTicket{}, err
 	}
@@ -122,7 +122,7 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 
 // joinBootstrap is the first-boot document for the host, and what a person should
 // know about the address in it.
-func (m *Manager) joinBootstrap(ctx context.Context, p fleet.Platform) (boot fleet.BootstrapIntent, notes []string, err error) {
+func (m *Manager) joinBootstrap(ctx context.Context, provider fleet.ProviderAddress, p fleet.Platform) (boot fleet.BootstrapIntent, notes []string, err error) {
 	if p.OS == "windows" {
 		return boot, nil, &InvalidError{"hosts with Windows can't be joined by a command in this version"}
 	}
@@ -130,10 +130,10 @@ func (m *Manager) joinBootstrap(ctx context.Context, p fleet.Platform) (boot fle
 	r := m.running
 	m.mu.Unlock()
 	if r != nil {
-		boot, err = r.issuer.Bootstrap("", p)
+		boot, err = r.issuer.Bootstrap(provider, "", p)
 	} else {
 		notes = append(notes, "No manager is running: the host can be joined as soon as forgeyard-fleet serve runs.")
-		boot, err = m.stoppedBootstrap(ctx, p)
+		boot, err = m.stoppedBootstrap(ctx, provider, p)
 	}
 	if none, ok := errors.AsType[*enroll.NoAgentError](err); ok {
 		return boot, nil, &InvalidError{none.Error()}
@@ -146,12 +146,13 @@ func (m *Manager) joinBootstrap(ctx context.Context, p fleet.Platform) (boot fle
 
 // stoppedBootstrap is the document of a manager that doesn't run now: with the
 // address that it will have.
-func (m *Manager) stoppedBootstrap(ctx context.Context, p fleet.Platform) (fleet.BootstrapIntent, error) {
-	settings, err := m.Settings(ctx)
+func (m *Manager) stoppedBootstrap(ctx context.Context, provider fleet.ProviderAddress, p fleet.Platform) (fleet.BootstrapIntent, error) {
+	applied, _, err := m.store.Definition(ctx)
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}
-	address := strings.TrimSuffix(settings.Advertise, "/")
+	settings := applied.Definition.Manager
+	address := strings.TrimSuffix(applied.Definition.AdvertiseFor(provider), "/")
 	if address == "" {
 		listen := settings.Listen
 		if listen == "" {

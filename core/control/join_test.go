@@ -161,10 +161,10 @@ func TestAPersonHearsWhatMayKeepTheLineFromWorking(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := labManager(t, &now)
 	linux := fleet.Platform{OS: "linux", Arch: "x86_64"}
-	if _, notes, err := m.joinBootstrap(t.Context(), linux); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "No manager is running") {
+	if _, notes, err := m.joinBootstrap(t.Context(), "manual.lab", linux); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "No manager is running") {
 		t.Errorf("%v, %v", notes, err)
 	}
-	if _, _, err := m.joinBootstrap(t.Context(), fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "there is no agent for linux-arm64") {
+	if _, _, err := m.joinBootstrap(t.Context(), "manual.lab", fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "there is no agent for linux-arm64") {
 		t.Errorf("a platform without an agent: %v", err)
 	}
 	for address, here := range map[string]bool{"https://127.0.0.1:1": true, "https://[::]:7443": true, "https://localhost:2": true, "https://10.0.0.1:1": false} {

@@ -100,6 +100,20 @@ func PluginDirectory(lookup func(string) (string, bool)) (string, error) {
 	return filepath.Join(base, "forgeyard-fleet", "plugins"), nil
 }
 
+// ConfigurationFile is the command line's own: FLEET_CONFIG, else
+// XDG_CONFIG_HOME/forgeyard-fleet/config.hcl. It need not be there.
+func ConfigurationFile(lookup func(string) (string, bool)) (string, error) {
+	env := func(name string) string { value, _ := lookup(name); return value }
+	if path := env("FLEET_CONFIG"); path != "" {
+		return path, nil
+	}
+	base, err := under(env("XDG_CONFIG_HOME"), env("HOME"), ".config")
+	if err != nil {
+		return "", fmt.Errorf("find the configuration file: %w; set FLEET_CONFIG", err)
+	}
+	return filepath.Join(base, "forgeyard-fleet", "config.hcl"), nil
+}
+
 // runDirectory is RUNTIME_DIRECTORY, then XDG_RUNTIME_DIR, then the state
 // directory where its path is short enough, each with a short hash of the state
 // directory; else a private folder among the temporary files.

@@ -117,7 +117,7 @@ func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load fu
 	}
 	p.Warnings, p.Unrecorded = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
 	p.Warnings = append(p.Warnings, agentless(loaded.Definition)...)
-	p.Warnings = append(p.Warnings, stranded(stored.Definition.Manager, loaded.Definition.Manager, state)...)
+	p.Warnings = append(p.Warnings, stranded(stored.Definition, loaded.Definition, state)...)
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}
@@ -234,6 +234,7 @@ func loadSubmission(ctx context.Context, s Submission, o Options, readable func(
 	}
 	found = append(found, loaded.NoEffectYet()...)
 	found = append(found, neverAdmitted(loaded.Definition)...)
+	found = append(found, ownBuilds(loaded.Definition, lock)...)
 	complaints, err := bundle.validateWithPlugins(ctx, loaded, o)
 	if err != nil {
 		return nil, Bundle{}, err
@@ -282,6 +283,21 @@ func neverAdmitted(d fleet.Definition) config.Diagnostics {
 			found = append(found, config.Diagnostic{
 				Severity: config.Warning, Block: string(f.Address), Summary: "No host will be admitted to " + string(f.Address),
 				Detail: "The fleet asks for job isolation, as by default, and this version's agent can't isolate jobs on " + f.Class.Platform.OS + ". Where jobs are yours, write: admission { job_isolation = \"none\" }",
+			})
+		}
+	}
+	return found
+}
+
+// ownBuilds warns of plugins that are somebody's own build, which no signature
+// vouches for and no other machine can install.
+func ownBuilds(d fleet.Definition, lock pluginstore.Lock) config.Diagnostics {
+	var found config.Diagnostics
+	for _, r := range d.Plugins {
+		if locked, there := lock.Plugin(r.Name); there && locked.Source == pluginstore.SourceDev {
+			found = append(found, config.Diagnostic{
+				Severity: config.Warning, Block: "forgeyard.required_plugins", Summary: fmt.Sprintf("The plugin %q is somebody's own build", r.Name),
+				Detail: "It was installed with plugin install --dev: nobody signed it, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
 			})
 		}
 	}

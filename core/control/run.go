@@ -231,12 +231,12 @@ func (i *issuer) Issue(op fleet.OperationID) (nonce []byte, hash string, err err
 	return nonce, i.m.tokens.Hash(i.m.tokens.Token(op, nonce)), nil
 }
 
-func (i *issuer) Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
+func (i *issuer) Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
 	sum, err := i.binaries.SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}
-	return i.m.bootstrap(kind, advertised(i.running.definition.Load().Manager, i.listener), p, sum), nil
+	return i.m.bootstrap(kind, advertised(*i.running.definition.Load(), provider, i.listener), p, sum), nil
 }
 
 // bootstrap is the first-boot document of a host that reaches the manager at url.
@@ -248,10 +248,10 @@ func (m *Manager) bootstrap(kind, url string, p fleet.Platform, agentSHA256 stri
 	}
 }
 
-// advertised is the URL that bootstraps carry.
-func advertised(s fleet.ManagerSettings, l net.Listener) string {
-	if s.Advertise != "" {
-		return strings.TrimSuffix(s.Advertise, "/")
+// advertised is the URL that bootstraps of a provider's hosts carry.
+func advertised(d fleet.Definition, provider fleet.ProviderAddress, l net.Listener) string {
+	if url := d.AdvertiseFor(provider); url != "" {
+		return strings.TrimSuffix(url, "/")
 	}
 	return "https://" + l.Addr().String()
 }

@@ -11,20 +11,22 @@ import (
 // stranded warns of a changed address of the manager: agents know the one of their
 // bootstrap document and no other, so those that run would call where nobody
 // answers.
-func stranded(before, after fleet.ManagerSettings, state store.State) config.Diagnostics {
-	agents := 0
+func stranded(before, after fleet.Definition, state store.State) config.Diagnostics {
+	agents, old, url := 0, "", ""
 	for _, i := range state.Instances {
-		if i.Live() {
+		was, is := before.AdvertiseFor(i.Provider), after.AdvertiseFor(i.Provider)
+		if i.Live() && (before.Manager.Listen != after.Manager.Listen || was != is) {
 			agents++
+			old, url = was, is
 		}
 	}
-	if agents == 0 || before.Listen == after.Listen && before.Advertise == after.Advertise {
+	if agents == 0 {
 		return nil
 	}
 	return config.Diagnostics{{
 		Severity: config.Warning, Block: "forgeyard", Summary: fmt.Sprintf("%s know the manager at its old address", hosts(agents)),
-		Detail: fmt.Sprintf("Agents keep the URL that they booted with, and manager { listen = %q, advertise = %q } reaches new hosts alone. Keep what was in effect (listen = %q, advertise = %q) answering until the old hosts are replaced: by a name in DNS, or a proxy that passes TLS through.",
-			after.Listen, after.Advertise, before.Listen, before.Advertise),
+		Detail: fmt.Sprintf("Agents keep the URL that they booted with, and listen = %q and advertise = %q reach new hosts alone. Keep what was in effect (listen = %q, advertise = %q) answering until the old hosts are replaced: by a name in DNS, or a proxy that passes TLS through.",
+			after.Manager.Listen, url, before.Manager.Listen, old),
 	}}
 }
 

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.
 		{"nobody is there to be stranded", fleet.ManagerSettings{}, store.State{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := stranded(old, c.after, c.state)
+			found := stranded(fleet.Definition{Manager: old}, fleet.Definition{Manager: c.after}, c.state)
 			if (len(found) == 1) != c.warns {
 				t.Fatalf("the warnings are %v", found)
 			}
@@ -32,5 +33,36 @@ func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.
 				t.Errorf("it says %s: %s", found[0].Summary, found[0].Detail)
 			}
 		})
+	}
+}
+
+func TestAProvidersOwnAddressOfTheManagerReachesItsHostsAlone(t *testing.T) {
+	definition := fleet.Definition{
+		Manager:   fleet.ManagerSettings{Listen: "127.0.0.1:7443", Advertise: "https://fleet.example:7443/"},
+		Providers: []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:7443"}, {Address: "local.here"}},
+	}
+	for provider, want := range map[fleet.ProviderAddress]string{
+		"libvirt.lab": "https://10.0.2.2:7443", "local.here": "https://fleet.example:7443", "local.gone": "https://fleet.example:7443",
+	} {
+		if got := advertised(definition, provider, nil); got != want {
+			t.Errorf("hosts of %s are told %s, not %s", provider, got, want)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if got := advertised(fleet.Definition{}, "local.here", listener); got != "https://"+listener.Addr().String() {
+		t.Errorf("without any address hosts are told %s", got)
+	}
+
+	after := definition
+	after.Providers = []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:8443"}, {Address: "local.here"}}
+	state := store.State{Instances: []fleet.CapacityInstance{
+		{ID: "a", State: fleet.Healthy, Provider: "libvirt.lab"}, {ID: "b", State: fleet.Healthy, Provider: "local.here"},
+	}}
+	if found := stranded(definition, after, state); len(found) != 1 || !strings.Contains(found[0].Summary, "1 host") || !strings.Contains(found[0].Detail, "https://10.0.2.2:7443") {
+		t.Errorf("the warnings are %v", found)
 	}
 }

@@ -1,14 +1,10 @@
 package control
 
 import (
-	"context"
-	"log/slog"
-	"maps"
 	"path/filepath"
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 )
 
@@ -51,35 +47,4 @@ func (w Workspace) Submission(variables config.Variables, prune bool) Submission
 	}
 	variables.Environment = own
 	return Submission{Sources: w.Sources, Lock: string(w.Lock.Bytes()), Variables: variables, Prune: prune}
-}
-
-// InstallFrom installs every required plugin from a directory of built plugins
-// and writes the lock.
-func (w Workspace) InstallFrom(ctx context.Context, dir, run string, log *slog.Logger) ([]pluginstore.LockedPlugin, error) {
-	describe := func(ctx context.Context, path string) ([]byte, string, int, error) {
-		return describePlugin(ctx, pluginhost.Launch{Plugin: "plugin", Path: path, Digest: blobDigest(path), RunDir: run, Logger: log})
-	}
-	var installed []pluginstore.LockedPlugin
-	lock := pluginstore.Lock{}
-	for _, r := range w.Requirements.Plugins {
-		locked, err := w.Plugins.InstallFromDir(ctx, dir, r.Name, r.Version, describe)
-		if err != nil {
-			return installed, err
-		}
-		installed, lock = append(installed, locked), lock.With(withOtherPlatforms(locked, w.Lock))
-	}
-	return installed, pluginstore.WriteLock(w.lockPath(), lock)
-}
-
-// withOtherPlatforms keeps what other machines locked for the same version: each
-// builds and installs its own binary.
-func withOtherPlatforms(p pluginstore.LockedPlugin, before pluginstore.Lock) pluginstore.LockedPlugin {
-	old, ok := before.Plugin(p.Name)
-	if !ok || old.Source != p.Source || old.Version != p.Version {
-		return p
-	}
-	binaries := maps.Clone(old.Binaries)
-	maps.Copy(binaries, p.Binaries)
-	p.Binaries = binaries
-	return p
 }

@@ -10,9 +10,9 @@ import (
 
 func TestInstallingKeepsWhatOtherMachinesLockedForTheSameVersion(t *testing.T) {
 	locked := func(version, platform string) pluginstore.LockedPlugin {
-		return pluginstore.LockedPlugin{Name: "local", Source: pluginstore.SourceDir, Version: version, Protocol: 1, Binaries: map[string]string{platform: "sha256:" + platform}}
+		return pluginstore.LockedPlugin{Name: "local", Source: pluginstore.SourceDev, Version: version, Protocol: 1, Binaries: map[string]string{platform: "sha256:" + platform}}
 	}
-	before := pluginstore.Lock{}.With(locked("0.1.0", "darwin_arm64"))
+	before := locked("0.1.0", "darwin_arm64")
 	got := withOtherPlatforms(locked("0.1.0", "linux_amd64"), before).Binaries
 	want := map[string]string{"darwin_arm64": "sha256:darwin_arm64", "linux_amd64": "sha256:linux_amd64"}
 	if diff := cmp.Diff(want, got); diff != "" {

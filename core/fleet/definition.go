@@ -58,10 +58,24 @@ type PluginRequirement struct {
 // JSON of a SecretReference.
 type Provider struct {
 	Address ProviderAddress `json:"address"`
-	Config  json.RawMessage `json:"config"`
+	// Advertise is the https URL at which this provider's hosts reach the manager,
+	// where that isn't the one of ManagerSettings.
+	Advertise string          `json:"advertise,omitempty"`
+	Config    json.RawMessage `json:"config"`
 	// Assets is the inventory of a provider whose hosts are joined by a person,
 	// as the plugin lists it from Config; empty for all others.
 	Assets []Asset `json:"assets,omitempty"`
+}
+
+// AdvertiseFor is the https URL at which a provider's hosts reach the manager;
+// empty: it is made from what the manager listens on.
+func (d Definition) AdvertiseFor(address ProviderAddress) string {
+	for _, p := range d.Providers {
+		if p.Address == address && p.Advertise != "" {
+			return p.Advertise
+		}
+	}
+	return d.Manager.Advertise
 }
 
 // Image is an immutable image reference [58]. The zero value means that the

@@ -23,7 +23,7 @@ func (e *ExecutableError) Error() string {
 	return fmt.Sprintf("executable %s %s; %s", e.Path, e.Reason, e.Advice)
 }
 
-const installAdvice = "run: forgeyard-fleet plugin install --from DIR"
+const installAdvice = "run: forgeyard-fleet plugin install"
 
 // openExecutable opens a plugin's file and compares its content with the locked
 // digest. The file that comes back is the one to execute: what happens to the

@@ -2,244 +2,372 @@ package pluginstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
+	"maps"
+	"slices"
 	"time"
-
-	"github.com/gofrs/flock"
-
-	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 )
 
-// Describe asks a binary what it is: its description as JSON, its version and
-// the major version of the contract that it speaks.
-type Describe func(ctx context.Context, path string) (info []byte, version string, protocol int, err error)
-
-// InstallFromDir takes forgeyard-plugin-NAME out of a directory, puts it into
-// the store and describes the stored copy, so that nothing runs that isn't
-// exactly what the lock will name. A version outside the constraint is refused;
-// its blob stays, since it harms nobody.
-func (s *Store) InstallFromDir(ctx context.Context, dir, name, constraint string, describe Describe) (LockedPlugin, error) {
-	fail := func(err error) (LockedPlugin, error) {
-		return LockedPlugin{}, fmt.Errorf("install plugin %q from %s: %w", name, dir, err)
-	}
-	source, err := findPlugin(dir, name)
-	if err != nil {
-		return fail(err)
-	}
-	if err := s.removeAbandoned(ctx); err != nil {
-		return fail(err)
-	}
-	digest, err := s.add(ctx, source)
-	if err != nil {
-		return fail(err)
-	}
-	path, err := s.blobPath(digest)
-	if err != nil {
-		return fail(err)
-	}
-	info, described, protocol, err := describe(ctx, path)
-	if err != nil {
-		return fail(fmt.Errorf("ask it what it is: %w", err))
-	}
-	if err := checkVersion(described, constraint); err != nil {
-		return fail(err)
-	}
-	if err := s.SaveInfo(digest, info); err != nil {
-		return fail(err)
-	}
-	locked := LockedPlugin{
-		Name: name, Source: SourceDir, Version: described, Constraint: constraint, Protocol: protocol,
-		Binaries: map[string]string{HostPlatform(): digest},
-	}
-	if err := locked.Validate(); err != nil {
-		return fail(err)
-	}
-	return locked, nil
+// Required is what the fleet files ask of one plugin.
+type Required struct {
+	Name string
+	// Source is its OCI repository, HOST/PATH.
+	Source string
+	// Constraint is of versions; empty: any but prereleases.
+	Constraint    string
+	AllowUnsigned bool
 }
 
-// add copies a file into the store and gives its digest.
-func (s *Store) add(ctx context.Context, source string) (digest string, err error) {
-	copied, err := s.copyIn(ctx, source)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, copied.discard()) }()
-	s.copied()
+// Installer makes the store and the lock what the fleet files require.
+type Installer struct {
+	Store  *Store
+	Origin Origin
+	// Protocol is the major version of the plugin contract that is spoken here.
+	Protocol int
+	Now      time.Time
+	// Check reads a description and gives the version that it names, or says why a
+	// plugin with that description can't be used.
+	Check func(description []byte) (version string, err error)
+	// Trusted are the keys that the user has named for new signers.
+	Trusted []PublicKey
+	// Agree asks a person about a new signer; nil: nobody can be asked. An error
+	// ends everything.
+	Agree func(context.Context, NewSigner) error
+	// Platforms are wanted besides this machine's.
+	Platforms []string
+	// Progress is told of each binary that is fetched; Warn of what a person should
+	// know and nothing is refused for. Neither may be nil.
+	Progress func(Progress)
+	Warn     func(string)
+}
 
-	hexadecimal := strings.TrimPrefix(copied.digest, "sha256:")
-	unlock, err := s.lock(ctx, hexadecimal)
-	if err != nil {
-		return "", err
+// NewSigner is a key that no lock has named for the plugin yet.
+type NewSigner struct {
+	Plugin, Source, Version string
+	Key                     PublicKey
+}
+
+// Progress is how far a binary has come.
+type Progress struct {
+	Plugin, Version, Platform string
+	Done, Size                int64
+}
+
+// Installed is what was done about one plugin.
+type Installed struct {
+	LockedPlugin
+	// Before is the version that was locked; empty: none.
+	Before string
+	// Fetched are the platforms whose binaries were brought into the store.
+	Fetched []string
+}
+
+// Install makes the store have a plugin as it is locked. What isn't locked, or
+// doesn't fit the requirement any more, is resolved anew, unless frozen says that
+// the lock must do.
+func (i Installer) Install(ctx context.Context, r Required, lock Lock, frozen bool) (Installed, error) {
+	if err := i.Store.removeAbandoned(ctx, i.Now); err != nil {
+		return Installed{}, err
 	}
-	defer unlock()
-	blob, err := s.blobPath(copied.digest)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Lstat(blob); err == nil {
-		if found, err := digestOfFile(blob); err == nil && found == copied.digest {
-			return copied.digest, nil
+	old, locked := lock.Plugin(r.Name)
+	stale := stale(r, old, locked)
+	if stale == "" && old.Constraint != r.Constraint {
+		if frozen {
+			stale = fmt.Sprintf("is locked for %q, and required_plugins asks for %q", old.Constraint, r.Constraint)
 		}
-		// Damaged: it goes, with what it may have said of itself.
-		if err := s.forget(copied.digest, blob); err != nil {
-			return "", err
+		old.Constraint = r.Constraint // it fits that, too
+	}
+	switch {
+	case stale == "":
+		return i.fill(ctx, r, old)
+	case frozen:
+		return Installed{}, &NotLockedError{Plugin: r.Name, Reason: stale}
+	}
+	return i.resolve(ctx, r, old)
+}
+
+// Update resolves a plugin anew: the newest version that the requirement takes.
+func (i Installer) Update(ctx context.Context, r Required, lock Lock) (Installed, error) {
+	if err := i.Store.removeAbandoned(ctx, i.Now); err != nil {
+		return Installed{}, err
+	}
+	old, _ := lock.Plugin(r.Name)
+	return i.resolve(ctx, r, old)
+}
+
+// stale says why a locked plugin isn't what the fleet files ask for; empty: it is.
+func stale(r Required, old LockedPlugin, locked bool) string {
+	switch {
+	case !locked:
+		return "is not locked"
+	case old.Source == SourceDev && r.Source == "":
+		return "" // there is nothing else to take
+	case old.Source != r.Source:
+		return fmt.Sprintf("is locked from %s, and required_plugins names %s", old.Source, r.Source)
+	case !fits(old.Version, r.Constraint):
+		return fmt.Sprintf("is locked in version %s, and required_plugins asks for %q", old.Version, r.Constraint)
+	case old.Signer == "" && !r.AllowUnsigned:
+		return "is locked unsigned, and required_plugins doesn't allow that"
+	}
+	return ""
+}
+
+func (i Installer) platforms() []string {
+	all := append([]string{HostPlatform()}, i.Platforms...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// fill brings what is locked into the store. Without anything to fetch nothing
+// is asked of anybody.
+func (i Installer) fill(ctx context.Context, r Required, old LockedPlugin) (Installed, error) {
+	done := Installed{LockedPlugin: old, Before: old.Version}
+	missing := slices.DeleteFunc(i.platforms(), func(platform string) bool { return i.Store.has(old, platform) })
+	if len(missing) == 0 {
+		return done, nil
+	}
+	if old.Source == SourceDev {
+		_, _, err := i.Store.Binary(old, missing[0])
+		return done, err
+	}
+	for _, platform := range missing {
+		if _, has := old.Binaries[platform]; !has {
+			return done, &NoBuildError{Plugin: r.Name, Version: old.Version, Platform: platform, Builds: slices.Sorted(maps.Keys(old.Binaries))}
 		}
 	}
-	failpoint.BinaryUnnamed.Hit()
-	if err := os.Rename(copied.path, blob); err != nil {
-		return "", fmt.Errorf("put the binary into the store: %w", err)
-	}
-	failpoint.BinaryNamed.Hit()
-	copied.named = true
-	if err := syncDir(filepath.Dir(blob)); err != nil {
-		return "", err
-	}
-	return copied.digest, nil
-}
-
-func (s *Store) forget(digest, blob string) error {
-	info, err := s.infoPath(digest)
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(info); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove what a damaged binary said of itself: %w", err)
-	}
-	if err := os.RemoveAll(blob); err != nil {
-		return fmt.Errorf("remove a damaged binary: %w", err)
-	}
-	return nil
-}
-
-// temporary is a complete copy without a name. It is locked until it is
-// discarded, so that nobody takes it for abandoned.
-type temporary struct {
-	path   string
-	digest string
-	held   *flock.Flock
-	named  bool
-}
-
-// discard removes the copy unless it has its name by now.
-func (t *temporary) discard() error {
-	var err error
-	if !t.named {
-		err = os.Remove(t.path)
-	}
-	return errors.Join(err, t.held.Close())
-}
-
-func (s *Store) copyIn(ctx context.Context, source string) (*temporary, error) {
-	in, err := os.Open(source)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	out, held, err := s.newTemporary(ctx)
-	if err != nil {
-		return nil, err
-	}
-	copied := &temporary{path: out.Name(), held: held}
-	hash := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, hash), &reader{ctx: ctx, in: in})
-	if err == nil {
-		err = out.Chmod(0o555)
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	// Closed before it gets its name: a file open for writing can't be executed.
-	if closeErr := out.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("copy %s into the store: %w", source, err), copied.discard())
-	}
-	copied.digest = "sha256:" + hex.EncodeToString(hash.Sum(nil))
-	return copied, nil
-}
-
-// newTemporary makes a locked file in tmp. Making and locking are one step for
-// removeAbandoned, which holds the same lock.
-func (s *Store) newTemporary(ctx context.Context) (*os.File, *flock.Flock, error) {
-	unlock, err := s.lock(ctx, "tmp")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer unlock()
-	file, err := os.CreateTemp(filepath.Join(s.dir, "tmp"), "blob-*")
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a file in the store: %w", err)
-	}
-	held := flock.New(file.Name())
-	if _, err := held.TryLock(); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("lock a file in the store: %w", err), file.Close(), os.Remove(file.Name()))
-	}
-	return file, held, nil
-}
-
-// removeAbandoned removes the copies of processes that were killed. A copy that
-// somebody is working on is locked and stays.
-func (s *Store) removeAbandoned(ctx context.Context) error {
-	unlock, err := s.lock(ctx, "tmp")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	tmp := filepath.Join(s.dir, "tmp")
-	descriptions, err := filepath.Glob(filepath.Join(tmp, ".*.new-*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range descriptions {
-		_ = os.Remove(path) // written under the lock that is held here: abandoned
-	}
-	files, err := filepath.Glob(filepath.Join(tmp, "blob-*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		held := flock.New(path, flock.SetFlag(os.O_RDONLY))
-		ours, err := held.TryLock()
-		if err == nil && ours {
-			err = os.Remove(path)
-		}
-		err = errors.Join(err, held.Close())
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			continue // done by another, or another user's
-		}
+	err := i.Origin.each(r.Source, func(from repository) error {
+		found, err := i.locked(ctx, from, old)
 		if err != nil {
-			return fmt.Errorf("clean the store's tmp folder: %w", err)
+			return err
+		}
+		builds, err := found.builds(ctx, from)
+		if err != nil {
+			return err
+		}
+		for _, platform := range missing {
+			if got := builds[platform].binary.Digest.String(); got != old.Binaries[platform] {
+				return fmt.Errorf("%s names %s for %s, and the index that it names has %q; take the file back from version control, or run: forgeyard-fleet plugin update %s",
+					LockFileName, old.Binaries[platform], platform, got, r.Name)
+			}
+		}
+		return i.bring(ctx, from, &done, missing, builds)
+	})
+	return done, wrap(r, "install", err)
+}
+
+// locked reads the index that a lock names, and checks that who signed it then
+// signed it.
+func (i Installer) locked(ctx context.Context, from repository, old LockedPlugin) (release, error) {
+	descriptor, err := from.resolve(ctx, old.Index)
+	if err != nil {
+		return release{}, err
+	}
+	if descriptor.Digest.String() != old.Index {
+		return release{}, &TamperedError{What: "index", Digest: old.Index, Found: descriptor.Digest.String()}
+	}
+	found, err := readRelease(ctx, from, descriptor)
+	if err != nil {
+		return release{}, err
+	}
+	if err := i.checkSigner(ctx, from, old, found); err != nil {
+		return release{}, err
+	}
+	// The tag isn't needed any more; that it moved is worth knowing.
+	if named, err := from.resolve(ctx, tagOf(old.Version)); err == nil && named.Digest != descriptor.Digest {
+		i.Warn(fmt.Sprintf("the tag %s of %s was moved: %s is locked and stays, and the tag names %s now; ask its author why",
+			tagOf(old.Version), old.Source, old.Index, named.Digest))
+	}
+	return found, nil
+}
+
+func (i Installer) checkSigner(ctx context.Context, from repository, old LockedPlugin, found release) error {
+	if old.Signer == "" {
+		return nil
+	}
+	signatures, err := signaturesOf(ctx, from, found.descriptor)
+	if err != nil {
+		return err
+	}
+	keys, refused := statement{old.Source, old.Version, old.Index}.signers(signatures)
+	switch {
+	case len(keys) == 0:
+		return &UnsignedError{Plugin: old.Name, Source: old.Source, Version: old.Version, Before: PublicKey(old.Signer), Refused: refused}
+	case !slices.Contains(keys, PublicKey(old.Signer)):
+		return &SignerError{Plugin: old.Name, Source: old.Source, Version: old.Version, Trusted: PublicKey(old.Signer), Found: keys}
+	}
+	return nil
+}
+
+// resolve chooses a version and installs it. The tag counts here and never
+// again.
+func (i Installer) resolve(ctx context.Context, r Required, old LockedPlugin) (Installed, error) {
+	done := Installed{Before: old.Version}
+	if r.Source == "" {
+		return done, wrap(r, "install", fmt.Errorf("required_plugins names no source for it; write %s = { source = \"HOST/PATH\", … } with the repository that its author publishes it in, or install a build of your own: %s --dev FOLDER", r.Name, installCommand))
+	}
+	err := i.Origin.each(r.Source, func(from repository) error {
+		found, err := i.newest(ctx, from, r)
+		if err != nil {
+			return err
+		}
+		for _, platform := range i.platforms() {
+			if _, has := found.manifests[platform]; !has {
+				return &NoBuildError{Plugin: r.Name, Version: found.version, Platform: platform, Builds: found.platforms()}
+			}
+		}
+		if old.Source == r.Source && old.Version == found.version && old.Index != found.descriptor.Digest.String() {
+			i.Warn(fmt.Sprintf("the tag %s of %s was moved: it named %s, and names %s now; ask its author why",
+				tagOf(old.Version), old.Source, old.Index, found.descriptor.Digest))
+		}
+		signer, err := i.trust(ctx, from, r, old, found)
+		if err != nil {
+			return err
+		}
+		builds, err := found.builds(ctx, from)
+		if err != nil {
+			return err
+		}
+		done.LockedPlugin = LockedPlugin{
+			Name: r.Name, Source: r.Source, Version: found.version, Constraint: r.Constraint, Protocol: found.protocol,
+			Index: found.descriptor.Digest.String(), Signer: string(signer), Binaries: map[string]string{},
+		}
+		for platform, build := range builds {
+			done.Binaries[platform] = build.binary.Digest.String()
+		}
+		return i.bring(ctx, from, &done, i.platforms(), builds)
+	})
+	if err == nil {
+		err = done.Validate()
+	}
+	return done, wrap(r, "install", err)
+}
+
+// newest is the newest version that fits, if it can be used here at all.
+func (i Installer) newest(ctx context.Context, from repository, r Required) (release, error) {
+	tags, err := from.tags(ctx)
+	if err != nil {
+		return release{}, err
+	}
+	chosen, err := choose(tags, r)
+	if err != nil {
+		return release{}, err
+	}
+	descriptor, err := from.resolve(ctx, tagOf(chosen))
+	if err != nil {
+		return release{}, err
+	}
+	found, err := readRelease(ctx, from, descriptor)
+	if err != nil {
+		return release{}, err
+	}
+	if found.version != chosen {
+		return release{}, &ArtifactError{fmt.Sprintf("its tag %s names an index of version %.80q", tagOf(chosen), found.version)}
+	}
+	if found.protocol != i.Protocol {
+		return release{}, &NewerProtocolError{Plugin: r.Name, Version: chosen, Wants: found.protocol, Speaks: i.Protocol}
+	}
+	return found, nil
+}
+
+// trust gives the key that vouches for a release and that the user trusts;
+// none where the files allow that.
+func (i Installer) trust(ctx context.Context, from repository, r Required, old LockedPlugin, found release) (PublicKey, error) {
+	signatures, err := signaturesOf(ctx, from, found.descriptor)
+	if err != nil {
+		return "", err
+	}
+	keys, refused := statement{r.Source, found.version, found.descriptor.Digest.String()}.signers(signatures)
+	before := PublicKey("")
+	if old.Source == r.Source {
+		before = PublicKey(old.Signer)
+	}
+	switch {
+	case len(keys) == 0 && before == "" && r.AllowUnsigned:
+		return "", nil
+	case len(keys) == 0:
+		return "", &UnsignedError{Plugin: r.Name, Source: r.Source, Version: found.version, Before: before, Refused: refused}
+	case slices.Contains(keys, before):
+		return before, nil
+	}
+	for _, key := range i.Trusted {
+		if slices.Contains(keys, key) {
+			return key, nil
+		}
+	}
+	switch {
+	case before != "":
+		return "", &SignerError{Plugin: r.Name, Source: r.Source, Version: found.version, Trusted: before, Found: keys}
+	case i.Agree == nil || len(i.Trusted) > 0:
+		return "", &UntrustedError{Plugin: r.Name, Source: r.Source, Version: found.version, Keys: keys}
+	}
+	return keys[0], i.Agree(ctx, NewSigner{Plugin: r.Name, Source: r.Source, Version: found.version, Key: keys[0]})
+}
+
+// bring fetches binaries and their descriptions into the store.
+func (i Installer) bring(ctx context.Context, from repository, done *Installed, platforms []string, builds map[string]build) error {
+	for _, platform := range platforms {
+		b, progress := builds[platform], Progress{Plugin: done.Name, Version: done.Version, Platform: platform}
+		digest := b.binary.Digest.String()
+		description, err := fetchSmall(ctx, from, b.description, "description", maxDescriptionBytes)
+		if err != nil {
+			return err
+		}
+		if described, err := i.Check(description); err != nil {
+			return &ArtifactError{fmt.Sprintf("its description can't be used: %v", err)}
+		} else if described != done.Version {
+			return &ArtifactError{fmt.Sprintf("it is published as version %s and describes itself as %.80q", done.Version, described)}
+		}
+		progress.Size = b.binary.Size
+		fetched, err := i.Store.put(ctx, wanted{digest: digest, size: b.binary.Size, open: openAt(from, b.binary), progress: func(n int64) {
+			progress.Done = n
+			i.Progress(progress)
+		}})
+		if err != nil {
+			return err
+		}
+		if err := i.Store.SaveInfo(digest, description); err != nil {
+			return err
+		}
+		if fetched {
+			done.Fetched = append(done.Fetched, platform)
 		}
 	}
 	return nil
 }
 
-// lock takes locks/NAME.lock, waiting for other processes and goroutines.
-func (s *Store) lock(ctx context.Context, name string) (unlock func(), err error) {
-	held := flock.New(filepath.Join(s.dir, "locks", name+".lock"))
-	if _, err := held.TryLockContext(ctx, 5*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("wait for the store's lock %s: %w", held.Path(), errors.Join(err, held.Close()))
+// wrap says what was being done, where an error doesn't begin with it.
+func wrap(r Required, what string, err error) error {
+	var (
+		tampered    *TamperedError
+		artifact    *ArtifactError
+		full        *FullError
+		access      *AccessError
+		unreachable *UnreachableError
+		missing     *MissingError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &tampered), errors.As(err, &artifact), errors.As(err, &full), errors.As(err, &access), errors.As(err, &unreachable), errors.As(err, &missing):
+		return fmt.Errorf("%s plugin %q from %s: %w", what, r.Name, r.Source, err)
+	case isOwn(err):
+		return err
 	}
-	return func() { _ = held.Close() }, nil
+	return fmt.Errorf("%s plugin %q: %w", what, r.Name, err)
 }
 
-// reader ends a long copy when its context does.
-type reader struct {
-	ctx context.Context
-	in  io.Reader
-}
-
-func (r *reader) Read(into []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.in.Read(into)
+// isOwn: an error that names the plugin itself.
+func isOwn(err error) bool {
+	var (
+		version   *NoVersionError
+		protocol  *NewerProtocolError
+		build     *NoBuildError
+		unsigned  *UnsignedError
+		signer    *SignerError
+		untrusted *UntrustedError
+		notLocked *NotLockedError
+	)
+	return errors.As(err, &version) || errors.As(err, &protocol) || errors.As(err, &build) || errors.As(err, &unsigned) ||
+		errors.As(err, &signer) || errors.As(err, &untrusted) || errors.As(err, &notLocked)
 }

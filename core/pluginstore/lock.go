@@ -18,9 +18,9 @@ import (
 // LockFileName is the lock's name, beside the fleet files.
 const LockFileName = config.LockFileName
 
-// SourceDir is the source of a plugin that was installed from a directory: it
-// has no index and no signer, and another machine can't fetch it.
-const SourceDir = "dir"
+// SourceDev is the source of a plugin that its author built and installed from a
+// folder: it has no index and no signer, and another machine can't fetch it.
+const SourceDev = "dev"
 
 const lockHeader = "# Written by \"forgeyard-fleet plugin install\". Commit this file; do not edit it.\n"
 
@@ -33,7 +33,7 @@ type Lock struct {
 // LockedPlugin is one plugin block of the lock.
 type LockedPlugin struct {
 	Name string
-	// Source is where it came from: an OCI repository in full, or SourceDir.
+	// Source is where it came from: an OCI repository in full, or SourceDev.
 	Source string
 	// Version is what the binary says of itself.
 	Version string
@@ -42,7 +42,7 @@ type LockedPlugin struct {
 	// Protocol is the major version of the plugin contract.
 	Protocol int
 	// Index is the digest of the OCI index, Signer the key that signed it; both
-	// are empty for SourceDir.
+	// are empty for SourceDev. An unsigned plugin has no signer either.
 	Index  string
 	Signer string
 	// Binaries are digests ("sha256:…") by platform ("linux_amd64").
@@ -102,6 +102,7 @@ func (l Lock) Bytes() []byte {
 var (
 	digestForm   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 	platformForm = regexp.MustCompile(`^[a-z0-9]{1,20}_[a-z0-9]{1,20}$`)
+	sourceForm   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,250}(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	// plainText is what needs no escape in a quoted HCL string.
 	plainText = regexp.MustCompile(`^[^"\\$%\x00-\x1f\x7f]{0,300}$`)
 )
@@ -129,7 +130,7 @@ func (p LockedPlugin) Validate() error {
 	if !fleet.ValidName(p.Name) {
 		return refuse("name", p.Name)
 	}
-	if p.Source == "" || !plainText.MatchString(p.Source) {
+	if p.Source != SourceDev && !sourceForm.MatchString(p.Source) {
 		return refuse("source", p.Source)
 	}
 	if _, err := version.NewSemver(p.Version); err != nil || !plainText.MatchString(p.Version) {
@@ -146,8 +147,11 @@ func (p LockedPlugin) Validate() error {
 	if p.Index != "" && !digestForm.MatchString(p.Index) {
 		return refuse("index", p.Index)
 	}
-	if !plainText.MatchString(p.Signer) {
+	if p.Signer != "" && !publicKeyForm.MatchString(p.Signer) {
 		return refuse("signer", p.Signer)
+	}
+	if (p.Index == "") != (p.Source == SourceDev) || p.Index == "" && p.Signer != "" {
+		return refuse("index", p.Index)
 	}
 	if len(p.Binaries) == 0 {
 		return fmt.Errorf("the lock entry of plugin %q names no binary", p.Name)

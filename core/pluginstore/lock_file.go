@@ -78,7 +78,7 @@ func ParseLock(content []byte) (Lock, error) {
 	return parser.lock, nil
 }
 
-const restoreAdvice = "take the file back from version control, or delete it and run: forgeyard-fleet plugin install --from DIR"
+const restoreAdvice = "take the file back from version control, or delete it and run: forgeyard-fleet plugin install"
 
 func notNormal(line int) error {
 	return fmt.Errorf("line %d is not as \"forgeyard-fleet plugin install\" writes it; %s", line, restoreAdvice)
@@ -93,7 +93,7 @@ type lockParser struct {
 func (p *lockParser) parse() error {
 	for i, line := range p.lines {
 		if strings.HasPrefix(line, "<<<<<<<") || strings.HasPrefix(line, ">>>>>>>") {
-			return fmt.Errorf("line %d is a merge conflict; take either side whole and run: forgeyard-fleet plugin install --from DIR", i+1)
+			return fmt.Errorf("line %d is a merge conflict; take either side whole and run: forgeyard-fleet plugin install", i+1)
 		}
 	}
 	if p.next() != strings.TrimSuffix(lockHeader, "\n") {

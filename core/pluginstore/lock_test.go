@@ -18,11 +18,11 @@ var (
 
 func twoPlugins() pluginstore.Lock {
 	return pluginstore.Lock{}.With(pluginstore.LockedPlugin{
-		Name: "local", Source: pluginstore.SourceDir, Version: "0.1.0", Constraint: ">= 0.1, < 2", Protocol: 1,
+		Name: "local", Source: pluginstore.SourceDev, Version: "0.1.0", Constraint: ">= 0.1, < 2", Protocol: 1,
 		Binaries: map[string]string{"linux_amd64": digestA},
 	}).With(pluginstore.LockedPlugin{
 		Name: "aws", Source: "registry.example/forgeyard/fleet-aws", Version: "1.4.2", Constraint: "~> 1.4", Protocol: 1,
-		Index: digestB, Signer: "ed25519:7QmZ",
+		Index: digestB, Signer: "ed25519:" + strings.Repeat("A", 43) + "=",
 		Binaries: map[string]string{"linux_arm64": digestB, "darwin_arm64": digestA},
 	})
 }
@@ -36,7 +36,7 @@ plugin "aws" {
   constraint = "~> 1.4"
   protocol   = 1
   index      = "` + digestB + `"
-  signer     = "ed25519:7QmZ"
+  signer     = "ed25519:` + strings.Repeat("A", 43) + `="
   binaries = {
     darwin_arm64 = "` + digestA + `"
     linux_arm64  = "` + digestB + `"
@@ -44,7 +44,7 @@ plugin "aws" {
 }
 
 plugin "local" {
-  source     = "dir"
+  source     = "dev"
   version    = "0.1.0"
   constraint = ">= 0.1, < 2"
   protocol   = 1

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Store is the folder of plugin binaries that all projects of a machine share:
@@ -28,9 +29,8 @@ import (
 // read the store while others install.
 type Store struct {
 	dir string
-	// copied is called when a copy is complete and has no name yet; tests stop
-	// the process there.
-	copied func()
+	// backoff is the wait before a transfer that brought nothing is tried again.
+	backoff func(attempt int) time.Duration
 }
 
 // Open uses dir as the store and makes what is missing. It does not need to be
@@ -45,11 +45,19 @@ func Open(dir string) (*Store, error) {
 			return nil, fmt.Errorf("open the plugin store %s: %w; choose another folder with FLEET_PLUGIN_DIR", dir, err)
 		}
 	}
-	return &Store{dir: absolute, copied: func() {}}, nil
+	return &Store{dir: absolute, backoff: func(attempt int) time.Duration { return time.Second << (attempt - 1) }}, nil
 }
 
 // HostPlatform is this machine in the words of a lock: "linux_amd64".
 func HostPlatform() string { return runtime.GOOS + "_" + runtime.GOARCH }
+
+// installAgain is the command that brings a locked plugin.
+func installAgain(source string) string {
+	if source == SourceDev {
+		return installCommand + " --dev FOLDER"
+	}
+	return installCommand
+}
 
 // NotInstalledError says that the lock names a binary that the store lacks.
 type NotInstalledError struct {
@@ -57,10 +65,7 @@ type NotInstalledError struct {
 }
 
 func (e *NotInstalledError) Error() string {
-	command := "forgeyard-fleet plugin install"
-	if e.Source == SourceDir {
-		command += " --from DIR"
-	}
+	command := installAgain(e.Source)
 	return fmt.Sprintf("plugin %q is not installed: %s wants %s %s for %s (%s), and it is not in %s; run: %s",
 		e.Plugin, LockFileName, e.Source, e.Version, e.Platform, e.Digest, e.Store, command)
 }
@@ -71,10 +76,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	command := "forgeyard-fleet plugin install"
-	if e.Source == SourceDir {
-		command += " --from DIR"
-	}
+	command := installAgain(e.Source)
 	return fmt.Sprintf("the file for plugin %q is not the one that was locked: %s should be %s and is %s; it was damaged or replaced; run: %s",
 		e.Plugin, e.Path, e.Locked, e.Found, command)
 }
@@ -85,8 +87,11 @@ func (e *DamagedError) Error() string {
 func (s *Store) Binary(locked LockedPlugin, platform string) (path, digest string, err error) {
 	digest, ok := locked.Binaries[platform]
 	if !ok {
-		return "", "", fmt.Errorf("plugin %q %s has no build for %s; there is: %s. Run on this machine: forgeyard-fleet plugin install --from DIR",
-			locked.Name, locked.Version, platform, strings.Join(slices.Sorted(maps.Keys(locked.Binaries)), ", "))
+		if locked.Source == SourceDev {
+			return "", "", fmt.Errorf("plugin %q %s is a build of another machine, for %s; build it here and run: %s",
+				locked.Name, locked.Version, strings.Join(slices.Sorted(maps.Keys(locked.Binaries)), ", "), installAgain(SourceDev))
+		}
+		return "", "", &NoBuildError{Plugin: locked.Name, Version: locked.Version, Platform: platform, Builds: slices.Sorted(maps.Keys(locked.Binaries))}
 	}
 	path, err = s.blobPath(digest)
 	if err != nil {
@@ -105,6 +110,20 @@ func (s *Store) Binary(locked LockedPlugin, platform string) (path, digest strin
 		return "", "", &DamagedError{Plugin: locked.Name, Source: locked.Source, Path: path, Locked: digest, Found: "no regular file"}
 	}
 	return path, digest, nil
+}
+
+// has says whether the binary for a platform and its description are here whole.
+func (s *Store) has(locked LockedPlugin, platform string) bool {
+	path, digest, err := s.Binary(locked, platform)
+	if err != nil {
+		return false
+	}
+	found, err := digestOfFile(path)
+	if err != nil || found != digest {
+		return false
+	}
+	_, err = s.Info(digest)
+	return err == nil
 }
 
 // Verify hashes every binary of a locked plugin that the store has, and asks
@@ -138,7 +157,7 @@ func (s *Store) Info(digest string) ([]byte, error) {
 	}
 	info, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the description of plugin binary %s: %w; run: forgeyard-fleet plugin install --from DIR", digest, err)
+		return nil, fmt.Errorf("read the description of plugin binary %s: %w; run: forgeyard-fleet plugin install", digest, err)
 	}
 	return info, nil
 }
@@ -188,8 +207,12 @@ func digestOfFile(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
+	return digestOf(file)
+}
+
+func digestOf(in io.Reader) (string, error) {
 	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
+	if _, err := io.Copy(hash, in); err != nil {
 		return "", err
 	}
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil

@@ -44,6 +44,7 @@ func (l *Loop) plan(w *work) planner.Output {
 // of theirs is drained for a replacement that can't come.
 func (l *Loop) holdUninvited(w *work) {
 	type invitation struct {
+		provider fleet.ProviderAddress
 		kind     string
 		platform fleet.Platform
 	}
@@ -52,10 +53,10 @@ func (l *Loop) holdUninvited(w *work) {
 		if f.Joined || f.Operational == fleet.FleetDraining {
 			continue
 		}
-		which := invitation{f.Image.Bootstrap, f.Class.Platform}
+		which := invitation{f.Provider, f.Image.Bootstrap, f.Class.Platform}
 		err, asked := known[which]
 		if !asked {
-			_, err = l.enrollment.Bootstrap(which.kind, which.platform)
+			_, err = l.enrollment.Bootstrap(which.provider, which.kind, which.platform)
 			known[which] = err
 		}
 		if err != nil {
@@ -141,7 +142,7 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 	if p.Create == 0 {
 		return 0, nil
 	}
-	bootstrap, err := l.enrollment.Bootstrap(f.Image.Bootstrap, f.Class.Platform)
+	bootstrap, err := l.enrollment.Bootstrap(f.Provider, f.Image.Bootstrap, f.Class.Platform)
 	if err != nil {
 		w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
 		return 0, nil

@@ -113,7 +113,7 @@ func (enrollment) Issue(op fleet.OperationID) ([]byte, string, error) {
 	return []byte("nonce of " + op), "hash of " + string(op), nil
 }
 
-func (e enrollment) Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
+func (e enrollment) Bootstrap(_ fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
 	return fleet.BootstrapIntent{Kind: kind, ManagerURL: "https://127.0.0.1:7443", CAFingerprint: "sha256:ca", AgentURL: "https://127.0.0.1:7443/agent?" + p.Target()}, e.err
 }
 

@@ -27,9 +27,9 @@ type Enrollment interface {
 	// Issue makes the nonce of an operation's single-use token, and the hash to
 	// store.
 	Issue(op fleet.OperationID) (nonce []byte, hash string, err error)
-	// Bootstrap is the first-boot document for a host of the platform, without
-	// its token. It fails where there is no agent for the platform.
-	Bootstrap(kind string, p fleet.Platform) (fleet.BootstrapIntent, error)
+	// Bootstrap is the first-boot document for a provider's host of the platform,
+	// without its token. It fails where there is no agent for the platform.
+	Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error)
 }
 
 // Settings are fixed for the life of a Loop.

@@ -76,7 +76,7 @@ func (letIn) Issue(op fleet.OperationID) ([]byte, string, error) {
 	return []byte("nonce"), "hash of " + string(op), nil
 }
 
-func (letIn) Bootstrap(kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
+func (letIn) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
 	return fleet.BootstrapIntent{Kind: kind, ManagerURL: "https://127.0.0.1:7443"}, nil
 }
 

@@ -74,7 +74,7 @@ func doubled(in planner.Input) planner.Output {
 }
 
 func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
-	caught(t, 45, planning(func(in planner.Input) planner.Output {
+	caught(t, 14, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
@@ -87,7 +87,7 @@ func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
 }
 
 func TestDeadRowsThatCountAsCapacityAreSeen(t *testing.T) {
-	caught(t, 161, planning(func(in planner.Input) planner.Output {
+	caught(t, 31, planning(func(in planner.Input) planner.Output {
 		in.Instances = slices.Clone(in.Instances)
 		for n, i := range in.Instances {
 			if i.State == fleet.Failed || i.State == fleet.Quarantined || i.State == fleet.Terminating {
@@ -99,7 +99,7 @@ func TestDeadRowsThatCountAsCapacityAreSeen(t *testing.T) {
 }
 
 func TestAFailedListThatIsReadAsEmptyIsSeen(t *testing.T) {
-	caught(t, 18, func() Double {
+	caught(t, 32, func() Double {
 		return Double{Event: func(e reconcile.Event, _ map[fleet.CapacityInstanceID]fleet.Runner) reconcile.Event {
 			if i, ok := e.(reconcile.Inspected); ok && i.Failure != nil {
 				i.Failure, i.Inspection = nil, fleet.Inspection{Complete: true}
@@ -131,7 +131,7 @@ func TestAFreshKeyForARetryIsSeen(t *testing.T) {
 }
 
 func TestADeleteWithoutProofIsSeen(t *testing.T) {
-	caught(t, 6, func() Double {
+	caught(t, 11, func() Double {
 		return Double{Effects: func(r reconcile.Result) []reconcile.Effect {
 			effects := slices.Clone(r.Effects)
 			for _, address := range []fleet.ProviderAddress{"east.here", "west.here"} {
@@ -171,7 +171,7 @@ func (s *earlySettle) Load(ctx context.Context) (store.State, error) {
 }
 
 func TestASettleTimeFromTheStartOfTheCallIsSeen(t *testing.T) {
-	caught(t, 10, func() Double {
+	caught(t, 100, func() Double {
 		return Double{Store: func(s reconcile.Store, now func() time.Time) reconcile.Store {
 			return &earlySettle{s, now, map[fleet.OperationID]time.Time{}}
 		}}
@@ -195,13 +195,13 @@ func (s credulous) Load(ctx context.Context) (store.State, error) {
 }
 
 func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
-	caught(t, 56, func() Double {
+	caught(t, 7, func() Double {
 		return Double{Store: func(s reconcile.Store, now func() time.Time) reconcile.Store { return credulous{s, now} }}
 	}, "mass silence condemns nobody")
 }
 
 func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
-	caught(t, 18, planning(func(in planner.Input) planner.Output {
+	caught(t, 16, planning(func(in planner.Input) planner.Output {
 		in.Circuits = nil
 		return planner.Plan(in)
 	}), "no request is made for where there is no room")
@@ -228,7 +228,7 @@ func TestADrainThatTakesJobsAwayIsSeen(t *testing.T) {
 }
 
 func TestAPreemptionThatIsCalledANormalEndIsSeen(t *testing.T) {
-	caught(t, 37, telling(func(e *reconcile.Tell) {
+	caught(t, 104, telling(func(e *reconcile.Tell) {
 		if e.What == reconcile.TellRemove {
 			e.Reason = "normal"
 		}

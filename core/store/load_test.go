@@ -111,8 +111,16 @@ func mustShareNothing(t *testing.T, path string, a, b reflect.Value) {
 		if a.Len() > 0 && a.Pointer() == b.Pointer() {
 			t.Errorf("two loads share %s", path)
 		}
+	case reflect.Pointer:
+		if !a.IsNil() && a.Pointer() == b.Pointer() {
+			t.Errorf("two loads share %s", path)
+		}
 	}
 	switch a.Kind() {
+	case reflect.Pointer:
+		if !a.IsNil() {
+			mustShareNothing(t, path, a.Elem(), b.Elem())
+		}
 	case reflect.Slice:
 		for i := range a.Len() {
 			mustShareNothing(t, fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i))

@@ -50,6 +50,9 @@ func (f *filler) fill(v reflect.Value) {
 		f.fill(value)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f.fill(v.Field(i))

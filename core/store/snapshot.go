@@ -87,6 +87,10 @@ func (s snapshot) copies() ([]fleet.CapacityInstance, []fleet.Operation, []fleet
 		instances[i].Admission.Checks = slices.Clone(instances[i].Admission.Checks)
 		instances[i].Addresses = slices.Clone(instances[i].Addresses)
 		instances[i].Attested = slices.Clone(instances[i].Attested)
+		if told := instances[i].Interruption; told != nil {
+			own := *told
+			instances[i].Interruption = &own
+		}
 	}
 	for i := range operations {
 		operations[i].Request = slices.Clone(operations[i].Request)
@@ -94,6 +98,7 @@ func (s snapshot) copies() ([]fleet.CapacityInstance, []fleet.Operation, []fleet
 	}
 	for i := range runners {
 		runners[i].Report.Probes = maps.Clone(runners[i].Report.Probes)
+		runners[i].Report.Notices = slices.Clone(runners[i].Report.Notices)
 	}
 	return instances, operations, runners
 }

@@ -7,7 +7,7 @@ forgeyard {
   required_plugins {
     local = {
       version        = "~> 0.1"
-      source         = "registry.example/forgeyard/fleet-local"
+      source         = "ghcr.io/forgeyard/fleet-local"
       env            = ["XDG_STATE_HOME"]
       allow_unsigned = false
     }
@@ -57,7 +57,8 @@ scheduler "reviewos" "main" {
 }
 
 provider "local" "here" {
-  root = "/var/lib/acme-ci"
+  advertise = "https://127.0.0.1:7443"
+  root      = "/var/lib/acme-ci"
 }
 
 image "workstation" {

@@ -3,7 +3,7 @@
 # until Ctrl-C. Everything is in one folder, and running it again goes on from
 # there.
 #
-#   dev.sh run BIN DIR      BIN holds the programs and the plugin "local"
+#   dev.sh run BIN DIR      BIN holds the programs, and in plugins the published plugin "local"
 #   dev.sh clean BIN DIR    removes the fleets in order, then the folder
 set -euo pipefail
 
@@ -83,7 +83,7 @@ clean() {
     # A file without fleets, and --prune takes away what it doesn't mention.
     mkdir -p "$dir/nothing"
     sed -n '/^forgeyard/,/^}/p' "$here/../quickstart/fleet.hcl" >"$dir/nothing/fleet.hcl"
-    "$fleet" plugin install --from "$bin" "$dir/nothing"
+    "$fleet" plugin update --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")" --dir "$dir/nothing"
     env -u FLEET_VAR_root -u FLEET_VAR_os -u FLEET_VAR_arch -u FLEET_VAR_queue_url \
       "$fleet" apply --auto-approve --prune "$dir/nothing"
     end_queue
@@ -111,7 +111,7 @@ run() {
   [ -e "$dir/fleet/fleet.hcl" ] || cp "$here/../quickstart/fleet.hcl" "$dir/fleet/"
   start_queue
   trap end_queue EXIT
-  "$fleet" plugin install --from "$bin" "$dir/fleet"
+  "$fleet" plugin update --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")" --dir "$dir/fleet" # what was just built
   : >"$dir/serve.log"
   trap stop INT TERM
   set -m

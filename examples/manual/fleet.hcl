@@ -10,7 +10,7 @@ forgeyard {
   }
 
   required_plugins {
-    manual = { version = "~> 0.1" }
+    manual = { source = "ghcr.io/forgeyard/fleet-manual", version = "~> 0.1" }
   }
 }
 

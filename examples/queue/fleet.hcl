@@ -9,7 +9,7 @@ forgeyard {
   installation = "queue"
 
   required_plugins {
-    local = { version = "~> 0.1" }
+    local = { source = "ghcr.io/forgeyard/fleet-local", version = "~> 0.1" }
   }
 }
 

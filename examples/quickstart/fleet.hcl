@@ -2,7 +2,7 @@ forgeyard {
   installation = "quickstart"
 
   required_plugins {
-    local = { version = "~> 0.1" }
+    local = { source = "ghcr.io/forgeyard/fleet-local", version = "~> 0.1" }
   }
 }
 

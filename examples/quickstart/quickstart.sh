@@ -3,7 +3,7 @@
 # runs them, and is nothing again. It works in a folder of its own and takes
 # everything away at the end.
 #
-#   quickstart.sh BIN     BIN holds the programs and the plugin "local"
+#   quickstart.sh BIN     BIN holds the programs, and in plugins the published plugin "local"
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
@@ -93,7 +93,7 @@ export FLEET_VAR_queue_url=$FORGEYARD_QUEUE_URL
 cat "$work/queue.log"
 
 say "2. Install the plugin that the fleet file requires, and start the manager"
-fleet plugin install --from "$bin"
+fleet plugin install --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")"
 echo '$ forgeyard-fleet serve'
 beside serve >"$work/serve.log" 2>&1 &
 manager=$!
@@ -153,6 +153,6 @@ Try next:
   docs/schedulers.md    how a fleet follows demand
 or, in a folder of your own, with the built programs on your PATH:
   forgeyard-fleet init my-fleet
-  forgeyard-fleet plugin install --from BIN my-fleet
+  forgeyard-fleet plugin install --dir my-fleet --from BIN/plugins
   forgeyard-fleet apply my-fleet
 TEXT

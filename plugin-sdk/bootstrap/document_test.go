@@ -111,9 +111,9 @@ func TestReadRefusesAHugeFile(t *testing.T) {
 
 func TestRenderNamesTheSupportedKinds(t *testing.T) {
 	document := validDocument()
-	document.Kind = "cloud-init"
+	document.Kind = "ignition"
 	_, err := Render(document)
-	if err == nil || !strings.Contains(err.Error(), `"cloud-init" is not supported yet; supported: file`) {
+	if err == nil || !strings.Contains(err.Error(), `"ignition" is not supported yet; supported: file, cloud-init`) {
 		t.Errorf("got %v", err)
 	}
 }

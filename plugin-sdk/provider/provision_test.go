@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -78,7 +82,12 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 	got := receive(host.Provision(t.Context(), &providerpb.ProvisionRequest{
 		Fleet: "linux", InstanceJson: []byte(`{"cpus": 8}`), InstanceDigest: "d", Image: "img",
 		Platform: &providerpb.Platform{Os: "linux", Arch: "arm64"},
-		Offers:   []*providerpb.Offer{{Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable"}},
+		Offers: []*providerpb.Offer{{
+			Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
+			Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
+			Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true},
+			BillingGrain: durationpb.New(time.Second), MinimumLease: durationpb.New(time.Minute), Available: proto.Uint32(7),
+		}},
 		Items: []*providerpb.ProvisionRequest_Item{{
 			Key: "k1", Name: "n", Tags: map[string]string{"a": "b"}, Asset: "serial",
 			Bootstrap: &providerpb.Bootstrap{Kind: "file", ManagerUrl: "https://m", CaFingerprint: "f", Token: "t", AgentUrl: "u", AgentSha256: "s", ServerName: "sn"},
@@ -88,9 +97,18 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 		t.Fatal(got.err)
 	}
 	request := <-requests
-	text := fmt.Sprintf("%s %s %s %s %v %v %s %v %v %s", request.Key, request.Name, request.Fleet, request.Image,
-		request.Platform, request.Tags, request.Asset, request.Offers, request.Instance, request.InstanceDigest)
-	if want := "k1 n linux img {linux arm64} map[a:b] serial [{a r m stable}] {8} d"; text != want {
+	left := uint32(7)
+	offers := []Offer{{
+		Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
+		Resources: Resources{CPUMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
+		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second, MinimumLease: time.Minute, Available: &left,
+	}}
+	if !reflect.DeepEqual(request.Offers, offers) {
+		t.Errorf("got offers %+v, want %+v", request.Offers, offers)
+	}
+	text := fmt.Sprintf("%s %s %s %s %v %v %s %v %s", request.Key, request.Name, request.Fleet, request.Image,
+		request.Platform, request.Tags, request.Asset, request.Instance, request.InstanceDigest)
+	if want := "k1 n linux img {linux arm64} map[a:b] serial {8} d"; text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	b := request.Bootstrap

@@ -62,7 +62,7 @@ const refusal = `This is the provider plugin %q (version %s) of forgeyard-fleet.
 It is started by forgeyard-fleet and does nothing when it is run by hand.
 
 To use it, put it in a folder and run
-  forgeyard-fleet plugin install --from FOLDER
+  forgeyard-fleet plugin install --dev FOLDER
 then name it in fleet.hcl:
   provider %q { ... }
 

@@ -1,8 +1,10 @@
 package pluginstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +16,70 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
+
+// Describe asks a stored binary what it is: its description as JSON, its version and
+// the major version of the contract that it speaks.
+type Describe func(ctx context.Context, path, digest string) (info []byte, version string, protocol int, err error)
+
+// InstallBuild takes forgeyard-plugin-NAME out of a folder of built plugins: an
+// author's own build, for this machine, that nobody signed. It is put into the
+// store and the stored copy is described, so that nothing runs that isn't exactly
+// what the lock will name. A version outside the constraint is refused; its blob
+// stays, since it harms nobody.
+func (s *Store) InstallBuild(ctx context.Context, dir, name, constraint string, describe Describe) (LockedPlugin, error) {
+	fail := func(err error) (LockedPlugin, error) {
+		return LockedPlugin{}, fmt.Errorf("install plugin %q from %s: %w", name, dir, err)
+	}
+	source, err := findPlugin(dir, name)
+	if err != nil {
+		return fail(err)
+	}
+	path, digest, err := s.Add(ctx, source)
+	if err != nil {
+		return fail(err)
+	}
+	info, described, protocol, err := describe(ctx, path, digest)
+	if err != nil {
+		return fail(fmt.Errorf("ask it what it is: %w", err))
+	}
+	if err := checkVersion(described, constraint); err != nil {
+		return fail(err)
+	}
+	if err := s.SaveInfo(digest, info); err != nil {
+		return fail(err)
+	}
+	locked := LockedPlugin{
+		Name: name, Source: SourceDev, Version: described, Constraint: constraint, Protocol: protocol,
+		Binaries: map[string]string{HostPlatform(): digest},
+	}
+	if err := locked.Validate(); err != nil {
+		return fail(err)
+	}
+	return locked, nil
+}
+
+// Add copies a file into the store, and says where the copy is. A file that is
+// built anew meanwhile isn't what was asked for, and is refused.
+func (s *Store) Add(ctx context.Context, source string) (path, digest string, err error) {
+	info, err := os.Stat(source)
+	if err != nil {
+		return "", "", err
+	}
+	if digest, err = digestOfFile(source); err != nil {
+		return "", "", err
+	}
+	if path, err = s.blobPath(digest); err != nil {
+		return "", "", err
+	}
+	_, err = s.put(ctx, wanted{digest: digest, size: info.Size(), open: func(_ context.Context, offset int64) (io.ReadCloser, error) {
+		file, err := os.Open(source)
+		if err == nil {
+			_, err = file.Seek(offset, io.SeekStart)
+		}
+		return file, err
+	}})
+	return path, digest, err
+}
 
 // binaryPrefix begins the file name of every plugin.
 const binaryPrefix = "forgeyard-plugin-"
@@ -28,7 +94,7 @@ func findPlugin(dir, name string) (string, error) {
 		suffix = ".exe"
 	}
 	if _, err := os.Stat(dir); err != nil {
-		return "", fmt.Errorf("%w; give the directory that holds the built plugins with --from", err)
+		return "", fmt.Errorf("%w; give the folder that holds the built plugins with --dev", err)
 	}
 	path := filepath.Join(dir, binaryPrefix+name+suffix)
 	info, err := os.Stat(path)
@@ -49,7 +115,7 @@ func findPlugin(dir, name string) (string, error) {
 func othersIn(dir, name, suffix string) string {
 	paths, err := filepath.Glob(filepath.Join(dir, binaryPrefix+"*"+suffix))
 	if err != nil || len(paths) == 0 {
-		return "the directory has no plugin at all. Build one into it, or give another with --from"
+		return "the directory has no plugin at all. Build one into it, or give another with --dev"
 	}
 	var names []string
 	for _, path := range paths {

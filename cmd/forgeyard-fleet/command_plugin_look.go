@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+func (a *app) pluginListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the required plugins: locked version, signer, and whether they are here",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			w, err := a.workspace(nil)
+			if err != nil {
+				return err
+			}
+			states, err := w.PluginStates(nil)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				for n := range states {
+					states[n].Schemas = nil // plugin show has them
+				}
+				return a.printJSON(states)
+			}
+			for _, s := range states {
+				if s.Version == "" {
+					a.printf("%s   %s\n", s.Name, s.Problem)
+					continue
+				}
+				here := "in store"
+				if !s.Present {
+					here = "not installed"
+				}
+				a.printf("%s %s   %s   %s   protocol %d   %s\n", s.Name, s.Version, s.Source, signedBy(s.Locked), s.Protocol, here)
+			}
+			if len(states) == 0 {
+				a.printf("The fleet files require no plugin.\n")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) pluginShowCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a locked plugin: digests, signer, and the settings of its blocks",
+		Long:  "Show what fleet.lock.hcl has of a plugin and what the plugin says of itself. Nothing is started, and nobody asked.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			w, err := a.workspace(nil)
+			if err != nil {
+				return err
+			}
+			states, err := w.PluginStates(args)
+			if err != nil {
+				return err
+			}
+			s := states[0]
+			if asJSON {
+				return a.printJSON(s)
+			}
+			if s.Version == "" {
+				return errors.New("plugin " + s.Name + " is " + s.Problem)
+			}
+			a.printf("%s %s\n  source    %s\n  protocol  %d\n", s.Name, s.Version, s.Source, s.Protocol)
+			if s.Index != "" {
+				a.printf("  index     %s\n", s.Index)
+			}
+			a.printf("  signer    %s\n", map[bool]string{true: s.Signer, false: "none"}[s.Signer != ""])
+			for _, platform := range slices.Sorted(maps.Keys(s.Binaries)) {
+				a.printf("  %-14s  %s\n", platform, s.Binaries[platform])
+			}
+			if s.Problem != "" {
+				a.printf("\n%s\n", s.Problem)
+			}
+			if s.Schemas != nil {
+				a.printf("\nprovider %q\n", s.Name)
+				a.renderSchema(s.Schemas.Provider, "  ")
+				a.printf("\ninstance\n")
+				a.renderSchema(s.Schemas.Instance, "  ")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) renderSchema(schema fleet.PluginSchema, indent string) {
+	for _, attribute := range schema.Attributes {
+		notes := []string{string(attribute.Type.Kind)}
+		if attribute.Required {
+			notes = append(notes, "required")
+		}
+		if attribute.Sensitive {
+			notes = append(notes, "a secret")
+		}
+		if attribute.Default != "" {
+			notes = append(notes, "default "+attribute.Default)
+		}
+		a.printf("%s%s (%s)  %s\n", indent, attribute.Name, strings.Join(notes, ", "), attribute.Doc)
+	}
+	for _, block := range schema.Blocks {
+		a.printf("%s%s { … }  %s\n", indent, block.Name, block.Doc)
+		a.renderSchema(block.Schema, indent+"  ")
+	}
+}
+
+func (a *app) pluginVerifyCommand() *cobra.Command {
+	var f pluginFlags
+	var offline, asJSON bool
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Check the stored plugins against the lock, and their signatures",
+		Long: "Hash every binary of a locked plugin that the store has, and ask where the plugin came from whether the key\n" +
+			"that the lock names still vouches for it.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			w, err := a.workspace(nil)
+			if err != nil {
+				return err
+			}
+			o, _, err := a.pluginOptions(f)
+			if err != nil {
+				return err
+			}
+			passed, problems := w.VerifyPlugins(c.Context(), o, offline)
+			if asJSON {
+				names := []string{}
+				for _, p := range passed {
+					names = append(names, p.Name)
+				}
+				return errors.Join(append(problems, a.printJSON(map[string]any{"verified": names}))...)
+			}
+			for _, p := range passed {
+				a.printf("%s %s   %s   as it was locked\n", p.Name, p.Version, signedBy(p))
+			}
+			return errors.Join(problems...)
+		},
+	}
+	f.fetch(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&offline, "offline", false, "leave the signatures out, which need the network")
+	return c
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package pluginstore
+
+const raceDetector = true

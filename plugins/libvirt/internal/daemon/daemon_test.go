@@ -1,0 +1,150 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	api "github.com/digitalocean/go-libvirt"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+)
+
+func TestATargetIsAURIOfLibvirtByWhichSomebodyIsKnown(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for text, refused := range map[string]string{
+		"qemu:///system":                           "",
+		"qemu:///system?socket=/run/x":             "",
+		"qemu+unix:///session":                     "",
+		"qemu+ssh://ci@host/system?keyfile=/k":     "",
+		"qemu+ssh://host:2222/system?socket=/s":    "",
+		"qemu+tls://host/system?pkipath=/p":        "",
+		"qemu://host/system":                       "",
+		"test:///default":                          "",
+		"":                                         "no URI of libvirt",
+		"/var/run/libvirt/libvirt-sock":            "no URI of libvirt",
+		"qemu+tcp://host/system":                   "plain TCP",
+		"qemu+telnet://host/system":                `"telnet" isn't known`,
+		"qemu+ssh:///system":                       "the host is missing",
+		"qemu+unix://host/system":                  "has no host",
+		"xen:///system":                            `"xen"`,
+		"qemu+ssh://ci:secret@host/system":         "a password doesn't belong there",
+		"qemu+ssh://ci@host/system?no_verify=1":    `"no_verify" isn't known`,
+		"qemu:///system?keyfile=/k":                `"keyfile" isn't known`,
+		"qemu+ssh://ci@host/system?known_hosts=/k": "",
+	} {
+		_, err := ParseTarget(text)
+		if (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%q: %v, wanted %q", text, err, refused)
+		}
+	}
+}
+
+// silent takes connections, hears what they say, and never answers.
+func silent(t *testing.T) Target {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer connection.Close()
+				_, _ = io.Copy(io.Discard, connection)
+			})
+		}
+	})
+	t.Cleanup(func() { _ = listener.Close(); serving.Wait() }) // every connection was ended
+	target, err := ParseTarget("qemu:///system?socket=" + socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+func TestADaemonThatTakesCallsAndNeverAnswersIsGivenUp(t *testing.T) {
+	d := New("a", silent(t), Limits{Connect: 100 * time.Millisecond, Call: 100 * time.Millisecond})
+	for name, call := range map[string]func(context.Context, string, Call) error{"look": d.Look, "change": d.Change} {
+		err := call(t.Context(), "ask", func(*api.Libvirt) error { t.Error("it was called without a connection"); return nil })
+		if unreachable, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(unreachable.Error(), "ask: host a can't be reached") || !errors.Is(err, errHangs) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if names, err := d.Lifecycle(t.Context()); err == nil || names != nil {
+		t.Errorf("a subscription: %v", err)
+	}
+}
+
+func TestACallThatNeverEndsCostsItsConnectionAndEveryCallerOfItGetsAnEnd(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	c := &connection{wire: newWire(ours)}
+	waits := func(*api.Libvirt) error {
+		_, err := c.wire.Read(make([]byte, 1))
+		return err
+	}
+	ended := make(chan bool)
+	go func() { // another call on the same connection, with time to spare
+		_, late := c.run(time.Minute, waits)
+		ended <- late
+	}()
+	if err, late := c.run(50*time.Millisecond, waits); err == nil || !late || !c.isDead() {
+		t.Errorf("it ended with %v, late %v, dead %v", err, late, c.isDead())
+	}
+	select {
+	case late := <-ended:
+		if late {
+			t.Error("the other call was taken for late")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the other call waits on")
+	}
+}
+
+func TestACallThatIsDeafToItsConnectionIsAbandoned(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	c := &connection{wire: newWire(ours)}
+	forever := make(chan struct{})
+	defer close(forever)
+	if err, late := c.run(10*time.Millisecond, func(*api.Libvirt) error { <-forever; return nil }); !late || err == nil {
+		t.Errorf("got %v, %v", err, late)
+	}
+}
+
+func TestAnAnswerThatCantBeReadEndsTheCallAndNotThePlugin(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	c := &connection{wire: newWire(ours)}
+	if err, late := c.run(time.Minute, func(*api.Libvirt) error { panic("odd") }); late || err == nil || !strings.Contains(err.Error(), "can't be read: odd") {
+		t.Errorf("got %v, %v", err, late)
+	}
+}
+
+func TestAClassSaysWhatTheHostDoes(t *testing.T) {
+	for code, want := range map[api.ErrorNumber]provider.Class{
+		api.ErrAuthFailed: provider.Auth, api.ErrAccessDenied: provider.Permission, api.ErrXMLError: provider.Invalid,
+		api.ErrNoStorageVol: provider.Invalid, api.ErrNoMemory: provider.Capacity, api.ErrOperationFailed: provider.Transient,
+	} {
+		if got := ClassOf(api.Error{Code: uint32(code)}); got != want {
+			t.Errorf("%d is of class %d, not %d", code, got, want)
+		}
+	}
+	if ClassOf(io.EOF) != provider.Transient || Said(io.EOF) != 0 || IsNotFound(io.EOF) {
+		t.Error("what no daemon said was taken for its word")
+	}
+}
