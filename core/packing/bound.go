@@ -47,7 +47,11 @@ func (w *work) appraise() {
 	}
 	w.promise = make([]float64, len(w.Types))
 	for _, t := range w.fresh {
-		w.promise[t] = max(1024/perUnit(w, t, 0), 1e-9)
+		full := 0.0
+		for d, n := range w.Types[t].Capacity {
+			full += float64(w.worth[d] * float64(n))
+		}
+		w.promise[t] = max(full*1024/float64(w.cost[t]), 1e-9)
 	}
 }
 

@@ -44,13 +44,7 @@ func perJob(w *work, kind, class int) float64 {
 	return float64(w.cost[kind]) / float64(howMany(w.Types[kind].Capacity, w.Classes[class].Requirement, NoLimit))
 }
 
-func perUnit(w *work, kind, _ int) float64 {
-	worth := 0.0
-	for d, n := range w.Types[kind].Capacity {
-		worth += float64(w.worth[d] * float64(n))
-	}
-	return float64(w.cost[kind]) / max(worth, 1e-9)
-}
+func perUnit(w *work, kind, _ int) float64 { return 1 / w.promise[kind] }
 
 // firstFitDecreasing places the largest jobs first, each on the first machine with
 // room.

@@ -16,6 +16,9 @@ func (w *work) improve(p *plan, steps int) {
 	})
 	f := w.filler(make([]int, len(w.Classes)), nil, w.used(p))
 	steps = min(steps, worthTrying(p.piles))
+	if w.many() {
+		steps /= 2
+	}
 	f.noise, f.blur = 0.3, 0.02
 	for n := range steps {
 		if len(p.piles) == 0 {

@@ -156,8 +156,8 @@ func Pack(p Problem, improvementSteps int) Solution {
 	return w.solution(best)
 }
 
-// many says that there are so many pairs of a class and a type that only the
-// quicker way is gone where there are two.
+// many says that there are so many pairs of a class and a type that half of the
+// search must do.
 func (w *work) many() bool { return len(w.Classes)*len(w.Types) > 60_000 }
 
 // fuller is the plan, or one of full machines where that is cheaper.

@@ -49,6 +49,7 @@ func (w *work) byPatterns(demand []int, byWorth bool) *plan {
 	f.byWorth = byWorth
 	p := &plan{}
 	if w.many() {
+		f.tries = triesPerMachine / 2
 		p = w.standingPiles()
 		for _, c := range f.classes {
 			f.left[c] = w.fillPiles(p, c, f.left[c])

@@ -235,10 +235,19 @@ func Plan(in Input) Output {
 // membersOf are the live instances of each fleet, by id: parts of one list, since
 // there may be ten thousand.
 func membersOf(in Input) map[fleet.RunnerFleetID][]Instance {
-	all := slices.DeleteFunc(slices.Clone(in.Instances), func(i Instance) bool { return !i.Live() })
-	slices.SortFunc(all, func(a, b Instance) int {
+	live := make([]*Instance, 0, len(in.Instances))
+	for n := range in.Instances {
+		if in.Instances[n].Live() {
+			live = append(live, &in.Instances[n])
+		}
+	}
+	slices.SortFunc(live, func(a, b *Instance) int {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
 	})
+	all := make([]Instance, len(live))
+	for n, i := range live {
+		all[n] = *i
+	}
 	byFleet := make(map[fleet.RunnerFleetID][]Instance, len(in.Fleets))
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, func(i Instance) bool { return i.Fleet != all[0].Fleet })
