@@ -62,7 +62,7 @@ func (s *supply) story(c Counts) string {
 		}
 		return sentence("No job waits for it, and jobs run on %s", plural(c.Busy, "runner"))
 	}
-	needed := len(s.fresh) + s.short
+	needed := s.fresh + s.short
 	if needed == 0 {
 		return sentence("%s, and the runners that are there or coming take them all", jobsWait(s.jobs))
 	}

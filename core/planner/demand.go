@@ -57,9 +57,9 @@ type supply struct {
 	// there are the instances that are capacity, and then the draining ones that
 	// can be had back.
 	there []bin
-	// fresh are instances to be made, up to budget; limit says what the budget
-	// comes from.
-	fresh  []bin
+	// fresh is how many instances are to be made, up to budget; limit says what the
+	// budget comes from.
+	fresh  int
 	budget int
 	limit  limit
 	// hourly is what a host costs.
@@ -71,10 +71,10 @@ type supply struct {
 	jobs, occupied int
 }
 
-// bin is one instance with the room that it has left.
+// bin is one instance with how many leases it has.
 type bin struct {
-	instance fleet.CapacityInstanceID // "": to be made
-	room     room
+	instance fleet.CapacityInstanceID
+	leases   int
 	// used says that jobs run on it or are meant for it.
 	used bool
 	// returns says that it is draining and would have to be taken back.
@@ -88,102 +88,78 @@ type bin struct {
 type assignment struct {
 	supplies map[fleet.RunnerFleetID]*supply
 	unmet    []Unmet
-	// jobs is how many jobs wait that no quota blocks.
-	jobs int
 }
 
-// assign gives the waiting jobs of a scheduler to capacity: first to what is
-// there or booting, then to draining hosts that can come back, then to new ones,
-// by the same packer. It is an estimate that makes numbers; the scheduler places
-// jobs [125, 126].
-func assign(address fleet.SchedulerAddress, d Demand, supplies []*supply) assignment {
+// assign gives the waiting jobs of a scheduler to capacity. It is an estimate that
+// makes numbers; the scheduler places jobs [125, 126].
+func assign(address fleet.SchedulerAddress, d Demand, supplies []*supply, improvementSteps int) assignment {
 	a := assignment{supplies: make(map[fleet.RunnerFleetID]*supply, len(supplies))}
 	for _, s := range supplies {
 		a.supplies[s.fleet.ID] = s
 	}
-	groups := slices.Clone(d.Snapshot.Queued)
-	slices.SortStableFunc(groups, func(a, b fleet.UnmetDemand) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.OldestWait, a.OldestWait), cmp.Compare(fleet.Digest(a), fleet.Digest(b)))
-	})
-	for _, group := range groups {
-		occupy(group, supplies)
+	var groups, placed []*group
+	fleets := eligibility{supplies: supplies, known: map[string][]*supply{}}
+	for n := range d.Snapshot.Queued {
+		if jobs := &d.Snapshot.Queued[n]; jobs.Unlisted != nil {
+			occupy(jobs, fleets.of(jobs))
+		}
 	}
-	for _, group := range groups {
-		if group.Admissible == 0 {
+	for _, waiting := range inOrder(d.Snapshot.Queued) {
+		g := &group{UnmetDemand: waiting}
+		groups = append(groups, g)
+		if g.can = fleets.of(&waiting); len(g.can) > 0 {
+			placed = append(placed, g)
+		}
+	}
+	if len(placed) > 0 {
+		place(placed, supplies, improvementSteps)
+	}
+	for _, g := range groups {
+		var unmet Unmet
+		switch {
+		case len(g.can) == 0:
+			unmet = noEligibleFleet(g.UnmetDemand, fleets.missed(&g.UnmetDemand))
+		case g.left > 0:
+			unmet = noCapacityNow(g.left, g.can)
+		default:
 			continue
 		}
-		a.jobs += group.Admissible
-		if unmet, all := a.cover(group, supplies); !all {
-			unmet.Scheduler, unmet.Requirement = address, group.Requirement
-			a.unmet = append(a.unmet, unmet)
-		}
+		unmet.Scheduler, unmet.Requirement = address, g.Requirement
+		a.unmet = append(a.unmet, unmet)
 	}
 	return a
 }
 
-// cover gives one group of jobs to the fleets that can run it, in their order of
-// preference.
-func (a *assignment) cover(group fleet.UnmetDemand, supplies []*supply) (Unmet, bool) {
-	var can []*supply
-	var misses []nearMiss
-	for _, s := range supplies {
-		if m := eligible(group, s.fleet); m.ok() {
-			can = append(can, s)
-		} else {
-			misses = append(misses, nearMiss{m, s.fleet.Address})
+// inOrder are the groups of which jobs may run, the more urgent first. How many
+// jobs a group has is the last that decides, so that another job changes nothing
+// about who is served before whom.
+func inOrder(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
+	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.UnmetDemand) bool { return g.Admissible <= 0 })
+	digests := map[int]string{}
+	order := make([]int, len(groups))
+	digest := func(n int) string {
+		if digests[n] == "" {
+			kind := groups[n]
+			kind.Count, kind.Admissible = 0, 0
+			digests[n] = fleet.Digest(kind)
 		}
+		return digests[n]
 	}
-	if len(can) == 0 {
-		return noEligibleFleet(group, misses), false
+	for n := range order {
+		order[n] = n
 	}
-	left := group.Admissible
-	for _, s := range can {
-		left -= s.fill(s.there, group.Resources, left)
-	}
-	for _, s := range can {
-		left -= s.fill(s.fresh, group.Resources, left)
-		left -= s.open(group.Resources, left)
-	}
-	if left == 0 {
-		return Unmet{}, true
-	}
-	// The fleet that would have been next carries what is missing, so that its
-	// chain of bounds shows what binds.
-	each := roomOf(can[0].fleet.Class).fits(group.Resources)
-	can[0].short += (left + each - 1) / each
-	return noCapacityNow(left, can), false
-}
-
-// fill puts jobs into bins in order and returns how many found room.
-func (s *supply) fill(bins []bin, job fleet.ResourceCapacity, jobs int) int {
-	placed := 0
-	for n := range bins {
-		if placed == jobs {
-			break
+	slices.SortFunc(order, func(n, k int) int {
+		a, b := groups[n], groups[k]
+		if c := cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.OldestWait, a.OldestWait)); c != 0 {
+			return c
 		}
-		if k := min(bins[n].room.fits(job), jobs-placed); k > 0 {
-			bins[n].room.take(job, k)
-			bins[n].used = true
-			placed += k
-		}
+		return cmp.Or(cmp.Compare(digest(n), digest(k)), cmp.Compare(a.Admissible, b.Admissible), cmp.Compare(a.Count, b.Count))
+	})
+	out := make([]fleet.UnmetDemand, len(order))
+	for at, n := range order {
+		out[at] = groups[n]
 	}
-	s.jobs += placed
-	return placed
-}
-
-// open makes new instances for jobs as far as the budget goes, and returns how
-// many jobs found room.
-func (s *supply) open(job fleet.ResourceCapacity, jobs int) int {
-	placed := 0
-	for placed < jobs && len(s.fresh) < s.budget {
-		b := bin{room: roomOf(s.fleet.Class), used: true}
-		k := min(b.room.fits(job), jobs-placed)
-		b.room.take(job, k)
-		s.fresh = append(s.fresh, b)
-		placed += k
-	}
-	s.jobs += placed
-	return placed
+	return out
 }
 
 type nearMiss struct {
@@ -228,7 +204,7 @@ func jobsWait(n int) string {
 // used counts the instances that jobs run on or are meant for, new ones
 // included.
 func (s *supply) used() int {
-	n := len(s.fresh)
+	n := s.fresh
 	for _, b := range s.there {
 		if b.used || b.useless {
 			n++
@@ -243,19 +219,22 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 	s := &supply{fleet: f}
 	s.budget, s.limit = budget(in, f, instances)
 	s.hourly = in.markets[f.ID].hourly()
-	ordered := slices.Clone(instances)
-	slices.SortFunc(ordered, func(a, b Instance) int {
-		return cmp.Or(cmp.Compare(takeRank(a), takeRank(b)), cmp.Compare(b.Leases, a.Leases), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	ordered := make([]*Instance, len(instances)) // they are large, and may be many
+	for n := range instances {
+		ordered[n] = &instances[n]
+	}
+	slices.SortFunc(ordered, func(a, b *Instance) int {
+		return cmp.Or(cmp.Compare(takeRank(a.State), takeRank(b.State)), cmp.Compare(b.Leases, a.Leases), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	for _, i := range ordered {
 		if at := i.Scheduling; at.Told() && at.Scheduler != f.Scheduler {
 			continue // it still works for another scheduler, and leaves
 		}
-		returns := d.Uncordons && canReturn(i)
+		returns := d.Uncordons && canReturn(*i)
 		if !returns && !lifecycle.Capacity(i.State, i.Silent) {
 			continue
 		}
-		s.there = append(s.there, bin{instance: i.ID, room: roomOf(f.Class).without(i.Leases), used: i.Leases > 0 && !returns, returns: returns,
+		s.there = append(s.there, bin{instance: i.ID, leases: i.Leases, used: i.Leases > 0 && !returns, returns: returns,
 			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) > knownAfter})
 	}
 	return s
@@ -269,8 +248,8 @@ func canReturn(i Instance) bool {
 }
 
 // takeRank orders hosts by how soon a job could start on them.
-func takeRank(i Instance) int {
-	switch i.State {
+func takeRank(state fleet.CapacityInstanceState) int {
+	switch state {
 	case fleet.Healthy:
 		return 0
 	case fleet.Enrolling:

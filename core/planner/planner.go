@@ -26,6 +26,9 @@ type Input struct {
 	Demand map[fleet.SchedulerAddress]Demand
 	// Scaled is when fleets last changed their size, for the cooldown.
 	Scaled map[fleet.RunnerFleetID]time.Time
+	// ImprovementSteps bounds the search for cheaper hosts: a count, so that the same
+	// input gives the same plan however fast the machine is.
+	ImprovementSteps int
 	// Holds names the fleets that may not start instances now.
 	Holds map[fleet.RunnerFleetID]Hold
 	// AgentVersion is the version of the agent that new instances get.
@@ -236,10 +239,19 @@ func Plan(in Input) Output {
 // membersOf are the live instances of each fleet, by id: parts of one list, since
 // there may be ten thousand.
 func membersOf(in Input) map[fleet.RunnerFleetID][]Instance {
-	all := slices.DeleteFunc(slices.Clone(in.Instances), func(i Instance) bool { return !i.Live() })
-	slices.SortFunc(all, func(a, b Instance) int {
+	live := make([]*Instance, 0, len(in.Instances))
+	for n := range in.Instances {
+		if in.Instances[n].Live() {
+			live = append(live, &in.Instances[n])
+		}
+	}
+	slices.SortFunc(live, func(a, b *Instance) int {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
 	})
+	all := make([]Instance, len(live))
+	for n, i := range live {
+		all[n] = *i
+	}
 	byFleet := make(map[fleet.RunnerFleetID][]Instance, len(in.Fleets))
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, func(i Instance) bool { return i.Fleet != all[0].Fleet })
@@ -269,7 +281,7 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
-		a := assign(address, in.Demand[address], byScheduler[address])
+		a := assign(address, in.Demand[address], byScheduler[address], in.ImprovementSteps)
 		unmet = append(unmet, a.unmet...)
 		maps.Copy(supplies, a.supplies)
 	}

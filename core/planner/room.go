@@ -72,27 +72,12 @@ func (r room) without(leases int) room {
 	return r
 }
 
-// fits is how many more jobs of the size the room takes.
-func (r room) fits(job fleet.ResourceCapacity) int {
-	most := r.slots
-	for _, d := range dimensions(job, r.free) {
-		most = min(most, d.host/d.job)
-	}
-	return int(most)
-}
-
-// take puts n jobs into the room.
-func (r *room) take(job fleet.ResourceCapacity, n int) {
-	k := int64(n)
-	r.slots -= k
-	r.free.CPUMilli -= k * job.CPUMilli
-	r.free.MemoryBytes -= k * job.MemoryBytes
-	r.free.DiskBytes -= k * job.DiskBytes
-	r.free.GPU -= k * job.GPU
-	if len(job.Named) > 0 {
-		r.free.Named = maps.Clone(r.free.Named)
-		for name, one := range job.Named {
-			r.free.Named[name] -= k * one
+// takes says whether an empty host has room for one job.
+func takes(host, job fleet.ResourceCapacity) bool {
+	for name, n := range job.Named {
+		if n > host.Named[name] {
+			return false
 		}
 	}
+	return job.CPUMilli <= host.CPUMilli && job.MemoryBytes <= host.MemoryBytes && job.DiskBytes <= host.DiskBytes && job.GPU <= host.GPU
 }

@@ -13,37 +13,46 @@ const knownAfter = 2 * time.Minute
 // occupy takes the room away that running jobs have on hosts of which the
 // scheduler gives only sums: so many jobs are on the hosts that are there,
 // whichever, and hosts beyond the number of runners that take jobs take none. It
-// makes numbers, and says of no single host what it does.
-func occupy(group fleet.UnmetDemand, supplies []*supply) {
-	sum := group.Unlisted
-	if sum == nil {
-		return
-	}
-	var can []*supply
-	known := 0
-	for _, s := range supplies {
-		if !eligible(group, s.fleet).ok() {
-			continue
-		}
-		can = append(can, s)
+// makes numbers, and says of no single host what it does. can are the fleets that
+// run such jobs.
+func occupy(jobs *fleet.UnmetDemand, can []*supply) {
+	useless := -jobs.Unlisted.Usable
+	for _, s := range can {
 		for _, b := range s.there {
 			if b.known {
-				known++
+				useless++
 			}
 		}
 	}
-	useless := max(0, known-sum.Usable)
-	left := sum.Jobs
+	left := jobs.Unlisted.Jobs
 	for _, s := range can {
+		host := roomOf(s.fleet.Class)
 		for n := len(s.there) - 1; n >= 0 && useless > 0; n-- {
 			if b := &s.there[n]; b.known {
-				b.useless, b.room.slots = true, 0
+				b.useless, b.leases = true, int(host.slots)
 				useless--
 			}
 		}
-		waiting := s.jobs
-		left -= s.fill(s.there, group.Resources, left)
-		s.occupied += s.jobs - waiting
-		s.jobs = waiting
+		shares := shares(host, jobs.Resources)
+		for n := range s.there {
+			b := &s.there[n]
+			if k := min((int(host.slots)-b.leases)/shares, left); k > 0 {
+				b.leases += k * shares
+				b.used = true
+				s.occupied += k
+				left -= k
+			}
+		}
 	}
+}
+
+// shares is how many leases a job is taken for. A lease is an even share of a host,
+// and a job may be larger.
+func shares(host room, job fleet.ResourceCapacity) int {
+	fit := host.slots
+	for _, d := range dimensions(job, host.free) {
+		fit = min(fit, d.host/d.job)
+	}
+	fit = max(1, fit)
+	return int((host.slots + fit - 1) / fit)
 }

@@ -28,6 +28,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Reservations: w.reservations,
 		Standing:     w.standing,
 	}
+	in.ImprovementSteps = planner.DefaultImprovementSteps
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
 	}

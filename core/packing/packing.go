@@ -1,0 +1,168 @@
+package packing
+
+import (
+	"fmt"
+	"math"
+)
+
+// Problem is what has to be placed, and what it can be placed on.
+type Problem struct {
+	// Dimensions is how many resources there are: the length of every Capacity and
+	// Requirement.
+	Dimensions int
+	Types      []Type
+	// Classes are served in their order where there isn't enough for all.
+	Classes []Class
+}
+
+// Type is one kind of machine.
+type Type struct {
+	// Capacity is what one machine has, or has left.
+	Capacity []int64
+	// Price is what it costs, and Charge what it costs to launch it, which is added
+	// once: both in the same unit.
+	Price, Charge int64
+	// Limit is how many there may be.
+	Limit int
+	// Standing machines are there already: they cost nothing, and are used before
+	// any other, in the order of their types.
+	Standing bool
+}
+
+// NoLimit is the Limit of a type of which there may be any number.
+const NoLimit = math.MaxInt32
+
+// Class is a number of equal jobs.
+type Class struct {
+	// Requirement is what one job takes.
+	Requirement []int64
+	Count       int
+	// Types are the only ones that the jobs may be placed on, by index; nil: all.
+	Types []int
+}
+
+// Solution is where everything goes.
+type Solution struct {
+	Machines []Machine
+	// Uncovered is how many jobs of each class found no place.
+	Uncovered []int
+	// Cost is the sum of prices and charges.
+	Cost int64
+}
+
+// Machine is a number of machines that hold the same.
+type Machine struct {
+	Type   int
+	Number int
+	// Holds is what each of them holds, by class.
+	Holds []Holding
+}
+
+// Holding is how many jobs of a class one machine holds.
+type Holding struct{ Class, Count int }
+
+// DefaultImprovementSteps is a number of steps that is worth its time: some tens
+// of milliseconds.
+const DefaultImprovementSteps = 400
+
+// Check says what is wrong with a problem; Pack takes one that is right.
+func (p Problem) Check() error {
+	if p.Dimensions < 0 {
+		return fmt.Errorf("a problem has %d dimensions: it takes 0 or more", p.Dimensions)
+	}
+	for n, t := range p.Types {
+		if err := checkVector(t.Capacity, p.Dimensions); err != nil {
+			return fmt.Errorf("the capacity of type %d %w", n, err)
+		}
+		if t.Price < 0 || t.Charge < 0 || t.Price > LargestPrice || t.Charge > LargestPrice {
+			return fmt.Errorf("type %d has the price %d and the charge %d: each is between 0 and %d", n, t.Price, t.Charge, int64(LargestPrice))
+		}
+		if t.Limit < 0 || t.Limit > NoLimit {
+			return fmt.Errorf("type %d has the limit %d: it is between 0 and NoLimit = %d", n, t.Limit, NoLimit)
+		}
+	}
+	for n, c := range p.Classes {
+		if err := checkVector(c.Requirement, p.Dimensions); err != nil {
+			return fmt.Errorf("the requirement of class %d %w", n, err)
+		}
+		if c.Count < 0 || c.Count > NoLimit {
+			return fmt.Errorf("class %d counts %d jobs: it takes 0 to %d", n, c.Count, NoLimit)
+		}
+		for _, t := range c.Types {
+			if t < 0 || t >= len(p.Types) {
+				return fmt.Errorf("class %d may be placed on type %d, and there are %d types, from 0 on", n, t, len(p.Types))
+			}
+		}
+	}
+	return nil
+}
+
+// LargestPrice keeps the cost of any number of machines within an int64.
+const LargestPrice = 1 << 30
+
+func checkVector(v []int64, dimensions int) error {
+	if len(v) != dimensions {
+		return fmt.Errorf("has %d numbers, and the problem %d dimensions", len(v), dimensions)
+	}
+	for d, n := range v {
+		if n < 0 {
+			return fmt.Errorf("is %d in dimension %d: it takes 0 or more", n, d)
+		}
+	}
+	return nil
+}
+
+// Pack covers as many jobs as it can, the first classes first, at a low cost.
+// improvementSteps bounds the search for a lower one: it is a count and not a
+// time, so that the result doesn't depend on the machine.
+//
+// The result costs no more than first fit by decreasing size, whichever type that
+// opens (see firstFitDecreasing). With one more job anywhere, the jobs of the
+// classes before its own stay covered, and of its own as many as before. A problem
+// whose machines have been made, so that they stand there now, needs no more.
+func Pack(p Problem, improvementSteps int) Solution {
+	w := newWork(p)
+	best := w.cover()
+	uncovered := best.uncovered
+	for c := range w.demand {
+		w.demand[c] -= uncovered[c]
+	}
+	best.uncovered = make([]int, len(uncovered))
+	if w.settle(best) > 0 {
+		for _, rule := range openingRules {
+			best = w.cheaper(best, w.firstFitDecreasing(rule))
+		}
+	}
+	if best.cost > 0 {
+		best = w.fuller(best)
+		if again := w.asIfNew(improvementSteps); again != nil {
+			best = w.cheaper(best, again)
+		} else {
+			w.improve(best, improvementSteps)
+		}
+	}
+	best.uncovered = uncovered
+	return w.solution(best)
+}
+
+// many says that there are so many pairs of a class and a type that half of the
+// search must do.
+func (w *work) many() bool { return len(w.Classes)*len(w.Types) > 60_000 }
+
+// fuller is the plan, or one of full machines where that is cheaper.
+func (w *work) fuller(best *plan) *plan {
+	best = w.cheaper(best, w.byPatterns(w.demand, false))
+	if w.many() {
+		return best
+	}
+	return w.cheaper(best, w.byPatterns(w.demand, true))
+}
+
+// cheaper is the better one of two plans, the first where they are alike. A plan
+// that leaves out what the first covers is none.
+func (w *work) cheaper(best, other *plan) *plan {
+	if other.complete() && w.settle(other) < w.settle(best) {
+		return other
+	}
+	return best
+}
