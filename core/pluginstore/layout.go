@@ -338,7 +338,11 @@ func (l *layout) note(ctx context.Context, entry ocispec.Descriptor, keep func(*
 // replace writes a file whole or not at all. The lock is held, or nobody else
 // knows the layout yet.
 func (l *layout) replace(name string, content io.Reader) error {
-	file, err := l.root.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	// What lies there was left by one who died, or is a pipe that would block.
+	if err := l.root.Remove(name + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := l.root.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
