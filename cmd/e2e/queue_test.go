@@ -83,17 +83,6 @@ func (q *queue) jobs() []queueJob {
 	return all.Jobs
 }
 
-// succeeded counts the jobs that succeeded.
-func (q *queue) succeeded() (n int) {
-	q.w.t.Helper()
-	for _, j := range q.jobs() {
-		if j.State == "succeeded" {
-			n++
-		}
-	}
-	return n
-}
-
 // over says that no job waits or runs any more.
 func (q *queue) over() bool {
 	q.w.t.Helper()

@@ -70,8 +70,8 @@ func (a *app) scaleCommand() *cobra.Command {
 		Use:   "scale FLEET --min N --max N --for DURATION | --clear",
 		Short: "Replace a fleet's min, max or both for a time; it ends by itself",
 		Long: "Replace the min, the max or both of a fleet's file for a time, at most 30 days; then the file's hold again. The\n" +
-			"max may be more than the file's. Cost limits bind as before, a fleet whose file doesn't allow scale to zero\n" +
-			"keeps at least one, and a protected fleet keeps the size of its file. --clear ends it before its time.",
+			"max may be more than the file's. A fleet whose file doesn't allow scale to zero keeps at least one, and a\n" +
+			"protected fleet keeps the size of its file. --clear ends it before its time.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Fleet, o.End = args[0], clear

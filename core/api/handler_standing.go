@@ -66,7 +66,7 @@ func ofInstance(kind control.StandingKind) func(string) control.StandingOrder {
 func (h *Handler) addStanding() {
 	addStanding(h, standing{id: "scale", path: "/v1/fleets/{id}/scale", useCase: "fleet scale", tag: "fleets",
 		set:   "Replace a fleet's min, max or both for a time",
-		about: "Cost limits bind as before. One that contradicts itself or the file is a problem 422. Another one takes the place of the one before.",
+		about: "It may be more than the file's max. One that contradicts itself or the file is a problem 422. Another one takes the place of the one before.",
 		end:   "Let the file's min and max hold again", of: ofFleet(control.ScaleFleet)},
 		func(o *control.StandingOrder, r ScaleRequest) {
 			o.Min, o.Max, o.For, o.Reason = r.Min, r.Max, time.Duration(r.ForSeconds)*time.Second, r.Reason

@@ -54,7 +54,9 @@ func (p *providers) start(ctx context.Context, send func(context.Context, reconc
 }
 
 // update starts, restarts and stops plugins so that they are those of the
-// definition. If a plugin can't be set up, nothing is changed.
+// definition. One that waits for a person is tried again: whoever applies may
+// have mended what isn't in the definition. If a plugin can't be set up, nothing
+// is changed.
 func (p *providers) update(d fleet.Definition) error {
 	lock, err := lockOf(d.Lock)
 	if err != nil {
@@ -84,8 +86,10 @@ func (p *providers) update(d fleet.Definition) error {
 		}
 	}
 	for address, s := range setups {
-		if p.own[address] == nil {
+		if running := p.own[address]; running == nil {
 			p.own[address] = p.run(s, made[address])
+		} else {
+			running.supervisor.Mended()
 		}
 	}
 	return nil
@@ -152,8 +156,12 @@ func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info)
 	if s.State != pluginhost.SupervisorStarting && s.State != pluginhost.SupervisorStopped {
 		p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
 	}
+	detail := ""
+	if s.Err != nil {
+		reason, detail = pluginhost.Headline(s.Err), reason
+	}
 	needsPerson := s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken
-	p.send(p.ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, NeedsPerson: needsPerson})
+	p.send(p.ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, Detail: detail, NeedsPerson: needsPerson})
 }
 
 // current is the process that serves a provider block.

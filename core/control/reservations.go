@@ -82,8 +82,9 @@ func newReservation(s store.State, caller Caller, r ReservationRequest, now time
 	if why := cantReserve(made, now); why != "" {
 		return made, &InvalidError{"it can't be reserved: " + why}
 	}
-	if len(s.Standing.Reservations) >= mostReservations {
-		return made, &ConflictError{fmt.Sprintf("there are %d reservations made by command, which is the most; cancel some, or write them into the file", len(s.Standing.Reservations))}
+	ended := func(r fleet.CapacityReservation) bool { return !now.Before(r.End) }
+	if n := len(slices.DeleteFunc(slices.Clone(s.Standing.Reservations), ended)); n >= mostReservations {
+		return made, &ConflictError{fmt.Sprintf("there are %d reservations made by command, which is the most; cancel some, or write them into the file", n)}
 	}
 	if len(caller.Fleets) > 0 && r.Fleet == "" {
 		return made, &DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}
@@ -120,8 +121,11 @@ func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 		return "it is for a tenant or for a project; give one of them"
 	case r.Dedicated && r.Scope == fleet.FleetScope{}:
 		return "dedicated capacity is of a tenant or a project; name it"
-	case len(r.Made.Reason) > longestReason || len(r.Scope.Tenant) > longestReason || len(r.Scope.Project) > longestReason:
-		return fmt.Sprintf("the reason, the tenant and the project have at most %d bytes", longestReason)
+	}
+	for _, text := range []struct{ of, is string }{{"reason", r.Made.Reason}, {"tenant", r.Scope.Tenant}, {"project", r.Scope.Project}} {
+		if why := unsayable(text.is); why != "" {
+			return "the " + text.of + " " + why
+		}
 	}
 	return ""
 }

@@ -3,7 +3,9 @@ package control
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
@@ -94,8 +96,8 @@ func (m *Manager) OrderStanding(ctx context.Context, d StandingOrder) (StandingR
 	if err != nil {
 		return StandingReceipt{}, err
 	}
-	if len(d.Reason) > longestReason {
-		return StandingReceipt{}, &InvalidError{fmt.Sprintf("the reason has %d bytes and may have %d; say it shorter", len(d.Reason), longestReason)}
+	if why := unsayable(d.Reason); why != "" {
+		return StandingReceipt{}, &InvalidError{"the reason " + why}
 	}
 	state, err := m.store.Load(ctx)
 	if err != nil {
@@ -107,6 +109,19 @@ func (m *Manager) OrderStanding(ctx context.Context, d StandingOrder) (StandingR
 		return StandingReceipt{}, err
 	}
 	return m.enter(ctx, useCase, d, r)
+}
+
+// unsayable is why a text can't be kept and shown in a sentence; "": it can. One
+// line of it can't look like two, and no plan is refused for what a reason does to
+// a terminal.
+func unsayable(text string) string {
+	switch {
+	case len(text) > longestReason:
+		return fmt.Sprintf("has %d bytes and may have %d; say it shorter", len(text), longestReason)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "has a line end or another control character; say it in one line of text"
+	}
+	return ""
 }
 
 // judge finds what an order means, or why it can't be.

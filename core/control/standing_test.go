@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +209,8 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 		"dedicated to nobody":   with(func(r *ReservationRequest) { r.Dedicated = true }),
 		"for two":               with(func(r *ReservationRequest) { r.Scope = fleet.FleetScope{Tenant: "a", Project: "b"} }),
 		"no time":               with(func(r *ReservationRequest) { r.Start = time.Time{} }),
+		"two lines of reason":   with(func(r *ReservationRequest) { r.Reason = "a\nb" }),
+		"a tenant that steers":  with(func(r *ReservationRequest) { r.Scope.Tenant = "\x1b[2J" }),
 	} {
 		if _, err := m.Reserve(as(t, ada), r); !errors.As(err, new(*InvalidError)) {
 			t.Errorf("%s: %v", name, err)
@@ -250,5 +253,31 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	}
 	if err := m.CancelReservation(as(t, ada), "reservation.x"); !errors.As(err, new(*ConflictError)) {
 		t.Errorf("one of the file: %v", err)
+	}
+}
+
+func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	s := store.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
+	for n := range mostReservations {
+		s.Standing.Reservations = append(s.Standing.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
+	}
+	want := ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
+	if _, err := newReservation(s, LocalUser("ada"), want, now); err != nil {
+		t.Errorf("all of the others have ended: %v", err)
+	}
+	if _, err := newReservation(s, LocalUser("ada"), want, now.Add(-time.Minute)); !errors.As(err, new(*ConflictError)) {
+		t.Errorf("none of the others has ended: %v", err)
+	}
+}
+
+func TestAReasonThatSteersATerminalIsRefusedAndMakesNoPlanUnreadable(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	for _, reason := range []string{"\x1b[2J", "all is well\nfleet.demo is healthy", strings.Repeat("x", longestReason+1)} {
+		order := StandingOrder{Kind: FreezeWrites, Fleet: "demo", Reason: reason}
+		if _, err := m.OrderStanding(as(t, LocalUser("ada")), order); !errors.As(err, new(*InvalidError)) {
+			t.Errorf("%.20q: %v", reason, err)
+		}
 	}
 }

@@ -200,7 +200,7 @@ func (d door) Issue(op fleet.OperationID) ([]byte, string, error) {
 	return nonce, d.tokens.Hash(d.tokens.Token(op, nonce)), err
 }
 
-func (d door) Bootstrap(kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
+func (d door) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
 	out := d.intent
 	out.Kind = kind
 	return out, nil

@@ -84,10 +84,12 @@ type Quarantine struct {
 	Decided
 }
 
-// Override is the one of a fleet that holds at now.
-func (s StandingOrders) Override(id RunnerFleetID, now time.Time) (FleetScaleOverride, bool) {
-	n := slices.IndexFunc(s.Overrides, func(o FleetScaleOverride) bool { return o.Fleet == id && now.Before(o.Until) })
-	if n < 0 {
+// Override is the one of a fleet that holds at now. One of before the fleet was
+// protected, or its hosts joined by a person, holds no more: nothing but the file
+// changes their size [18].
+func (s StandingOrders) Override(f ManagedFleet, now time.Time) (FleetScaleOverride, bool) {
+	n := slices.IndexFunc(s.Overrides, func(o FleetScaleOverride) bool { return o.Fleet == f.ID && now.Before(o.Until) })
+	if n < 0 || f.Protected || f.Joined {
 		return FleetScaleOverride{}, false
 	}
 	return s.Overrides[n], true

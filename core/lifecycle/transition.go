@@ -100,6 +100,7 @@ var edges = []Edge{
 	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Draining, fleet.Draining, ForInterruption, "it drained for something else, and its provider takes it away"},
+	{fleet.Draining, fleet.Draining, ForOperator, "it drained for a scale-down, which may be taken back, and a person wants it away"},
 	{fleet.Draining, fleet.Terminating, Preempted, "the time has come at which its provider takes it away"},
 	{fleet.Quarantined, fleet.Terminating, Preempted, "the time has come at which its provider takes it away"},
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},

@@ -253,10 +253,11 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 	return s
 }
 
-// canReturn says that a drain can be taken back: it is a scale-down, and the
-// agent hasn't been told to stop.
+// canReturn says that a drain can be taken back: it is a scale-down, the agent
+// hasn't been told to stop, and nothing else takes the host away meanwhile.
 func canReturn(i Instance) bool {
-	return i.State == fleet.Draining && i.Drain == fleet.Cordoned && lifecycle.Cause(i.Cause) == lifecycle.ForScaleDown && !i.Silent
+	leaves := i.Left || i.Interruption.Stands()
+	return i.State == fleet.Draining && i.Drain == fleet.Cordoned && lifecycle.Cause(i.Cause) == lifecycle.ForScaleDown && !i.Silent && !leaves
 }
 
 // takeRank orders hosts by how soon a job could start on them.

@@ -66,6 +66,8 @@ type Instance struct {
 	IdleSince time.Time
 	// Silent says that heartbeats are missing.
 	Silent bool
+	// Left says that its agent has ended by itself.
+	Left bool
 	// HeadsFor is the zone of the first offer of its request, until it is seen.
 	HeadsFor string
 	// JoinUntil is how long its host may still be joined, where it waits for that.

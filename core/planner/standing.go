@@ -34,7 +34,7 @@ func governed(in Input) Input {
 // limitsAt are the min and max of a fleet as its file has it, at a time.
 func limitsAt(in Input, f fleet.ManagedFleet, at time.Time) (least, most int) {
 	least, most = f.Scaling.Min, f.Scaling.Max
-	if o, holds := in.Standing.Override(f.ID, at); holds {
+	if o, holds := in.Standing.Override(f, at); holds {
 		least, most = o.Least(least), o.Most(most)
 	}
 	return least, most
@@ -43,7 +43,7 @@ func limitsAt(in Input, f fleet.ManagedFleet, at time.Time) (least, most int) {
 // minRule is the name of the bound that keeps a fleet from being smaller, and its
 // sentence. Where a person overrides the file it says so.
 func minRule(in Input, f fleet.ManagedFleet) (name, text string) {
-	if o, holds := in.Standing.Override(f.ID, in.Now); holds && o.Min != nil {
+	if o, holds := in.Standing.Override(f, in.Now); holds && o.Min != nil {
 		return "override", sentence("Never fewer than %d: %s, until %s%s.", *o.Min, by(o.Decided), moment(o.Until), because(o.Reason))
 	}
 	return "min", sentence("Never fewer than min = %d.", f.Scaling.Min)
@@ -52,7 +52,7 @@ func minRule(in Input, f fleet.ManagedFleet) (name, text string) {
 // maxRule is minRule's other side. Where the two contradict each other, which an
 // apply after the override can bring about, max goes before min.
 func maxRule(in Input, f fleet.ManagedFleet) (name, text string) {
-	if o, holds := in.Standing.Override(f.ID, in.Now); holds && o.Max != nil {
+	if o, holds := in.Standing.Override(f, in.Now); holds && o.Max != nil {
 		return "override", sentence("Never more than %d: %s, until %s%s.", *o.Max, by(o.Decided), moment(o.Until), because(o.Reason))
 	}
 	return "max", sentence("Never more than max = %d.", f.Scaling.Max)
@@ -73,7 +73,7 @@ func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string
 		said = append(said, sentence("%s quarantined %s on %s%s: its instances get no work and no new ones start. To release it: forgeyard-fleet quarantine %s --release.",
 			q.By, what, moment(q.At), because(q.Reason), release))
 	}
-	if o, holds := in.Standing.Override(f.ID, in.Now); holds {
+	if o, holds := in.Standing.Override(f, in.Now); holds {
 		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
 			o.By, overridden(o), moment(o.Until), because(o.Reason), name))
 	}
@@ -123,7 +123,7 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") 
 // decidedTimes are when what people decided about a fleet begins or ends by
 // itself.
 func decidedTimes(in Input, f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
-	if o, holds := in.Standing.Override(f.ID, in.Now); holds {
+	if o, holds := in.Standing.Override(f, in.Now); holds {
 		times = append(times, o.Until)
 	}
 	for _, i := range instances {

@@ -247,3 +247,43 @@ func holdsForOne(t *rapid.T, in Input, f fleet.ManagedFleet, p FleetPlan) {
 		t.Fatalf("%s: %d are reserved and %d wanted: %s", p.Address, reserved, p.Desired, chain(p))
 	}
 }
+
+// An apply may come after the override.
+func TestAnOverrideOfBeforeAFleetWasProtectedChangesItsSizeNoMore(t *testing.T) {
+	later := now.Add(time.Hour)
+	for name, change := range map[string]func(*fleet.ManagedFleet){
+		"protected": func(f *fleet.ManagedFleet) { f.Protected = true },
+		"joined":    func(f *fleet.ManagedFleet) { f.Joined = true },
+	} {
+		f := sampleFleet(2, 4, 0)
+		change(&f)
+		p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(7), number(9), later)}).Fleets[0]
+		if p.Desired > 2 || p.Create > 2 || len(p.Standing) > 0 {
+			t.Errorf("%s: %s, %s, %v", name, chain(p), story(p), p.Standing)
+		}
+	}
+}
+
+func TestADrainIsNotTakenBackForAHostThatGoesAnyway(t *testing.T) {
+	f := burst(0, 4, 0)
+	draining := instance(f, 0, fleet.Draining)
+	draining.Drain, draining.Cause = fleet.Cordoned, string(lifecycle.ForScaleDown)
+	left, announced := draining, draining
+	left.Left = true
+	announced.Interruption = &fleet.Interruption{Notice: fleet.Notice{ID: "m", Kind: fleet.NoticeMaintenance}}
+	for name, test := range map[string]struct {
+		instance Instance
+		want     ActionKind
+	}{
+		"one that stays": {draining, Reactivate}, "its agent has left": {left, ""}, "its provider announced work": {announced, ""},
+	} {
+		p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{test.instance}, Demand: demand(waiting(1))}).Fleets[0]
+		got := ActionKind("")
+		if len(p.Actions) > 0 {
+			got = p.Actions[0].Kind
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q: %s", name, got, test.want, story(p))
+		}
+	}
+}

@@ -57,9 +57,11 @@ func invalid(format string, arguments ...any) *CallError {
 // stream makes a streaming call and hands each message on. The plugin isn't told
 // of the caller's deadline, it sees a cancellation when that has passed: a
 // plugin that ends its stream well because its time is up would otherwise pass
-// half a list off as a whole one.
+// half a list off as a whole one. Answers of more than most bytes end the call;
+// 0: it may go on for ever.
 func stream[Request, Response any](
 	ctx context.Context,
+	most int,
 	call func(context.Context, *Request, ...grpc.CallOption) (grpc.ServerStreamingClient[Response], error),
 	request *Request,
 	handle func(*Response),
@@ -68,11 +70,15 @@ func stream[Request, Response any](
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	responses, err := call(inner, request)
-	for err == nil {
+	for size := 0; err == nil; {
 		var response *Response
-		if response, err = responses.Recv(); err == nil {
-			handle(response)
+		if response, err = responses.Recv(); err != nil {
+			break
 		}
+		if size += answerCost + sizeOf(response); most > 0 && size > most {
+			return &CallError{Class: fleet.ErrorInternal, Message: fmt.Sprintf("the plugin answers without end: more than %d MiB in one call", most>>20)}
+		}
+		handle(response)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -81,6 +87,20 @@ func stream[Request, Response any](
 		return fmt.Errorf("the manager gave up waiting: %w", context.Cause(ctx))
 	}
 	return err
+}
+
+// maxAnswers is how much a plugin may answer to one call, in bytes: a hundred
+// thousand resources with their tags. The manager holds it in memory.
+const maxAnswers = 128 << 20
+
+// answerCost is counted for each answer, so that empty ones come to an end too.
+const answerCost = 1 << 10
+
+func sizeOf(response any) int {
+	if message, ok := response.(proto.Message); ok {
+		return proto.Size(message)
+	}
+	return 0
 }
 
 // exitWait is how long the end of a process may come after the end of its

@@ -81,6 +81,12 @@ var errorClasses = map[providerpb.Error_Class]fleet.ErrorClass{
 	providerpb.Error_CLASS_INTERNAL:   fleet.ErrorInternal,
 }
 
+// Bounds of what is kept of a plugin's error, in bytes: it is stored and shown.
+const (
+	maxErrorMessage = 2000
+	maxErrorName    = 200
+)
+
 // callErrorOf converts the contract's error; nil for nil. A class that is unset
 // or unknown to this version is transient: it is tried again.
 func callErrorOf(e *providerpb.Error) *CallError {
@@ -93,11 +99,11 @@ func callErrorOf(e *providerpb.Error) *CallError {
 	}
 	return &CallError{
 		Class:       class,
-		Message:     printable(e.GetMessage()),
+		Message:     cutTo(printable(e.GetMessage()), maxErrorMessage),
 		RetryAfter:  durationOf(e.GetRetryAfter()),
-		Zone:        e.GetZone(),
-		MachineType: e.GetMachineType(),
-		RequestID:   e.GetRequestId(),
+		Zone:        cutTo(printable(e.GetZone()), maxErrorName),
+		MachineType: cutTo(printable(e.GetMachineType()), maxErrorName),
+		RequestID:   cutTo(printable(e.GetRequestId()), maxErrorName),
 	}
 }
 
@@ -117,7 +123,7 @@ func classify(err error) *CallError {
 	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
 		message = fmt.Sprintf("%s: %s", s.Code(), s.Message())
 	}
-	return &CallError{Class: fleet.ErrorTransient, Message: printable(message)}
+	return &CallError{Class: fleet.ErrorTransient, Message: cutTo(printable(message), maxErrorMessage)}
 }
 
 // toldByPlugin is the contract's error within a status. It proves that the

@@ -51,9 +51,11 @@ func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instan
 		Provider:  diagnosticsOf(response.GetProvider()),
 		Instances: map[string][]fleet.PluginDiagnostic{},
 	}
+	strays := strays{logger: p.launch.Logger, what: "the plugin complains about an instance block that it was not asked about"}
+	defer strays.sum()
 	for name, list := range response.GetInstances() {
 		if _, asked := instances[name]; !asked {
-			p.launch.Logger.Warn("the plugin complains about an instance block that it was not asked about", "name", name)
+			strays.note("name", name)
 			continue
 		}
 		if found := diagnosticsOf(list.GetItems()); len(found) > 0 {

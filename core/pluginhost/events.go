@@ -38,7 +38,7 @@ func (p *Process) Watch(ctx context.Context, handle func(Notice)) error {
 	if refusal := p.refusal(ctx, request); refusal != nil {
 		return p.notSent("watch for notices", refusal)
 	}
-	err := stream(ctx, providerpb.NewEventsClient(p.conn).Watch, request, func(w *providerpb.WatchResponse) {
+	err := stream(ctx, 0, providerpb.NewEventsClient(p.conn).Watch, request, func(w *providerpb.WatchResponse) {
 		if ctx.Err() == nil {
 			handle(noticeOf(w))
 		}
@@ -105,12 +105,8 @@ type announcements struct {
 	filled time.Time
 }
 
-// heard says whether the event came before, and remembers it.
-func (a *announcements) heard(n Notice) bool {
-	sum := digestOf(n)
-	if a.known[sum] {
-		return true
-	}
+// remember notes an event that was handed on: the same one is not again.
+func (a *announcements) remember(sum [sha256.Size]byte) {
 	if a.known == nil {
 		a.known = map[[sha256.Size]byte]bool{}
 	}
@@ -122,7 +118,6 @@ func (a *announcements) heard(n Notice) bool {
 		a.next = (a.next + 1) % mostKnown
 	}
 	a.known[sum] = true
-	return false
 }
 
 // wait is how long the next notice has to wait.
@@ -173,7 +168,8 @@ func (s *Supervisor) announced(ctx context.Context, n Notice, hints chan Notice)
 		}
 		return
 	}
-	if s.announcements.heard(n) {
+	sum := digestOf(n)
+	if s.announcements.known[sum] {
 		return
 	}
 	if wait := s.announcements.wait(time.Now()); wait > 0 {
@@ -181,6 +177,9 @@ func (s *Supervisor) announced(ctx context.Context, n Notice, hints chan Notice)
 	}
 	if ctx.Err() == nil {
 		s.supervision.Noticed(ctx, n)
+	}
+	if ctx.Err() == nil { // else the next process has to say it again
+		s.announcements.remember(sum)
 	}
 }
 

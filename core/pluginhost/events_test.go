@@ -176,3 +176,21 @@ func TestAPluginThatDoesNotNameEventsIsNeverAsked(t *testing.T) {
 		}
 	})
 }
+
+func TestANoticeThatWaitsWhenItsProcessEndsIsHeardOfTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := supervise(t, announcing(func(ctx context.Context, handle func(Notice)) error {
+			for n := range noticeBurst + 1 {
+				handle(interruptionOf("i-"+fmt.Sprint(n), "e"))
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}))
+		b.current.end() // the last of them waits for its turn
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(b.noticed) != noticeBurst+1 {
+			t.Errorf("%d notices were handed on, want %d", len(b.noticed), noticeBurst+1)
+		}
+	})
+}

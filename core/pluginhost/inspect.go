@@ -25,7 +25,7 @@ func (p *Process) Inspect(ctx context.Context, keys []fleet.OperationID) (fleet.
 	if refusal := p.refusal(ctx, request); refusal != nil {
 		return seen, p.notSent("list what it has", refusal)
 	}
-	err := stream(ctx, p.rpc.Inspect, request, func(page *providerpb.InspectResponse) {
+	err := stream(ctx, maxAnswers, p.rpc.Inspect, request, func(page *providerpb.InspectResponse) {
 		for _, resource := range page.GetResources() {
 			seen.Resources = append(seen.Resources, resourceOf(resource))
 		}
@@ -58,10 +58,12 @@ func (p *Process) settleContradictions(seen *fleet.Inspection, asked []fleet.Ope
 	for _, key := range asked {
 		wanted[key] = true
 	}
+	strays := strays{logger: p.launch.Logger, what: "the plugin calls a key absent that it shows or wasn't asked about"}
+	defer strays.sum()
 	seen.Absent = slices.DeleteFunc(seen.Absent, func(key fleet.OperationID) bool {
 		wrong := present[key] || !wanted[key]
 		if wrong {
-			p.launch.Logger.Warn("the plugin calls a key absent that it shows or wasn't asked about", "key", key)
+			strays.note("key", key)
 		}
 		return wrong
 	})
@@ -95,7 +97,7 @@ func resourceOf(r *providerpb.Resource) fleet.Resource {
 		MachineType:    r.GetMachineType(),
 		InstanceDigest: r.GetInstanceDigest(),
 		Tags:           r.GetTags(),
-		Detail:         printable(r.GetDetail()),
+		Detail:         cutTo(printable(r.GetDetail()), maxErrorMessage),
 		Image:          r.GetImage(),
 		BelongsTo:      fleet.ProviderInstanceRef(r.GetBelongsTo()),
 		Kind:           r.GetKind(),

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +18,11 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
@@ -178,7 +182,7 @@ func clientConfig(l Launch, program *program, dir *launchDir, covered *cover) *p
 			// never happen for idleness.
 			grpc.WithIdleTimeout(0),
 			grpc.WithUnaryInterceptor(covered.unary),
-			grpc.WithStreamInterceptor(covered.streaming),
+			grpc.WithChainStreamInterceptor(withoutBroker, covered.streaming),
 		},
 		// What a plugin prints once it serves comes over the connection.
 		SyncStdout: program.log.printed(true),
@@ -191,8 +195,19 @@ func clientConfig(l Launch, program *program, dir *launchDir, covered *cover) *p
 	}
 }
 
+// withoutBroker keeps go-plugin's broker closed, by which a plugin could open
+// connections to the host: we have no use for it, and it keeps a goroutine for
+// five seconds for every message that a plugin sends.
+func withoutBroker(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	if strings.HasPrefix(method, "/plugin.GRPCBroker/") {
+		return nil, status.Error(codes.Unimplemented, "the host has no broker")
+	}
+	return open(ctx, description, conn, method, options...)
+}
+
 // connect does the handshake and waits until the connection stands. go-plugin
-// itself reports success as soon as it knows the address.
+// itself reports success as soon as it knows the address. Why a connection
+// didn't stand in time, as for a certificate that isn't the server's, is told.
 func connect(ctx context.Context, client *plugin.Client) (*grpc.ClientConn, error) {
 	protocol, err := client.Client()
 	if err != nil {
@@ -203,27 +218,47 @@ func connect(ctx context.Context, client *plugin.Client) (*grpc.ClientConn, erro
 		return nil, fmt.Errorf("it speaks %T and not gRPC", protocol)
 	}
 	conn := grpcClient.Conn
+	var failure error
 	for {
 		state := conn.GetState()
-		if state == connectivity.Ready {
+		switch state {
+		case connectivity.Ready:
 			return conn, nil
+		case connectivity.TransientFailure: // a call that doesn't wait hears why
+			if _, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{}); status.Code(err) == codes.Unavailable {
+				failure = err
+			}
 		}
 		conn.Connect()
 		if !conn.WaitForStateChange(ctx, state) {
+			if failure != nil {
+				return nil, &connectError{failure}
+			}
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// connectError is why the last try to connect failed.
+type connectError struct{ last error }
+
+func (e *connectError) Error() string {
+	return cutTo(printable(status.Convert(e.last).Message()), maxErrorMessage)
 }
 
 // startError tells why there is no process: the caller's wish, silence, an end
 // before the handshake, or what go-plugin complained about.
 func startError(ctx, startContext context.Context, l Launch, program *program, err error) error {
 	var executable *ExecutableError
+	var unreachable *connectError
 	switch {
 	case errors.As(err, &executable):
 		return fmt.Errorf("start %s: %w", l.title(), err)
 	case ctx.Err() != nil:
 		return fmt.Errorf("start %s: given up: %w", l.title(), context.Cause(ctx))
+	case errors.As(err, &unreachable):
+		return fmt.Errorf("start %s: no connection to it came about within %s: %w%s; report it to the plugin's author",
+			l.title(), l.StartTimeout, unreachable, program.log.lastLines())
 	case startContext.Err() != nil:
 		return fmt.Errorf("start %s: it did not answer within %s%s; see its log lines, or allow it more time",
 			l.title(), l.StartTimeout, program.log.lastLines())

@@ -110,6 +110,34 @@ func socketNameLimit() int {
 
 func (d *launchDir) sockets() string { return filepath.Join(d.path, socketsName) }
 
+// checkSocket refuses an address that isn't a socket of this launch: whoever
+// answers elsewhere isn't the process that was verified, and a socket elsewhere
+// is left behind.
+func (d *launchDir) checkSocket(network, address string) error {
+	if network != "unix" {
+		return errors.New("that is no unix socket")
+	}
+	info, err := os.Lstat(address)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("that is no socket (%s)", info.Mode())
+	}
+	own, err := filepath.EvalSymlinks(d.path)
+	if err != nil {
+		return err
+	}
+	directory, err := filepath.EvalSymlinks(filepath.Dir(address))
+	if err != nil {
+		return err
+	}
+	if within, err := filepath.Rel(own, directory); err != nil || !filepath.IsLocal(within) {
+		return errors.New("that is outside of its own launch directory")
+	}
+	return nil
+}
+
 // lock makes the lock file and takes its lock. The lock belongs to the open
 // file and lasts until the last process that has it open is gone.
 func (d *launchDir) lock() (*os.File, error) {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+	"unicode"
 )
 
 const (
@@ -33,8 +35,9 @@ type pluginLog struct {
 	// inPanic is set by the first line of a Go panic: what follows belongs to it.
 	inPanic bool
 
-	mutex sync.Mutex
-	last  []string
+	mutex  sync.Mutex
+	last   []string
+	budget logBudget
 }
 
 func newPluginLog(logger *slog.Logger, covered *cover) *pluginLog {
@@ -44,6 +47,7 @@ func newPluginLog(logger *slog.Logger, covered *cover) *pluginLog {
 // read handles standard error until it ends.
 func (l *pluginLog) read(stderr *os.File) {
 	defer stderr.Close()
+	defer l.ended()
 	lines := bufio.NewReaderSize(stderr, maxLogLine)
 	for {
 		line, more, err := lines.ReadLine()
@@ -70,7 +74,40 @@ func (l *pluginLog) line(line []byte, cut bool) {
 		record.attributes = append(record.attributes, slog.Bool("cut", true))
 	}
 	l.remember(record.text())
-	l.logger.LogAttrs(context.Background(), record.level, record.message, record.attributes...)
+	l.write(record, len(line))
+}
+
+// write logs a record of so many bytes, if there is room for it. What a plugin
+// says in excess is counted, so that it neither fills the disk nor hides what
+// others say.
+func (l *pluginLog) write(record logRecord, size int) {
+	ctx := context.Background()
+	if !l.logger.Enabled(ctx, record.level) {
+		return
+	}
+	l.mutex.Lock()
+	room, missing := l.budget.spend(time.Now(), size)
+	l.mutex.Unlock()
+	if !room {
+		return
+	}
+	l.tellMissing(missing)
+	l.logger.LogAttrs(ctx, record.level, record.message, record.attributes...)
+}
+
+func (l *pluginLog) tellMissing(lines int) {
+	if lines > 0 {
+		l.logger.Warn("the plugin writes more than the log takes; lines of it are left out", "lines", lines)
+	}
+}
+
+// ended tells what the end of the log would otherwise keep quiet.
+func (l *pluginLog) ended() {
+	l.mutex.Lock()
+	missing := l.budget.missing
+	l.budget.missing = 0
+	l.mutex.Unlock()
+	l.tellMissing(missing)
 }
 
 // plainLine is a line that isn't hclog's JSON: a library's own print, or the
@@ -84,12 +121,16 @@ func (l *pluginLog) plainLine(line string) logRecord {
 	return logRecord{level: level, message: printable(line)}
 }
 
-// noise is what a plugin printed where only the handshake belongs.
-func (l *pluginLog) noise(line []byte) {
+// noise is what a plugin printed where only the handshake belongs. Of a line that
+// comes in parts the first is enough.
+func (l *pluginLog) noise(line []byte, continued bool) {
 	l.heard(true, line)
+	if continued {
+		return
+	}
 	if text := l.cover.hide(printable(string(bytes.TrimSpace(line)))); text != "" {
 		l.remember("(stdout) " + text)
-		l.logger.Debug("the plugin printed to its standard output", "line", cutTo(text, maxLastLine))
+		l.write(logRecord{slog.LevelDebug, "the plugin printed to its standard output", []slog.Attr{slog.String("line", cutTo(text, maxLastLine))}}, len(text))
 	}
 }
 
@@ -136,7 +177,24 @@ func (l *pluginLog) lastLines() string {
 	if len(l.last) == 0 {
 		return ""
 	}
-	return "; its last log lines:\n    " + strings.Join(l.last, "\n    ") + "\n"
+	return lastLinesTitle + "\n" + lastLineIndent + strings.Join(l.last, "\n"+lastLineIndent) + "\n"
+}
+
+const (
+	lastLinesTitle = "; its last log lines:"
+	lastLineIndent = "    "
+)
+
+// Headline is an error of this package without the plugin's log lines: one
+// sentence, for where there is room for no more.
+func Headline(err error) string {
+	var kept strings.Builder
+	for line := range strings.Lines(err.Error()) {
+		if !strings.HasPrefix(line, lastLineIndent) {
+			kept.WriteString(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), lastLinesTitle))
+		}
+	}
+	return kept.String()
 }
 
 // logRecord is one log line, understood.
@@ -205,7 +263,7 @@ func printable(text string) string {
 		if r == '\t' || r == '\n' {
 			return ' '
 		}
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 			return '�'
 		}
 		return r

@@ -238,8 +238,13 @@ func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 // Diagnose adds nothing: startError tells the last lines of every failed start.
 func (p *program) Diagnose(context.Context) string { return "" }
 
-// PluginToHost and HostToPlugin: both see the same file system.
+// PluginToHost takes the address of the handshake. Both sides see the same file
+// system; what is refused is an address that would lead elsewhere.
 func (p *program) PluginToHost(network, address string) (string, string, error) {
+	if err := p.dir.checkSocket(network, address); err != nil {
+		return "", "", fmt.Errorf("it wants to be reached at %q: %w; a plugin listens on a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names",
+			cutTo(printable(network+" "+address), maxLastLine), err)
+	}
 	return network, address, nil
 }
 

@@ -86,15 +86,17 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 		}
 		return p.notSent(what, refusal)
 	}
-	err := stream(ctx, p.sendProvision, message, func(response *providerpb.ProvisionResponse) {
+	strays := strays{logger: p.launch.Logger, what: "the plugin answers for a key that isn't open"}
+	err := stream(ctx, maxAnswers, p.sendProvision, message, func(response *providerpb.ProvisionResponse) {
 		a := provisionAnswerOf(response)
 		if !open[a.Key] {
-			p.launch.Logger.Warn("the plugin answers for a key that isn't open", "key", a.Key, "outcome", a.Outcome)
+			strays.note("key", a.Key, "outcome", a.Outcome)
 			return
 		}
 		delete(open, a.Key)
 		answer(a)
 	})
+	strays.sum()
 	over := p.callOver(err)
 	why := &CallError{Class: fleet.ErrorInternal, Message: "the plugin ended the call without an answer for this item"}
 	if err != nil {

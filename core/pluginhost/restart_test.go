@@ -5,12 +5,14 @@ package pluginhost
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
 // superviseReal runs a supervisor on real processes; ready waits for its next one.
@@ -133,4 +135,33 @@ func TestAWishToRestartIsForgottenWhereNothingServes(t *testing.T) {
 		b.pass(time.Hour)
 		b.want(t, SupervisorReady, 2)
 	})
+}
+
+// hashicorp/nomad#28286: a call that fails after the handshake leaks the process.
+func TestAPluginThatRefusesItsBlockIsNotLeftRunning(t *testing.T) {
+	for name, body := range map[string]string{"by a complaint": `"refused"`, "by an error": `"auth"`} {
+		t.Run(name, func(t *testing.T) {
+			l := launch(t, "")
+			held := make(chan SupervisorStatus, 10)
+			s := NewSupervisor(Supervision{Launch: l, Configuration: Configuration{Provider: secret.Resolved{Body: []byte(body)}},
+				Changed: func(s SupervisorStatus) {
+					if s.State == SupervisorHeld {
+						held <- s
+					}
+				}})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); s.Run(ctx) }()
+			defer func() { cancel(); <-done }()
+			select {
+			case <-held:
+			case <-time.After(time.Minute):
+				t.Fatal("it isn't held")
+			}
+			// Its directory goes with its process.
+			eventually(t, 15*time.Second, "nothing is left of it", func() bool {
+				return len(must(os.ReadDir(l.RunDir))) == 0
+			})
+		})
+	}
 }

@@ -22,7 +22,7 @@ import (
 //	starting → ready → waiting → starting → …     Restart makes ready waiting
 //	starting → held     the file or the configuration is refused: only a person helps
 //	waiting  → broken   too many deaths
-//	held, broken → starting   by Retry
+//	held, broken → starting   by Retry and Mended
 type SupervisorState string
 
 // The states. There is a process to call in SupervisorReady alone.
@@ -161,6 +161,16 @@ func (s *Supervisor) Retry() {
 	}
 }
 
+// Mended is Retry where only a person helps: in SupervisorHeld and
+// SupervisorBroken. What waits for its next start goes on waiting, so that
+// somebody who applies every minute doesn't keep a provider from being broken.
+func (s *Supervisor) Mended() {
+	switch s.Status().State {
+	case SupervisorHeld, SupervisorBroken:
+		s.Retry()
+	}
+}
+
 // Restart ends the process that serves now, whatever it is doing, and starts
 // another: for one that lives and doesn't answer. It counts as a death. It
 // doesn't wait, and where no process serves it does nothing.
@@ -209,7 +219,7 @@ func (s *Supervisor) after(history *deathHistory, end ending) SupervisorStatus {
 		status.State = SupervisorHeld
 	case status.Deaths >= DeathLimit:
 		status.State = SupervisorBroken
-		status.Err = fmt.Errorf("it died %d times within %s and is not started again until it is told to: %w", status.Deaths, DeathWindow, end.err)
+		status.Err = fmt.Errorf("it died %d times within %s and is not started again until it is told to (mend it and run: forgeyard-fleet apply): %w", status.Deaths, DeathWindow, end.err)
 	default:
 		status.State = SupervisorWaiting
 		status.NextStart = now.Add(history.delay(s.supervision.Jitter()))

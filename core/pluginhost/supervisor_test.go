@@ -5,6 +5,8 @@ package pluginhost
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -278,5 +280,39 @@ func TestJitterStaysWithinAFifth(t *testing.T) {
 		if got := (&deathHistory{}).delay(jitter); got != want {
 			t.Errorf("jitter %v: %s, want %s", jitter, got, want)
 		}
+	}
+}
+
+// Who applies every minute must not keep a provider from being broken, and what
+// is broken must not stay so for ever.
+func TestAnApplyMendsWhatWaitsForAPersonAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := supervise(t, healthy)
+		for n := range DeathLimit {
+			b.die()
+			b.Mended()
+			synctest.Wait()
+			if n < DeathLimit-1 {
+				b.want(t, SupervisorWaiting, n+1)
+				b.pass(time.Minute)
+			}
+		}
+		b.want(t, SupervisorReady, DeathLimit+1)
+		if deaths := b.Status().Deaths; deaths != 0 {
+			t.Errorf("%d deaths are remembered", deaths)
+		}
+	})
+}
+
+func TestAHeadlineIsTheErrorWithoutTheLogLines(t *testing.T) {
+	log := newPluginLog(slog.New(slog.DiscardHandler), &cover{})
+	log.line([]byte("panic: oh"), false)
+	log.line([]byte("second"), false)
+	err := fmt.Errorf("it died: it ended (exit status 2)%s; correct it", log.lastLines())
+	if got := Headline(err); got != "it died: it ended (exit status 2); correct it" {
+		t.Errorf("%q", got)
+	}
+	if got := Headline(errors.New("plain")); got != "plain" {
+		t.Errorf("%q", got)
 	}
 }

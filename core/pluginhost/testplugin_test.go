@@ -91,8 +91,14 @@ func servePlugin(mode string) {
 		io.Copy(io.Discard, os.Stdin)
 		return
 	}
+	if !misbehave(mode) {
+		return
+	}
 	var server *grpc.Server
 	realStdout := os.Stdout
+	if rewrite := handshakes[mode]; rewrite != nil {
+		os.Stdout = rewritten(realStdout, rewrite)
+	}
 	if mode != "deaf" {
 		go func() {
 			io.Copy(io.Discard, os.Stdin)
@@ -196,6 +202,10 @@ func (p *testPlugin) Configure(_ context.Context, r *providerpb.ConfigureRequest
 			return nil, err
 		}
 		return &providerpb.ConfigureResponse{Account: strconv.Itoa(child.Process.Pid)}, nil
+	case `"runaway"`:
+		return p.runaway()
+	case `"streams"`:
+		return &providerpb.ConfigureResponse{Account: streamsAndGroup()}, nil
 	case `"refused"`:
 		return &providerpb.ConfigureResponse{Diagnostics: []*providerpb.Diagnostic{{Summary: "no such region"}}}, nil
 	case `"auth"`:
@@ -234,6 +244,14 @@ func (p *testPlugin) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStr
 			return nil
 		case "cut":
 			os.Exit(7)
+		case "many", "large", "too large":
+			page = floodPages[key]()
+		case "without end", "empty without end":
+			for {
+				if err := stream.Send(floodPages[key]()); err != nil {
+					return err
+				}
+			}
 		default:
 			page.Resources = []*providerpb.Resource{{Id: "i-" + key, Key: key, State: 77}}
 		}
@@ -293,6 +311,19 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 			return status.Error(codes.ResourceExhausted, "who knows")
 		case "end as aborted":
 			return status.Error(codes.Aborted, "who knows")
+		case "deaf hang":
+			select {} // whatever the deadline
+		case "for strangers without end":
+			a.Key = "stranger"
+			for {
+				if err := stream.Send(a); err != nil {
+					return err
+				}
+			}
+		case "steer the terminal":
+			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
+			steering := "\x1b[2J\u202e" + strings.Repeat("x", 1<<20)
+			a.Error = &providerpb.Error{Class: providerpb.Error_CLASS_CAPACITY, Message: steering, Zone: steering, MachineType: steering, RequestId: steering}
 		case "hang", "wait for the end":
 			<-stream.Context().Done()
 			return nil

@@ -20,13 +20,13 @@ func (l *Loop) takeIn(w *work, events []Event) {
 				p.sight, p.unrecorded, p.classified = nil, nil, 0
 				l.forgetOffers(e.Provider)
 			}
-			p.account, p.facts, p.down, p.blocked = e.Facts.Account, &e.Facts, "", false
+			p.account, p.facts, p.down, p.detail, p.blocked = e.Facts.Account, &e.Facts, "", "", false
 			p.strays = nil // it may reach something else now
 			w.forgive(e.Provider)
 			l.anew(w, e.Provider)
 		case ProviderDown:
 			p := l.provider(e.Provider)
-			p.facts, p.down, p.blocked, p.blind = nil, e.Reason, e.NeedsPerson, e.Reason
+			p.facts, p.down, p.detail, p.blocked, p.blind = nil, e.Reason, e.Detail, e.NeedsPerson, e.Reason
 			p.strays = nil
 		case Inspected:
 			l.see(w, e)

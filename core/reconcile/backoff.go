@@ -121,6 +121,9 @@ func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
 			out[id] = b.hold
 		}
 	}
+	for id, why := range w.blocked {
+		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+	}
 	for id, why := range w.uninvited {
 		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
 	}

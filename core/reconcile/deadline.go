@@ -14,6 +14,9 @@ import (
 // on the books.
 func (l *Loop) passDeadlines(w *work) {
 	for _, r := range w.rows {
+		if w.frozen(r) {
+			l.row(r.ID).kept = w.now
+		}
 		switch r.State {
 		case fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
 			if !l.passJoin(w, r) {
@@ -28,12 +31,13 @@ func (l *Loop) passDeadlines(w *work) {
 }
 
 // passBoot fails a row that isn't up in time. Coming up takes a manager that
-// listens, so time without one doesn't count.
+// listens, so time without one doesn't count, and a request that a freeze keeps from
+// going out can't be late.
 func (l *Loop) passBoot(w *work, r *row) {
 	deadline := lifecycle.Deadline(r.State, r.fleet.Timeouts)
-	since := r.Since
-	if l.witnessed.After(since) {
-		since = l.witnessed
+	since := later(r.Since, l.witnessed)
+	if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending {
+		since = later(since, l.row(r.ID).kept)
 	}
 	if w.now.Sub(since) < deadline {
 		return

@@ -14,6 +14,7 @@ import (
 // plan asks the planner about the state as this step leaves it.
 func (l *Loop) plan(w *work) planner.Output {
 	l.holdUninvited(w)
+	l.holdBlocked(w)
 	in := planner.Input{
 		Now:          w.now,
 		AgentVersion: l.settings.AgentVersion,
@@ -33,7 +34,7 @@ func (l *Loop) plan(w *work) planner.Output {
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{
 			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
-			JoinUntil: r.joinUntil(), HeadsFor: r.headsFor(),
+			JoinUntil: r.joinUntil(), HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
 		})
 	}
 	return l.settings.Planner(in)
@@ -88,7 +89,23 @@ func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 			out[r.Provider] = why
 		}
 	}
+	for _, f := range w.fleets { // whose fleets may have nothing yet
+		if p := l.provider(f.Provider); p.blocked {
+			out[f.Provider] = p.blind
+		}
+	}
 	return out
+}
+
+// holdBlocked holds the fleets whose provider doesn't come back by itself: what
+// nobody can make isn't asked for.
+func (l *Loop) holdBlocked(w *work) {
+	w.blocked = map[fleet.RunnerFleetID]string{}
+	for id, f := range w.fleets {
+		if l.provider(f.Provider).blocked {
+			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts.", f.Provider)
+		}
+	}
 }
 
 // enact turns the plan into stored intents and moves, and records the decision

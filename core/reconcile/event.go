@@ -22,6 +22,9 @@ type ProviderReady struct {
 type ProviderDown struct {
 	Provider fleet.ProviderAddress
 	Reason   string
+	// Detail is the whole story, with the plugin's last log lines; "": there is
+	// no more to say than Reason.
+	Detail string
 	// NeedsPerson says that it won't come back by itself.
 	NeedsPerson bool
 }

@@ -418,3 +418,54 @@ func TestARequestThatCouldNotBeSentGoesOutAgainUnderItsKey(t *testing.T) {
 		t.Errorf("sent as %s, was %s", again.Operation.ID, p.Operation.ID)
 	}
 }
+
+// A plugin that died too often waits for a person; the rest of the world doesn't.
+func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
+	broken := demoFleet(1, 3)
+	w := newWorld(t, broken)
+	w.settle()
+	old := w.only()
+	const elsewhere = fleet.ProviderAddress("local.elsewhere")
+	other := demoFleet(1, 2)
+	other.ID, other.Address, other.Provider = "f2", "fleet.other", elsewhere
+	empty := demoFleet(0, 2)
+	empty.ID, empty.Address = "f3", "fleet.empty"
+	grown := w.store.fleets["f1"]
+	grown.Scaling.Min = 2
+	w.store.fleets["f1"], w.store.fleets["f2"], w.store.fleets["f3"] = grown, other, empty
+	w.calls = nil
+
+	w.step(ProviderDown{Provider: local, Reason: "It died 5 times.", Detail: "It died 5 times.\n    panic: oh", NeedsPerson: true},
+		ProviderReady{Provider: elsewhere, Facts: w.facts})
+	for range 20 {
+		w.step()
+	}
+	if len(w.calls) != 1 {
+		t.Errorf("calls %v, want one for the other fleet", w.calls)
+	}
+	for _, i := range w.live() {
+		if i.Fleet == "f1" && i.ID != old.ID {
+			t.Errorf("instance %s was asked for of a provider that is broken", i.ID)
+		}
+	}
+	hold := w.last.Holds["f1"]
+	if !hold.NeedsPerson || !strings.Contains(hold.Reason, "local.here, is not started again") || w.last.Holds["f2"].Reason != "" {
+		t.Errorf("holds %v", w.last.Holds)
+	}
+	if got := w.last.Unobserved[local]; got != "It died 5 times." {
+		t.Errorf("status would say %q", got)
+	}
+	if got := w.last.Blocked[local]; !strings.Contains(got, "panic: oh") {
+		t.Errorf("whoever applies is told %q", got)
+	}
+
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	w.inspect()
+	w.step()
+	if hold := w.last.Holds["f1"]; hold.Reason != "" || len(w.last.Blocked) != 0 {
+		t.Errorf("after its return it is held: %+v, blocked %v", hold, w.last.Blocked)
+	}
+	if len(w.calls) != 2 {
+		t.Errorf("calls %v, want one for what was missing", w.calls)
+	}
+}

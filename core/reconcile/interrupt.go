@@ -19,8 +19,8 @@ type Noticed struct {
 
 func (Noticed) isEvent() {}
 
-// What is kept of notices about machines that are nobody's yet: an answer may be
-// on its way. Beyond the number the oldest are forgotten.
+// What is kept of notices after they were taken in, about machines that are nobody's
+// yet: an answer may be on its way. Beyond the number the oldest are forgotten.
 const (
 	mostNotices = 1000
 	noticeLife  = 15 * time.Minute
@@ -42,11 +42,8 @@ func (l *Loop) noticed(w *work, e Noticed) {
 		return
 	}
 	p.notices = slices.DeleteFunc(p.notices, func(n providerNotice) bool {
-		return w.now.Sub(n.at) > noticeLife || n.instance == e.Instance && n.notice.ID == e.Notice.ID
+		return n.instance == e.Instance && n.notice.ID == e.Notice.ID
 	})
-	if over := len(p.notices) + 1 - mostNotices; over > 0 {
-		p.notices = slices.Delete(p.notices, 0, over)
-	}
 	p.notices = append(p.notices, providerNotice{e.Instance, e.Notice, w.now})
 }
 
@@ -56,12 +53,15 @@ func (l *Loop) noticed(w *work, e Noticed) {
 func (l *Loop) interrupt(w *work) {
 	announced := map[fleet.ProviderAddress]map[fleet.ProviderInstanceRef][]fleet.Notice{}
 	for address, p := range l.providers {
+		// An inventory hands the same machine out again: what was announced long ago
+		// isn't about who has it now.
+		p.notices = slices.DeleteFunc(p.notices, func(n providerNotice) bool { return w.now.Sub(n.at) > noticeLife })
+		announced[address] = map[fleet.ProviderInstanceRef][]fleet.Notice{}
 		for _, n := range p.notices {
-			if announced[address] == nil {
-				announced[address] = map[fleet.ProviderInstanceRef][]fleet.Notice{}
-			}
 			announced[address][n.instance] = append(announced[address][n.instance], n.notice)
 		}
+		// However many came at once, each was seen by now.
+		p.notices = p.notices[max(0, len(p.notices)-mostNotices):]
 	}
 	for _, r := range w.rows {
 		if r.Live() && r.State != fleet.Terminating && r.State != fleet.Failed {
@@ -139,13 +139,24 @@ func (w *work) leave(r *row) {
 
 // forcePatience is how long the end of a machine waits for its scheduler to take
 // the jobs back. Where that can't be reached, it is told when it can: a runner that
-// was removed as lost has its jobs run again, too.
+// was removed as lost has its jobs run again, too. A clock that was set back makes
+// it no longer than twice that.
 const forcePatience = 30 * time.Second
 
 // takesBack says that a row's scheduler must be told to take its jobs back before
 // the machine ends. It is the one place where force comes from: the table says
 // for which causes.
-func (w *work) takesBack(r *row) bool {
+func (l *Loop) takesBack(w *work, r *row) bool {
 	return r.State == fleet.Terminating && lifecycle.Emergency(lifecycle.Cause(r.Ended)) &&
-		r.Scheduling.Told() && !r.Scheduling.Forced && w.now.Before(r.Since.Add(forcePatience))
+		r.Scheduling.Told() && !r.Scheduling.Forced && w.now.Sub(l.mayEndSince(r)).Abs() < forcePatience
+}
+
+// mayEndSince is since when the machine could have been ended: no freeze has kept
+// it.
+func (l *Loop) mayEndSince(r *row) time.Time { return later(r.Since, l.row(r.ID).kept) }
+
+// keepsJobs says that a machine runs on, since it is frozen, although it is to end:
+// its jobs run on, too, and elsewhere they would run a second time.
+func (w *work) keepsJobs(r *row) bool {
+	return r.State == fleet.Terminating && lifecycle.Emergency(lifecycle.Cause(r.Ended)) && w.frozen(r) && r.Seen == fleet.ResourceRunning
 }

@@ -53,12 +53,13 @@ func newMemory(started time.Time) memory {
 
 // provider is what is known of a provider.
 type provider struct {
-	// facts is nil while no plugin process answers; down says why, and blocked
-	// that only a person can bring it back.
+	// facts is nil while no plugin process answers; down says why, detail in
+	// full, and blocked that only a person can bring it back.
 	facts *fleet.ProviderFacts
 	// account is what the last process that answered reached.
 	account string
 	down    string
+	detail  string
 	blocked bool
 	// inspecting is set while an Inspect effect is under way, which was returned
 	// at inspected, by the step inspectStep.
@@ -89,6 +90,8 @@ type rowMemory struct {
 	// seen is when the last inspection that showed it began, missing when the
 	// first of those since that didn't; zero: none.
 	seen, missing time.Time
+	// kept is when a freeze last kept its calls from going out.
+	kept time.Time
 	// unfit is since when its agent has complained.
 	unfit time.Time
 	// intent is the step that stored the intent to terminate it, answered the one
@@ -169,7 +172,11 @@ func (m *memory) hurry() {
 		}
 	}
 	for _, r := range m.rows {
-		r.tellAfter, r.idle = time.Time{}, time.Time{}
+		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	}
+	for id, b := range m.backoffs {
+		b.hold.Until = time.Time{}
+		m.backoffs[id] = b
 	}
 	for _, s := range m.markets {
 		s.list.Next = time.Time{}

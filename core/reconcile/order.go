@@ -159,7 +159,13 @@ func (w *work) drainByOrder(r *row, by string) OrderOutcome {
 	case fleet.Bootstrapping, fleet.Enrolling:
 		w.move(r, fleet.Terminating, lifecycle.Withdrawn, reason)
 		return done("it was never given work and is removed at once")
-	case fleet.Draining, fleet.Terminating, fleet.Failed:
+	case fleet.Draining:
+		if lifecycle.Cause(r.Cause) == lifecycle.ForScaleDown { // demand would have it back
+			w.move(r, fleet.Draining, lifecycle.ForOperator, reason)
+			return done("it drains already, and isn't taken back now")
+		}
+		return done("it is draining already")
+	case fleet.Terminating, fleet.Failed:
 		return done("it is %s already", r.State)
 	case fleet.Quarantined:
 		return refuse("it is quarantined: it gets no work, and leaves once no job can be on it; to give its job up: forgeyard-fleet drain %s --force", r.ID)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
 // tell gives an order, lets the looks that it waits for happen, and returns what
@@ -260,5 +261,17 @@ func TestAnOrderIsCarriedOutOnceThoughItsCommitFailed(t *testing.T) {
 	w.settle()
 	if got := w.terminations(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("terminated %v", got)
+	}
+}
+
+func TestADrainThatAPersonAsksForIsNotTakenBackThoughAScaleDownCameFirst(t *testing.T) {
+	w, i := busyRunner(t)
+	draining := w.store.instances[i.ID]
+	draining.State, draining.Drain, draining.Cause = fleet.Draining, fleet.Cordoned, string(lifecycle.ForScaleDown)
+	w.store.instances[i.ID] = draining
+	wantDone(t, w.tell(Order{Kind: DrainInstance, Instance: i.ID}))
+	w.goOn(10 * time.Second)
+	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != string(lifecycle.ForOperator) {
+		t.Errorf("it is %s for %s: %s", got.State, got.Cause, got.Reason)
 	}
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	}
 	for address, p := range l.providers {
 		if p.blocked {
-			res.Blocked[address] = p.down
+			res.Blocked[address] = cmp.Or(p.detail, p.down)
 		}
 		if p.sight != nil {
 			res.Observed[address] = p.sight.began
@@ -98,8 +99,8 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		if r.Interruption.TakesAway() {
 			earlier(r.Interruption.Deadline)
 		}
-		if w.takesBack(r) {
-			earlier(r.Since.Add(forcePatience))
+		if l.takesBack(w, r) {
+			earlier(l.mayEndSince(r).Add(forcePatience))
 		}
 		if r.runner != nil && r.State == fleet.Healthy {
 			last := r.runner.LastBeat

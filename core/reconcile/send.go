@@ -74,7 +74,7 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 	if r.provision.State == fleet.OperationInProgress || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
 		return nil
 	}
-	if w.takesBack(r) {
+	if l.takesBack(w, r) {
 		if why := "It waits for its scheduler to take the jobs back."; op.Message != why {
 			r.edit(op).Message = why
 		}

@@ -68,7 +68,10 @@ func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 			return t, true
 		}
 	case fleet.Terminating, fleet.Terminated:
-		if w.takesBack(r) {
+		if w.keepsJobs(r) {
+			return t, false
+		}
+		if l.takesBack(w, r) {
 			t.What, t.Force = TellCordon, true
 			return t, true
 		}

@@ -32,6 +32,8 @@ type work struct {
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
 	uninvited map[fleet.RunnerFleetID]string
+	// blocked are the fleets whose provider only a person can bring back.
+	blocked map[fleet.RunnerFleetID]string
 	// deaf are the providers whose runners fell silent together.
 	deaf        map[fleet.ProviderAddress]string
 	decisions   []fleet.Decision

@@ -15,8 +15,10 @@ type Pruned struct {
 }
 
 // Prune forgets what ended before the given time: terminated instances with
-// their operations and runners, decisions, superseded definitions, API tokens, standing orders that expired, and
-// then retired fleets that nothing refers to. Audit records are kept for ever.
+// their operations and runners, decisions, superseded definitions, API tokens,
+// standing orders that expired, retired fleets that nothing refers to, and then
+// standing orders about instances and fleets that are forgotten. Audit records are
+// kept for ever.
 func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err error) {
 	limit := before.UnixMicro()
 	steps := []struct {
@@ -36,6 +38,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
 			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},
+		// About what nobody knows any more; nobody could take it back either.
+		{&pruned.StandingOrders, `DELETE FROM standing_order WHERE expires = 0 AND (
+			(subject LIKE 'instance:%' AND NOT EXISTS (SELECT 1 FROM instance WHERE subject = 'instance:' || instance.id)) OR
+			(subject LIKE 'fleet:%' AND NOT EXISTS (SELECT 1 FROM fleet WHERE subject = 'fleet:' || fleet.id)))`, nil},
 	}
 	for _, step := range steps {
 		for more := true; more; {

@@ -80,3 +80,27 @@ func endsStandingOrders(t *testing.T, location string) {
 		t.Errorf("pruned %d, left %+v", pruned.StandingOrders, orders)
 	}
 }
+
+func forgetsStandingOrdersAboutNothing(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	c := change(1, 2)
+	c.Instances[0].State, c.Instances[0].Since = fleet.Terminated, now.Add(-time.Hour)
+	must(t, s.Commit(t.Context(), c))
+	left := fleet.StandingOrders{
+		Freezes:     []fleet.Freeze{{Fleet: managed(1).ID}, {Provider: "gone.away"}},
+		Quarantines: []fleet.Quarantine{{Image: "sha256:x"}, {Instance: c.Instances[1].ID}},
+	}
+	for n, order := range []any{
+		left.Freezes[0], left.Freezes[1], left.Quarantines[0], left.Quarantines[1],
+		fleet.Quarantine{Instance: c.Instances[0].ID}, fleet.Quarantine{Fleet: "retired"}, fleet.Freeze{Fleet: "retired"},
+	} {
+		must(t, s.SetStandingOrder(t.Context(), order, AuditRecord{ID: id("audit", n), At: now}))
+	}
+	pruned, err := s.Prune(t.Context(), now.Add(-time.Minute))
+	must(t, err)
+	got, err := s.StandingOrders(t.Context())
+	must(t, err)
+	if diff := cmp.Diff(left, got); diff != "" || pruned.StandingOrders != 3 {
+		t.Errorf("%d pruned\n%s", pruned.StandingOrders, diff)
+	}
+}

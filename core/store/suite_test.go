@@ -64,6 +64,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"audit records are listed, the newest first", listsAudit},
 		{"standing orders outlive the process and every apply", keepsStandingOrders},
 		{"a standing order is taken back once, and an expired one forgotten", endsStandingOrders},
+		{"a standing order about what is forgotten is forgotten, too", forgetsStandingOrdersAboutNothing},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, location(t)) })

@@ -152,7 +152,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
 		}
 		v.Standing = p.Standing
-		if o, holds := s.Standing.Override(f.ID, m.Now); holds {
+		if o, holds := s.Standing.Override(f, m.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
 		if hold, held := m.Holds[f.ID]; held && !hold.Constrained {

@@ -1,0 +1,64 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// Some of go-plugin's faults are on ways that this package doesn't take. That it
+// doesn't is a property of the one configuration of its client.
+func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
+	l := launch(t, "").withDefaults()
+	dir, err := newLaunchDir(l.RunDir, l.Plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.remove()
+	program := newProgram(l, nil, dir, &cover{})
+	config := clientConfig(l, program, dir, &cover{})
+	for fault, wrong := range map[string]bool{
+		"Cmd ignores the socket directory, hands on the terminal and the environment": config.Cmd != nil,
+		"SecureConfig can't check what a runner starts":                               config.SecureConfig != nil,
+		"a reattached plugin is a stored pid, and has no certificate":                 config.Reattach != nil,
+		"the broker's multiplexing depends on an order of calls":                      config.GRPCBrokerMultiplex,
+		"the host's environment overrides the plugin's":                               !config.SkipHostEnv,
+		"without certificates whoever reaches the socket is answered":                 !config.AutoMTLS || config.TLSConfig != nil,
+		"net/rpc has no deadlines":                                                    !slices.Equal(config.AllowedProtocols, []plugin.Protocol{plugin.ProtocolGRPC}),
+		"sockets lie in /tmp":                                                         config.UnixSocketConfig == nil || config.UnixSocketConfig.TempDir != dir.path || config.UnixSocketConfig.Group != "",
+		"port 10000 is taken always":                                                  config.MinPort != 0 || config.MaxPort != 1,
+		"a first start waits for a malware scanner":                                   config.StartTimeout < DefaultStartTimeout,
+		"a managed client lives until somebody calls CleanupClients":                  config.Managed,
+		"its parser of log lines panics":                                              config.Stderr != nil,
+	} {
+		if wrong {
+			t.Errorf("the client's configuration meets a fault: %s", fault)
+		}
+	}
+	// The socket directory leaks where the runner can't be made: ours always can.
+	if runner, err := config.RunnerFunc(hclog.NewNullLogger(), exec.Command(""), dir.path); err != nil || runner != program {
+		t.Errorf("RunnerFunc gives %v, %v", runner, err)
+	}
+}
+
+// withoutBrokerStream opens the broker's stream as go-plugin does.
+func withoutBrokerStream(ctx context.Context, p *Process) (grpc.ClientStream, error) {
+	return p.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/plugin.GRPCBroker/StartStream")
+}
+
+func numberOf(t *testing.T, text string) int {
+	t.Helper()
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return number
+}

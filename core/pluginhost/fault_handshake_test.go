@@ -1,0 +1,103 @@
+//go:build unix
+
+package pluginhost
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAHandshakeThatTricklesInIsAwaited(t *testing.T) {
+	process := started(t, launch(t, "trickled handshake"))
+	if _, err := process.Info(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A host that believes the handshake talks to whoever listens there.
+func TestAnAddressThatIsNotThePluginsOwnSocketIsRefused(t *testing.T) {
+	for mode, want := range map[string]string{
+		"another network":                    "no unix socket",
+		"a socket that isn't there":          "no such file or directory",
+		"an abstract socket":                 "no such file or directory",
+		"a file for a socket":                "no socket",
+		"a symbolic link to its socket":      "no socket",
+		"a socket behind a linked directory": "outside of its own launch directory",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			l := launch(t, mode)
+			began := time.Now()
+			_, err := Start(t.Context(), l)
+			wantError(t, err, "it wants to be reached at", want, "PLUGIN_UNIX_SOCKET_DIR")
+			if took := time.Since(began); took >= l.StartTimeout {
+				t.Errorf("it took %s", took)
+			}
+			wantEmpty(t, l.RunDir)
+		})
+	}
+}
+
+func TestACertificateThatIsNotTheServersIsRefusedAndToldSo(t *testing.T) {
+	for mode, want := range map[string]string{
+		"another's certificate":      "certificate signed by unknown authority",
+		"no certificate":             "certificate signed by unknown authority",
+		"certificate that is none":   "error parsing server cert",
+		"certificate of no encoding": "error parsing server cert",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			l := launch(t, mode)
+			l.StartTimeout = 5 * time.Second
+			_, err := Start(t.Context(), l)
+			wantError(t, err, "start provider test.here", want)
+			wantEmpty(t, l.RunDir)
+		})
+	}
+}
+
+// go-plugin stops reading at a line of 64 KiB; whoever writes the rest of it to
+// go-plugin waits for ever.
+func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
+	for mode, want := range map[string]string{
+		"long handshake":    "(stdout) 1|1|unix|/nowhere|grpc|xxx",
+		"noise without end": "(stdout) library v1 is loading",
+		"closed stdout":     "start provider test.here",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			l := launch(t, mode)
+			l.StartTimeout = 2 * time.Second
+			ended := make(chan error, 1)
+			go func() {
+				_, err := Start(t.Context(), l)
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				wantError(t, err, want)
+				if len(err.Error()) > 20*maxLastLine {
+					t.Errorf("an error of %d bytes", len(err.Error()))
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("the start does not end")
+			}
+			wantEmpty(t, l.RunDir)
+		})
+	}
+}
+
+func TestALineOfManyPartsIsNoHandshakeInAny(t *testing.T) {
+	const handshake = "1|1|unix|/s|grpc|"
+	long := strings.Repeat("x", maxHandshake)
+	for stdout, want := range map[string]string{
+		handshake + long + "\n":                        "",
+		long + handshake + "\n":                        "",
+		long + handshake + long + "\n1|1|unix|/t|g|\n": "1|1|unix|/t|g|\n",
+	} {
+		if got := filter(t, []byte(stdout)); got != want {
+			t.Errorf("%.30q… gives %q, want %q", stdout, got, want)
+		}
+	}
+}
