@@ -131,12 +131,20 @@ type benchProcess struct {
 
 	mutex sync.Mutex
 	lines []conformance.Line
+	bytes int // of them all
 }
+
+// maxOverheard bounds what is kept of what a plugin says, in bytes: one that
+// floods must not fill the memory of who tests it.
+const maxOverheard = 8 << 20
 
 func (r *benchProcess) overhear(line pluginhost.Overheard) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.lines = append(r.lines, conformance.Line(line))
+	const each = 64 // a line's own, however short it is
+	if r.bytes += len(line.Text) + each; r.bytes <= maxOverheard {
+		r.lines = append(r.lines, conformance.Line(line))
+	}
 }
 
 func (r *benchProcess) Connection() grpc.ClientConnInterface { return r.process.Connection() }

@@ -3,11 +3,18 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+)
+
+// What is kept of a plugin that floods the trap.
+const (
+	maxTrapLine = 4096
+	maxTrapped  = 1000
 )
 
 // proxyTrap stands in for the proxy of a plugin that shall do without a network,
@@ -37,13 +44,15 @@ func (t *proxyTrap) serve() {
 			return
 		}
 		_ = conn.SetDeadline(time.Now().Add(time.Second))
-		line, _ := bufio.NewReader(conn).ReadString('\n')
+		line, _ := bufio.NewReader(io.LimitReader(conn, maxTrapLine)).ReadString('\n')
 		target := "a proxy"
 		if words := strings.Fields(line); len(words) > 1 {
 			target = words[1] // CONNECT host:443, or GET http://…
 		}
 		t.mutex.Lock()
-		t.came = append(t.came, target)
+		if len(t.came) < maxTrapped {
+			t.came = append(t.came, target)
+		}
 		t.mutex.Unlock()
 		_, _ = conn.Write([]byte("HTTP/1.1 502 there is no network\r\n\r\n"))
 		_ = conn.Close()

@@ -211,7 +211,7 @@ func (b *body) moment(name string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if err != nil || at.UTC().Year() < 1 || at.UTC().Year() > 9999 { // no record holds it
 		b.fail(b.at(name), b.where, fmt.Sprintf("%q is no point in time: %q", name, clip(text)),
 			"Write date, time and zone, such as \"2027-01-10T08:00:00Z\" or \"2027-01-10T09:00:00+01:00\".")
 		return time.Time{}, false

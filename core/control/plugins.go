@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -62,7 +63,7 @@ func requiredOf(r fleet.PluginRequirement) pluginstore.Required {
 // InstallPlugins makes the store have what is locked, and locks what isn't.
 func (w Workspace) InstallPlugins(ctx context.Context, o PluginOptions) ([]pluginstore.Installed, error) {
 	i := w.installer(o)
-	return w.lockEach(o, func(r pluginstore.Required) (pluginstore.Installed, error) {
+	return w.lockEach(ctx, o, func(r pluginstore.Required) (pluginstore.Installed, error) {
 		return i.Install(ctx, r, w.Lock, o.Locked)
 	})
 }
@@ -70,14 +71,14 @@ func (w Workspace) InstallPlugins(ctx context.Context, o PluginOptions) ([]plugi
 // UpdatePlugins locks the newest versions that the requirements take.
 func (w Workspace) UpdatePlugins(ctx context.Context, o PluginOptions) ([]pluginstore.Installed, error) {
 	i := w.installer(o)
-	return w.lockEach(o, func(r pluginstore.Required) (pluginstore.Installed, error) {
+	return w.lockEach(ctx, o, func(r pluginstore.Required) (pluginstore.Installed, error) {
 		return i.Update(ctx, r, w.Lock)
 	})
 }
 
 // InstallBuilds installs an author's own builds from a folder.
 func (w Workspace) InstallBuilds(ctx context.Context, o PluginOptions, dir, run string, log *slog.Logger) ([]pluginstore.Installed, error) {
-	return w.lockEach(o, func(r pluginstore.Required) (pluginstore.Installed, error) {
+	return w.lockEach(ctx, o, func(r pluginstore.Required) (pluginstore.Installed, error) {
 		old, _ := w.Lock.Plugin(r.Name)
 		locked, err := w.Plugins.InstallBuild(ctx, dir, r.Name, r.Constraint, func(ctx context.Context, path, digest string) ([]byte, string, int, error) {
 			return describePlugin(ctx, pluginhost.Launch{Plugin: r.Name, Path: path, Digest: digest, RunDir: run, Logger: log})
@@ -88,7 +89,7 @@ func (w Workspace) InstallBuilds(ctx context.Context, o PluginOptions, dir, run 
 
 // lockEach writes the lock when all went well. Without names, what nobody
 // requires any more is dropped from it.
-func (w Workspace) lockEach(o PluginOptions, one func(pluginstore.Required) (pluginstore.Installed, error)) ([]pluginstore.Installed, error) {
+func (w Workspace) lockEach(ctx context.Context, o PluginOptions, one func(pluginstore.Required) (pluginstore.Installed, error)) ([]pluginstore.Installed, error) {
 	chosen, err := w.required(o.Names)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,28 @@ func (w Workspace) lockEach(o PluginOptions, one func(pluginstore.Required) (plu
 		}
 		return all, nil
 	}
-	return all, pluginstore.WriteLock(w.lockPath(), lock)
+	return all, w.Plugins.ChangeLock(ctx, w.lockPath(), func(now pluginstore.Lock) (pluginstore.Lock, error) {
+		return w.merged(now, all, names)
+	})
+}
+
+// merged is what another command may have made of the lock meanwhile, with what
+// was installed, and without what was locked at the beginning and isn't required.
+func (w Workspace) merged(now pluginstore.Lock, installed []pluginstore.Installed, required []string) (pluginstore.Lock, error) {
+	for _, p := range installed {
+		before, _ := w.Lock.Plugin(p.Name)
+		if there, _ := now.Plugin(p.Name); !there.Equal(before) && !there.Equal(p.LockedPlugin) {
+			return now, fmt.Errorf("another command has locked version %s of plugin %q meanwhile, and this one would lock %s; nothing was locked: run it again", cmp.Or(there.Version, "none"), p.Name, p.Version)
+		}
+		now = now.With(p.LockedPlugin)
+	}
+	keep := slices.Clone(required)
+	for _, p := range now.Plugins {
+		if _, was := w.Lock.Plugin(p.Name); !was {
+			keep = append(keep, p.Name)
+		}
+	}
+	return now.Only(keep), nil
 }
 
 // extra is the first locked plugin that isn't required.

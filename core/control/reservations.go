@@ -109,6 +109,8 @@ func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 		return fmt.Sprintf("the quantity is from 1 to %d, and not %d", mostInstances, r.Quantity)
 	case r.Start.IsZero() || r.End.IsZero():
 		return "it needs a start and an end with date, time and zone, such as 2027-01-10T08:00:00Z"
+	case r.Start.Year() < 1 || r.End.Year() > 9999: // no record holds such a time
+		return "its start and its end are in the years 1 to 9999, in UTC"
 	case !r.End.After(r.Start):
 		return fmt.Sprintf("it would end at %s, which is not after its start at %s", moment(r.End), moment(r.Start))
 	case !r.End.After(now):

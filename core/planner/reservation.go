@@ -75,8 +75,13 @@ func allotments(in Input) allotted {
 	}
 	fleets := slices.Clone(in.Fleets)
 	slices.SortFunc(fleets, func(a, b fleet.ManagedFleet) int { return preferred(&supply{fleet: a}, &supply{fleet: b}) })
+	// The same at all times, and dear: classes are compared by their digests.
+	all := make([]want, len(a.reservations))
+	for n, r := range a.reservations {
+		all[n] = wanted(r, fleets)
+	}
 	for _, at := range a.beginnings(in.Now) {
-		a.judge(in, fleets, at)
+		a.judge(in, fleets, all, at)
 	}
 	return a
 }
@@ -105,12 +110,12 @@ func (a allotted) beginnings(now time.Time) []time.Time {
 }
 
 // judge gives out what is asked for at one time, and notes what can't be had.
-func (a allotted) judge(in Input, fleets []fleet.ManagedFleet, at time.Time) {
+func (a allotted) judge(in Input, fleets []fleet.ManagedFleet, all []want, at time.Time) {
 	var which []int
 	var wants []want
 	for n, r := range a.reservations {
 		if r.Active(at) {
-			which, wants = append(which, n), append(wants, wanted(r, fleets))
+			which, wants = append(which, n), append(wants, all[n])
 		}
 	}
 	room := make([]int, len(fleets))

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -52,12 +53,16 @@ func (p *Process) Watch(ctx context.Context, handle func(Notice)) error {
 const (
 	maxEventID      = 200
 	maxNoticeDetail = 300
+	maxInstanceRef  = 2048
 )
 
 // noticeOf converts one event. What is unset or unknown to this version says no
 // more than that something has changed. What names it is its id with what it says:
 // an event whose deadline changes is another one.
 func noticeOf(w *providerpb.WatchResponse) Notice {
+	if len(w.GetInstanceId()) > maxInstanceRef {
+		return Notice{} // no machine that is ours is called that
+	}
 	n := Notice{Instance: fleet.ProviderInstanceRef(w.GetInstanceId())}
 	kind, known := noticeKinds[w.GetKind()]
 	if !known || n.Instance == "" {
@@ -72,7 +77,8 @@ func noticeOf(w *providerpb.WatchResponse) Notice {
 	return n
 }
 
-func bounded(text string, most int) string { return text[:min(len(text), most)] }
+// bounded is a copy: a part of a text keeps all of it in memory.
+func bounded(text string, most int) string { return strings.Clone(text[:min(len(text), most)]) }
 
 func digestOf(n Notice) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %s %d", n.Notice.ID, n.Instance, n.Notice.Kind, n.Notice.Deadline.UnixNano()))

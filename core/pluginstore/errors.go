@@ -127,6 +127,19 @@ func (e *NoVersionError) Error() string {
 	return message(fmt.Sprintf("no version of plugin %q fits", e.Plugin), advice, facts...)
 }
 
+// OlderError says that the newest version that is published is older than the
+// locked one. Its author may have taken that back; who stands between may hide it,
+// so that a version with a known hole is installed with its good signature.
+type OlderError struct {
+	Plugin, Source, Locked, Newest string
+}
+
+func (e *OlderError) Error() string {
+	return message(fmt.Sprintf("the newest version of plugin %q is older than the one that is locked", e.Plugin),
+		fmt.Sprintf("Ask its author whether %s was taken back. To go back all the same, write version = %q in required_plugins.", e.Locked, e.Newest),
+		fmt.Sprintf("%s is locked, and the newest of %s that fits is %s.", e.Locked, e.Source, e.Newest))
+}
+
 // NewerProtocolError says that a plugin needs a newer manager.
 type NewerProtocolError struct {
 	Plugin, Version string

@@ -211,6 +211,9 @@ func (i Installer) resolve(ctx context.Context, r Required, old LockedPlugin) (I
 		if err != nil {
 			return err
 		}
+		if old.Source == r.Source && fits(old.Version, r.Constraint) && older(found.version, old.Version) {
+			return &OlderError{Plugin: r.Name, Source: r.Source, Locked: old.Version, Newest: found.version}
+		}
 		for _, platform := range i.platforms() {
 			if _, has := found.manifests[platform]; !has {
 				return &NoBuildError{Plugin: r.Name, Version: found.version, Platform: platform, Builds: found.platforms()}
@@ -361,6 +364,7 @@ func wrap(r Required, what string, err error) error {
 func isOwn(err error) bool {
 	var (
 		version   *NoVersionError
+		older     *OlderError
 		protocol  *NewerProtocolError
 		build     *NoBuildError
 		unsigned  *UnsignedError
@@ -368,6 +372,6 @@ func isOwn(err error) bool {
 		untrusted *UntrustedError
 		notLocked *NotLockedError
 	)
-	return errors.As(err, &version) || errors.As(err, &protocol) || errors.As(err, &build) || errors.As(err, &unsigned) ||
+	return errors.As(err, &version) || errors.As(err, &older) || errors.As(err, &protocol) || errors.As(err, &build) || errors.As(err, &unsigned) ||
 		errors.As(err, &signer) || errors.As(err, &untrusted) || errors.As(err, &notLocked)
 }

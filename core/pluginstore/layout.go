@@ -59,28 +59,73 @@ func openLayout(dir, repository string) (*layout, error) {
 	return l, nil
 }
 
-// makeLayout uses a folder as a layout, and makes it one if it is empty.
+// makeLayout uses a folder as a layout, and makes it one if it is empty. Others
+// may make it at the same time, or have died while they did.
 func makeLayout(dir, repository string) (*layout, error) {
+	fail := func(err error) (*layout, error) { return nil, fmt.Errorf("make the OCI layout %s: %w", dir, err) }
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the OCI layout: %w", err)
+		return fail(err)
 	}
-	entries, err := os.ReadDir(dir)
+	if begun, err := isBegun(dir); err != nil {
+		return fail(err)
+	} else if !begun {
+		return openLayout(dir, repository)
+	}
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("make the OCI layout: %w", err)
+		return fail(err)
 	}
-	if len(entries) == 0 {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return nil, fmt.Errorf("make the OCI layout: %w", err)
-		}
-		fresh := &layout{dir: dir, root: root, repository: repository}
-		empty := encode(ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}})
-		if err := errors.Join(fresh.replace(ocispec.ImageIndexFile, bytes.NewReader(empty)), fresh.replace(ocispec.ImageLayoutFile, strings.NewReader(layoutVersion))); err != nil {
-			return nil, fmt.Errorf("make the OCI layout %s: %w", dir, err)
-		}
-		return fresh, nil
+	defer root.Close()
+	fresh := &layout{dir: dir, root: root, repository: repository}
+	unlock, err := fresh.lock(context.Background()) // held for two small files
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	// Somebody else may have finished meanwhile, and put a release in.
+	begun, err := isBegun(dir)
+	if err == nil && begun {
+		err = errors.Join(fresh.replace(ocispec.ImageIndexFile, bytes.NewReader(emptyIndex())), fresh.replace(ocispec.ImageLayoutFile, strings.NewReader(layoutVersion)))
+	}
+	if err != nil {
+		return fail(err)
 	}
 	return openLayout(dir, repository)
+}
+
+func emptyIndex() []byte {
+	return encode(ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}})
+}
+
+// isBegun says that a folder is empty, or has nothing but what makeLayout leaves
+// before the last thing that it does: to give the marker its content.
+func isBegun(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // given its name meanwhile
+		}
+		if err != nil {
+			return false, err
+		}
+		left := false
+		switch entry.Name() {
+		case ocispec.ImageIndexFile + ".new", ocispec.ImageLayoutFile + ".new":
+			left = info.Mode().IsRegular()
+		case ocispec.ImageLayoutFile: // empty: the lock's
+			left = info.Mode().IsRegular() && info.Size() == 0
+		case ocispec.ImageIndexFile:
+			left = info.Mode().IsRegular() && info.Size() == int64(len(emptyIndex()))
+		}
+		if !left {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // open opens a regular file of the folder. A link is refused even if it stays
@@ -293,7 +338,11 @@ func (l *layout) note(ctx context.Context, entry ocispec.Descriptor, keep func(*
 // replace writes a file whole or not at all. The lock is held, or nobody else
 // knows the layout yet.
 func (l *layout) replace(name string, content io.Reader) error {
-	file, err := l.root.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	// What lies there was left by one who died, or is a pipe that would block.
+	if err := l.root.Remove(name + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := l.root.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package pluginstore
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -64,6 +65,11 @@ func (l Lock) With(plugin LockedPlugin) Lock {
 	kept = append(kept, plugin)
 	slices.SortFunc(kept, func(a, b LockedPlugin) int { return cmp.Compare(a.Name, b.Name) })
 	return Lock{Plugins: kept}
+}
+
+// Equal says that two entries are written alike.
+func (p LockedPlugin) Equal(other LockedPlugin) bool {
+	return bytes.Equal(Lock{Plugins: []LockedPlugin{p}}.Bytes(), Lock{Plugins: []LockedPlugin{other}}.Bytes())
 }
 
 // Only is the lock without the plugins that no one requires any more.

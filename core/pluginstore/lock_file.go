@@ -2,6 +2,7 @@ package pluginstore
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,6 +54,25 @@ func WriteLock(path string, lock Lock) error {
 		return fmt.Errorf("write the plugin lock %s: %w", path, err)
 	}
 	return nil
+}
+
+// ChangeLock reads a lock file, changes it and writes it, while no other command
+// does: each keeps what the others wrote. It is held in the store, beside which
+// none of them works, so that no file is left in the project.
+func (s *Store) ChangeLock(ctx context.Context, path string, change func(Lock) (Lock, error)) error {
+	unlock, err := s.lock(ctx, "project")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	lock, err := ReadLock(path)
+	if err != nil {
+		return err
+	}
+	if lock, err = change(lock); err != nil {
+		return fmt.Errorf("write the plugin lock %s: %w", path, err)
+	}
+	return WriteLock(path, lock)
 }
 
 var (

@@ -1,6 +1,7 @@
 package pluginstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -37,6 +38,8 @@ type Registry struct {
 	roots *x509.CertPool
 	// Patience is the longest wait between two attempts; 0: three seconds.
 	Patience time.Duration
+	// stall is how long an answer may bring nothing; 0: stallTime.
+	stall time.Duration
 }
 
 func (r Registry) env(name string) string { value, _ := r.LookupEnv(name); return value }
@@ -93,7 +96,7 @@ func (r Registry) repository(source string) (*inRegistry, error) {
 		MinWait: min(200*time.Millisecond, r.patience()), MaxWait: r.patience(), MaxRetry: 3,
 	}
 	repository.Client = &auth.Client{
-		Client:     &http.Client{Transport: &retry.Transport{Base: transport, Policy: func() retry.Policy { return policy }}},
+		Client:     &http.Client{Transport: &retry.Transport{Base: impatient{transport, cmp.Or(r.stall, stallTime)}, Policy: func() retry.Policy { return policy }}},
 		Header:     http.Header{"User-Agent": {r.UserAgent}},
 		Credential: credentials.Credential(store), Cache: auth.NewCache(),
 	}
@@ -177,6 +180,7 @@ func (r *inRegistry) explain(err error, what string) error {
 	if err == nil {
 		return nil
 	}
+	withoutQueries(err)
 	var (
 		answer  *errcode.ErrorResponse
 		own     *ArtifactError

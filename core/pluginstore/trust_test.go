@@ -213,3 +213,22 @@ func TestTheLockFixesTheDigestWhenATagMoves(t *testing.T) {
 		t.Errorf("an update takes it: %+v, %v, warned %q", done, err, u.warnings)
 	}
 }
+
+// A signature doesn't grow old: who can hide the newest version could bring back
+// one whose holes are known.
+func TestAnUpdateThatWouldGoBackIsRefused(t *testing.T) {
+	key, origin, stale := newKey(t), layoutOf(t), layoutOf(t)
+	for _, version := range []string{"1.4.0", "1.5.0"} {
+		publish(t, origin, releaseOf(t, example, version, key))
+	}
+	publish(t, stale, releaseOf(t, example, "1.4.0", key))
+	u := newUser(t, origin, example, "~> 1.4")
+	u.Trusted = []PublicKey{key.Public()}
+	u.mustInstall()
+	u.Origin = stale
+	refused[*OlderError](u, u.update, "1.5.0", `version = "1.4.0"`)
+	u.required.Constraint = "1.4.0"
+	if done, err := u.update(); err != nil || done.Version != "1.4.0" {
+		t.Errorf("the advice doesn't work: %+v, %v", done, err)
+	}
+}

@@ -46,6 +46,16 @@ func fits(text, constraint string) bool {
 	return err == nil && (wanted == nil || wanted.Check(v))
 }
 
+// older compares two versions; what is none is older than nothing.
+func older(text, than string) bool {
+	v, err := version.NewSemver(text)
+	if err != nil {
+		return false
+	}
+	other, err := version.NewSemver(than)
+	return err == nil && v.LessThan(other)
+}
+
 // choose is the newest of the tags that the constraint takes.
 func choose(tags []string, r Required) (string, error) {
 	wanted, err := constraintOf(r.Constraint)

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+)
+
+func TestAPluginThatFloodsFillsNoMemoryOfTheKit(t *testing.T) {
+	var process benchProcess
+	for range 3 * maxOverheard >> 16 {
+		process.overhear(pluginhost.Overheard{Text: strings.Repeat("x", 64<<10)})
+	}
+	if kept := len(process.Said()); kept == 0 || kept > maxOverheard>>16 {
+		t.Errorf("%d lines of 64 KiB are kept", kept)
+	}
+	trap, err := newProxyTrap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trap.close()
+	conn, err := net.Dial("tcp", trap.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// One line that doesn't end. What is sent after the trap has hung up fails.
+	for chunk := []byte(strings.Repeat("x", 64<<10)); err == nil; {
+		_, err = conn.Write(chunk)
+	}
+	if came := trap.reached(); len(came) != 1 {
+		t.Errorf("the trap saw %d", len(came))
+	}
+}
