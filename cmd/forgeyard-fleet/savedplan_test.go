@@ -225,6 +225,7 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 var withoutJSON = map[string]bool{
 	"init": true, "fmt": true, "serve": true, "completion": true, "plugin mirror": true, "plugin keygen": true, "plugin new": true, "plugin docs": true, "token revoke": true,
 	"drain": true, "instance adopt": true, "instance replace": true, "instance resolve": true, "key drop": true, "key rotate": true,
+	"reviewos apply": true, "reviewos token create": true, "reviewos token revoke": true,
 }
 
 func TestEveryCommandThatReadsHasJSON(t *testing.T) {
