@@ -131,9 +131,11 @@ func TestWhatIsNotTheMetadataServiceAnnouncesNothing(t *testing.T) {
 		platform string
 		serve    http.HandlerFunc
 	}{
-		"a page on every path":        {"aws", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>TRUE</html>")) }},
-		"TRUE without Google's mark":  {"gcp", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("TRUE")) }},
-		"a redirect":                  {"aws", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound) }},
+		"a page on every path":       {"aws", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>TRUE</html>")) }},
+		"TRUE without Google's mark": {"gcp", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("TRUE")) }},
+		"a redirect": {"aws", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
+		}},
 		"an answer that doesn't end":  {"azure", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat(" ", 1<<20))) }},
 		"an error of the service":     {"azure", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }},
 		"JSON of another form":        {"azure", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"Events": 7}`)) }},

@@ -121,9 +121,7 @@ func (r *runner) keepLook(l noticeLook) {
 		r.Logger.Error("what the platform announced could not be noted; a restart of the agent asks for it again", "error", err)
 	}
 	r.tellJobs()
-	if r.beatFailed == 0 {
-		r.beatDue = time.Now()
-	}
+	r.beatSoonIfChanged()
 }
 
 // interruption is the first end of this host that is announced, by its platform or

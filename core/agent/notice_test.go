@@ -4,9 +4,11 @@ package agent
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,6 +76,32 @@ func TestOnANoticeNoJobBeginsAndTheOneThatRunsGoesOnWhileTheManagerIsAway(t *tes
 	}
 	platform.set(func() { delete(platform.values, awsSpot) })
 	waitFor(t, "after the withdrawal the next job runs", func() bool { return ran() > 1 })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What comes while a beat is under way isn't in it, and its answer says when the
+// next one is due.
+func TestANoticeThatComesWhileABeatIsUnderWayIsToldAtOnce(t *testing.T) {
+	h, platform := noticing(t, nil)
+	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}} // the next beat is due in a minute
+	began, goOn := make(chan struct{}), make(chan struct{})
+	var beats atomic.Int32
+	held := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The second one says what the first was answered; nothing else is to be said.
+		if r.URL.Path == agentapi.HeartbeatPath && beats.Add(1) == 2 {
+			close(began)
+			<-goOn
+		}
+		m.ServeHTTP(w, r)
+	})
+	end := h.begin(h.against(held))
+	<-began
+	platform.set(func() { platform.values[awsSpot] = spotIn(time.Hour) })
+	waitFor(t, "the agent took it in", func() bool { _, err := os.Stat(noticesPath(h.config)); return err == nil })
+	close(goOn)
+	m.eventually("the notice is told", func() bool { return len(m.last().Notices) == 1 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,8 @@ type runner struct {
 	lastHeard                  string
 	lastOrder                  string
 	lastIsolation, lastProblem string
-	beatFailed                 int // in a row
+	lastNotices                []notice // as the last beat said them
+	beatFailed                 int      // in a row
 	renewDue                   time.Time
 	renewFailed                int
 

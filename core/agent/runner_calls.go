@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
@@ -32,7 +33,7 @@ func (r *runner) beginBeat() {
 	beat := r.beat()
 	r.lastBeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
 	r.lastHeard, r.lastOrder = beat.Heard, beat.Order
-	r.lastIsolation, r.lastProblem = beat.Isolation, beat.Unhealthy
+	r.lastIsolation, r.lastProblem, r.lastNotices = beat.Isolation, beat.Unhealthy, r.notices
 	r.begin(func(ctx context.Context) func() {
 		var answer agentapi.HeartbeatResponse
 		err := r.client.call(ctx, agentapi.HeartbeatPath, beat, &answer)
@@ -114,11 +115,12 @@ func (r *runner) beatSoonIfChanged() {
 	heard := r.directive.Want != r.lastHeard || r.directive.Order != r.lastOrder
 	isolation, _ := r.isolation()
 	complains := r.history.record.CleanupFailed != "" && r.lastProblem == ""
-	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && isolation == r.lastIsolation && !complains && !heard {
+	announced := !slices.Equal(r.notices, r.lastNotices)
+	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && isolation == r.lastIsolation && !complains && !heard && !announced {
 		return
 	}
 	soon := time.Now()
-	if r.directive.Want != agentapi.WantStop && isolation == r.lastIsolation && !heard {
+	if r.directive.Want != agentapi.WantStop && isolation == r.lastIsolation && !heard && !announced {
 		soon = r.lastBeat.Add(betweenBeats)
 	}
 	if soon.Before(r.beatDue) && r.beatFailed == 0 {

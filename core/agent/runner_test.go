@@ -79,7 +79,7 @@ func (m *playedManager) last() agentapi.Heartbeat {
 }
 
 // against makes an enrolled runner that calls the played manager.
-func (h *jobHost) against(m *playedManager) *runner {
+func (h *jobHost) against(m http.Handler) *runner {
 	h.t.Helper()
 	server := httptest.NewTLSServer(m)
 	h.t.Cleanup(server.Close)
