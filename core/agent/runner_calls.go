@@ -96,13 +96,13 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 	if answer.Directive.Want != r.directive.Want {
 		r.Logger.Info("the manager wants something else", "want", answer.Directive.Want, "before", r.directive.Want)
 	}
-	if answer.Trust != nil {
-		r.tryTrust(*answer.Trust)
-	}
 	r.directive, r.heard = answer.Directive, true
 	r.hearInterruption(answer.Directive.Interruption)
 	r.interval = min(max(time.Duration(answer.NextMillis)*time.Millisecond, 50*time.Millisecond), 5*time.Minute)
 	r.beatDue = r.lastBeat.Add(r.interval)
+	if answer.Trust != nil {
+		r.tryTrust(*answer.Trust)
+	}
 	if len(answer.ProbeCapabilities) > 0 {
 		r.probeNames = answer.ProbeCapabilities
 	}
