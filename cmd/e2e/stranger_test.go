@@ -101,6 +101,36 @@ func TestAStrangersPluginIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
 	w.shouldBeEmpty()
 }
 
+// The first plugin of an author, as plugin new writes it, comes all the way: it is
+// published, installed from another folder and used. It makes files and no hosts,
+// so what is made waits for an agent that never comes.
+func TestAPluginAsPluginNewWritesItIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
+	t.Parallel()
+	author, w := newWorkspace(t), newWorkspace(t)
+	source := startRegistry(author) + "/acme/fleet-acme"
+	author.runIn(author.dir, filepath.Join(author.bin, "forgeyard-fleet"), "plugin", "new", "acme", "--sdk", sdkFolder(t))
+	folder := filepath.Join(author.dir, "forgeyard-plugin-acme")
+	author.runIn(folder, "go", "build", "-o", "bin/forgeyard-plugin-acme", ".")
+	key := strings.TrimSpace(author.fleet(0, "plugin", "keygen", "signing.key").out)
+	author.fleet(0, "plugin", "publish", source+":0.1.0", filepath.Join(folder, "bin/forgeyard-plugin-acme"), "--key", "signing.key")
+
+	of := func(d definition) string {
+		return strings.NewReplacer(`local = { source = "ghcr.io/forgeyard/fleet-local"`, `acme = { source = "`+source+`"`,
+			`provider "local"`, `provider "acme"`, "provider.local.here", "provider.acme.here").Replace(d.String())
+	}
+	w.write(of(definition{min: 2, max: 2, instance: "size = 3"}))
+	w.fleet(0, "plugin", "install", "--trust-key", key)
+	w.apply(3, "--wait", "3s")
+	if made, err := filepath.Glob(filepath.Join(w.hosts, "*.json")); err != nil || len(made) != 2 {
+		t.Errorf("it made %q, %v; want two instances", made, err)
+	}
+	w.write(of(definition{removed: true}))
+	w.apply(0)
+	if left, err := os.ReadDir(w.hosts); err != nil || len(left) != 0 {
+		t.Errorf("of its infrastructure %v is left, %v", left, err)
+	}
+}
+
 // startRegistry starts Debian's docker-registry for the workspace and gives its
 // address.
 func startRegistry(w *workspace) string {
