@@ -139,6 +139,7 @@ var step = subject{what: "a step of the reconcile loop"}
 func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event, err error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	var last time.Time
 	for {
 		var events []reconcile.Event
 		select {
@@ -154,7 +155,12 @@ func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event
 		if planning.Err() != nil {
 			return events, nil
 		}
-		result, err := e.settings.Loop.Step(calls, e.settings.Clock(), e.more(events))
+		now := e.settings.Clock()
+		if by := setBy(last, now); by != 0 {
+			events = append(events, reconcile.ClockSet{By: by})
+		}
+		last = now
+		result, err := e.settings.Loop.Step(calls, now, e.more(events))
 		if fenced := (*store.FencedError)(nil); errors.As(err, &fenced) {
 			return nil, err
 		}
@@ -173,6 +179,19 @@ func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event
 		}
 		timer.Reset(max(0, result.Wake.Sub(e.settings.Clock())))
 	}
+}
+
+// clockSlack is by how much two clocks of a machine may differ over one step.
+const clockSlack = time.Second
+
+// setBy is by how much the clock was set between two readings of it: it went on by
+// more or less than time did. 0: it wasn't, or that isn't known.
+func setBy(last, now time.Time) time.Duration {
+	by := now.Round(0).Sub(last.Round(0)) - now.Sub(last)
+	if last.IsZero() || by.Abs() < clockSlack {
+		return 0
+	}
+	return by
 }
 
 // more takes whatever else has arrived, so that a burst is one step.

@@ -11,6 +11,10 @@ import (
 // any event takes them in.
 type Event interface{ isEvent() }
 
+// ClockSet says that the clock was set since the last step: by how much more than
+// time went by. What the clock says of the time before isn't believed any more.
+type ClockSet struct{ By time.Duration }
+
 // ProviderReady says that a plugin process is configured and answers. Any
 // earlier process of the provider is gone.
 type ProviderReady struct {
@@ -71,6 +75,7 @@ type Ordered struct {
 	Order Order
 }
 
+func (ClockSet) isEvent()          {}
 func (ProviderReady) isEvent()     {}
 func (ProviderDown) isEvent()      {}
 func (Inspected) isEvent()         {}

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
@@ -153,7 +154,7 @@ type Transition struct {
 // was stored.
 func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
 	l.backlog = append(l.backlog, events...)
-	l.watch(now)
+	l.watch(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return Result{}, err

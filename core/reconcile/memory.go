@@ -152,9 +152,9 @@ const blackout = time.Minute
 
 // watch notes that the loop runs again. After a gap nobody is called silent, and
 // nothing late, for what happened in it.
-func (m *memory) watch(now time.Time) {
+func (m *memory) watch(now time.Time, clockSet bool) {
 	m.steps++
-	if !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > blackout && now.Sub(m.last) > blackout) {
+	if clockSet || !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > blackout && now.Sub(m.last) > blackout) {
 		m.witnessed = now
 	}
 	if now.Before(m.last) {

@@ -13,7 +13,7 @@ import (
 // ordered stop does while the last calls are answered.
 func (l *Loop) Absorb(ctx context.Context, now time.Time, events []Event) error {
 	l.backlog = append(l.backlog, events...)
-	l.watch(now)
+	l.watch(now, false)
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // FaultKind names something that goes wrong, or that people do meanwhile.
@@ -163,6 +165,9 @@ func (w *world) strike(f Fault) {
 		}
 		w.skew += jump
 		w.say("the manager's clock is set by %s", jump)
+		if w.manager.alive {
+			w.manager.inbox = append(w.manager.inbox, reconcile.ClockSet{By: jump})
+		}
 		w.manager.stepSoon(0)
 	case SchedulerReset:
 		w.ci.reset(random)

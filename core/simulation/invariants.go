@@ -200,15 +200,16 @@ func (w *world) nobodyIsTrustedBeforeAdmission(e reconcile.Tell) {
 }
 
 // forceHasACause: section 35. Jobs are taken away from a host that its provider said
-// it takes away, or that is off, and from no other; never from one that merely
-// drains.
+// it takes away, or that is off, or whose jobs a person gave up, and from no other;
+// never from one that merely drains.
 func (w *world) forceHasACause(e reconcile.Tell) {
 	if !e.Force {
 		return
 	}
 	i := w.store.instances[e.Instance]
 	for _, h := range w.hosts {
-		if h.instance == e.Instance && !h.off && (!h.doomed || i.Ended != string(lifecycle.Preempted)) {
+		asked := w.people.forced[e.Instance] && i.Ended == string(lifecycle.Forced)
+		if h.instance == e.Instance && !asked && !h.off && (!h.doomed || i.Ended != string(lifecycle.Preempted)) {
 			w.fail("no leased machine ends but for section 35", "the jobs of %s are taken away (%s: %s)", i.ID, i.Ended, i.Reason)
 		}
 	}
