@@ -156,7 +156,7 @@ func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event
 			return events, nil
 		}
 		now := e.settings.Clock()
-		if by := setBy(last, now); by != 0 {
+		if by := setBy(last, now, now.Sub(last)); by != 0 {
 			events = append(events, reconcile.ClockSet{By: by})
 		}
 		last = now
@@ -185,9 +185,9 @@ func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event
 const clockSlack = time.Second
 
 // setBy is by how much the clock was set between two readings of it: it went on by
-// more or less than time did. 0: it wasn't, or that isn't known.
-func setBy(last, now time.Time) time.Duration {
-	by := now.Round(0).Sub(last.Round(0)) - now.Sub(last)
+// more or less than the time that passed. 0: it wasn't, or there is one reading.
+func setBy(last, now time.Time, passed time.Duration) time.Duration {
+	by := now.Round(0).Sub(last.Round(0)) - passed // of the wall clock alone
 	if last.IsZero() || by.Abs() < clockSlack {
 		return 0
 	}

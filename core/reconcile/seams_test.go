@@ -66,6 +66,30 @@ func TestAVolumeIsNoInstanceWhateverAPersonSays(t *testing.T) {
 	}
 }
 
+// A list may lag behind a creation for as long as the provider says. A clock that
+// is set ahead doesn't shorten that.
+func TestAClockThatIsSetAheadBySecondsProvesNothingGone(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 1))
+	w.facts.ListSettle = 20 * time.Second
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	p := take[Provision](w)
+	res := w.make(p)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: res, CallOver: true})
+	w.hidden[p.Operation.ID] = true // the list lags
+	w.now = w.now.Add(25 * time.Second)
+	w.step(ClockSet{By: 25 * time.Second})
+	w.inspect()
+	if i := w.store.instances[p.Operation.Instance]; !i.Live() {
+		t.Errorf("no time passed, and it is %s: %s", i.State, i.Reason)
+	}
+	w.now = w.now.Add(25 * time.Second)
+	w.inspect()
+	w.inspect()
+	if i := w.store.instances[p.Operation.Instance]; i.Live() {
+		t.Errorf("25 s passed, and it is %s: %s", i.State, i.Reason)
+	}
+}
+
 // Five are taken at once; the sixth is of a fleet that the same step forgets.
 func TestAnOrphanOfAFleetThatWasForgottenIsLeftToAPerson(t *testing.T) {
 	w, _, _ := ended(t)
@@ -253,5 +277,30 @@ func TestGoneIsNotBelievedBeforeTheProviderWasLookedAt(t *testing.T) {
 	}
 	if outcome.Refused == "" || !w.store.instances[i.ID].Live() {
 		t.Errorf("%+v; the instance is %s", outcome, w.store.instances[i.ID].State)
+	}
+}
+
+// A list that lags showed a machine's volume and not the machine. The volume went
+// first, and what the provider said of it was taken for the machine's end.
+func TestAVolumeStaysUntilItsMachineIsSurelyGone(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 1))
+	w.facts.ListSettle = 20 * time.Second
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	p := take[Provision](w)
+	res := w.make(p)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: res, CallOver: true})
+	w.hidden[p.Operation.ID] = true // the list lags
+	w.others = append(w.others, fleet.Resource{ID: "vol-1", Key: p.Operation.ID, Kind: "volume", BelongsTo: res.ID, State: fleet.ResourceRunning, Tags: p.Intent.Tags})
+	w.remove()
+	w.inspect()
+	w.inspect()
+	if has[Terminate](w) {
+		t.Errorf("%s is removed, and its machine may be there", take[Terminate](w).Resource)
+	}
+	w.now = w.now.Add(25 * time.Second)
+	w.inspect()
+	w.inspect()
+	if !has[Terminate](w) || take[Terminate](w).Resource != "vol-1" {
+		t.Errorf("the volume is left behind: %s", w.describe())
 	}
 }
