@@ -21,14 +21,14 @@ type HostInterruption struct {
 // the host goes: within the shortest notice that providers give.
 const UsualTimeToSave = 25 * time.Second
 
-// lastSeconds is what of a host's last time isn't the jobs': to end those that go
+// reserve is what of a host's last time isn't the jobs': to end those that go
 // on all the same, and to deliver what they saved.
-const lastSeconds = 15 * time.Second
+const reserve = 15 * time.Second
 
 // TimeToSave is how long jobs have to save their state on a host that goes away in
 // so much time.
 func TimeToSave(left time.Duration) time.Duration {
-	return max(0, left-lastSeconds, left/2)
+	return max(0, left-reserve, left/2)
 }
 
 // lookForInterruption is how often the worker looks whether the file is there.
