@@ -81,7 +81,7 @@ func TestAJobThatSavesItsStateFinishesOnTheReplacementOfAHostThatIsTakenAway(t *
 	w.apply(0)
 
 	saved, begun := w.path("saved"), w.path("begun")
-	script := fmt.Sprintf(`if [ -e %[1]s ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" %[1]s; exit 9' USR1; touch %[2]s; while :; do sleep 0.05; done`, saved, begun)
+	script := fmt.Sprintf(`if [ -e %[1]s ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" %[1]s.new; mv %[1]s.new %[1]s; exit 9' USR1; touch %[2]s; while :; do sleep 0.05; done`, saved, begun)
 	q.run("submit", "--checkpoint", "--os", "linux", "--trust", "standard", "--cpu", "1", "--", "sh", "-c", script)
 	eventually(t, "see the job run", func() bool { return exists(begun) && p.hosts() == 1 })
 	p.takeAway(1, 2*time.Minute)
