@@ -1,10 +1,14 @@
 package daemon
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	api "github.com/digitalocean/go-libvirt"
@@ -21,22 +25,60 @@ type connection struct {
 	wire *wire
 }
 
-// wire is the connection under the library's, to know its end and to end it.
+// wire is the connection under the library's, to know its end and to end it, and to
+// end it also where what comes isn't libvirt's protocol: the library would believe
+// any length of a packet, and panic where nobody can catch it.
 type wire struct {
 	net.Conn
-	once sync.Once
-	dead chan struct{}
+	once   sync.Once
+	dead   chan struct{}
+	length [4]byte // of the packet that is being read
+	seen   uint32  // how much of that packet has passed
+
+	foreign atomic.Bool // it isn't libvirt's protocol
 }
+
+// The lengths that a packet may have, its own four bytes and its header among them.
+const (
+	leastPacket = 28
+	mostPacket  = 34 << 20
+)
+
+var errForeign = errors.New("what listens there doesn't speak libvirt's protocol")
 
 func newWire(under net.Conn) *wire { return &wire{Conn: under, dead: make(chan struct{})} }
 
 // Read marks the end: nothing comes after an error.
 func (w *wire) Read(buffer []byte) (int, error) {
 	n, err := w.Conn.Read(buffer)
+	if err == nil && !w.follow(buffer[:n]) {
+		w.foreign.Store(true)
+		_ = w.Conn.Close()
+		n, err = 0, errForeign
+	}
 	if err != nil {
 		w.once.Do(func() { close(w.dead) })
 	}
 	return n, err
+}
+
+// follow keeps count of the packets that pass, and is false at one of a length that
+// none has.
+func (w *wire) follow(passing []byte) bool {
+	for len(passing) > 0 {
+		if w.seen < 4 {
+			w.length[w.seen] = passing[0]
+			w.seen, passing = w.seen+1, passing[1:]
+			continue
+		}
+		length := binary.BigEndian.Uint32(w.length[:])
+		if length < leastPacket || length > mostPacket {
+			return false
+		}
+		passed := min(uint32(len(passing)), length-w.seen)
+		w.seen, passing = (w.seen+passed)%length, passing[passed:]
+	}
+	return true
 }
 
 func (w *wire) Close() error {
@@ -53,39 +95,27 @@ func (h handed) Dial() (net.Conn, error) { return h.Conn, nil }
 func connect(target Target, limit time.Duration) (*connection, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	type dialled struct {
-		conn net.Conn
-		err  error
+	ctx, end := context.WithTimeout(context.Background(), limit)
+	defer end()
+	under, err := target.dial(ctx)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)) {
+		return nil, fmt.Errorf("no connection within %s: %w", limit, err)
 	}
-	dialling := make(chan dialled, 1)
-	go func() {
-		conn, err := target.dial()
-		dialling <- dialled{conn, err}
-	}()
-	var under net.Conn
-	select {
-	case d := <-dialling:
-		if d.err != nil {
-			return nil, d.err
-		}
-		under = d.conn
-	case <-deadline.C:
-		go func() { // who dials for longer finds that nobody waits
-			if d := <-dialling; d.err == nil {
-				_ = d.conn.Close()
-			}
-		}()
-		return nil, fmt.Errorf("%s: no connection within %s", target, limit)
+	if err != nil {
+		return nil, err
 	}
 	c := &connection{wire: newWire(under)}
 	c.Libvirt = api.NewWithDialer(handed{c.wire})
 	err, late := within(deadline, func() error { return c.ConnectToURI(target.driver) }, c.cut)
-	if late {
+	switch {
+	case late:
 		err = errHangs
+	case err != nil && c.wire.foreign.Load():
+		err = errForeign
 	}
 	if err != nil {
 		c.cut()
-		return nil, fmt.Errorf("%s: %w", target, err)
+		return nil, err
 	}
 	return c, nil
 }

@@ -21,7 +21,10 @@ func TestATargetIsAURIOfLibvirtByWhichSomebodyIsKnown(t *testing.T) {
 	for text, refused := range map[string]string{
 		"qemu:///system":                           "",
 		"qemu:///system?socket=/run/x":             "",
-		"qemu+unix:///session":                     "",
+		"qemu+unix:///session?socket=/run/s":       "",
+		"qemu:///session":                          "with its socket",
+		"qemu:///":                                 "must end in /system",
+		"qemu+ssh://ci@host/system?keyfile=~/.k":   "isn't an absolute path",
 		"qemu+ssh://ci@host/system?keyfile=/k":     "",
 		"qemu+ssh://host:2222/system?socket=/s":    "",
 		"qemu+tls://host/system?pkipath=/p":        "",

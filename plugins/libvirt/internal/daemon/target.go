@@ -1,25 +1,34 @@
 package daemon
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	api "github.com/digitalocean/go-libvirt"
-	"github.com/digitalocean/go-libvirt/socket/dialers"
 )
 
 // Target is where a daemon is and which of its drivers is meant: a URI of libvirt.
 type Target struct {
 	text   string
 	driver api.ConnectURI
-	dial   func() (net.Conn, error)
+	dial   dialler
 }
+
+// dialler makes one connection before the context's deadline, or leaves nothing
+// behind. To close it needs no word of the other side, and ends every read of it.
+type dialler func(context.Context) (net.Conn, error)
+
+// systemSocket is where a host's own daemon listens.
+const systemSocket = "/var/run/libvirt/libvirt-sock"
 
 func (t Target) String() string { return t.text }
 
@@ -63,58 +72,47 @@ func ParseTarget(text string) (Target, error) {
 	if _, secret := u.User.Password(); secret {
 		return fail("a password doesn't belong there; use a key")
 	}
-	for name := range u.Query() {
+	for name, values := range u.Query() {
 		if !slices.Contains(known, name) {
 			return fail("the parameter %q isn't known; with %s there are %s", name, transport, strings.Join(known, ", "))
 		}
+		if !filepath.IsAbs(values[0]) {
+			return fail("%s=%s isn't an absolute path", name, values[0])
+		}
+	}
+	if driver == "qemu" && u.Path != "/system" && (u.Path != "/session" || u.Query().Get("socket") == "") {
+		return fail(`it must end in /system; a user's own daemon is /session with its socket, such as "qemu:///session?socket=/run/user/1000/libvirt/libvirt-sock"`)
 	}
 	target := Target{text: text, driver: api.ConnectURI((&url.URL{Scheme: driver, Path: u.Path}).String())}
-	target.dial, err = dialler(transport, u)
+	switch transport {
+	case "unix":
+		target.dial = overSocket(u)
+	case "tls":
+		target.dial, err = overTLS(u)
+	case "ssh":
+		target.dial, err = overSSH(u)
+	}
 	if err != nil {
 		return fail("%w", err)
 	}
 	return target, nil
 }
 
-func dialler(transport string, u *url.URL) (func() (net.Conn, error), error) {
-	query := u.Query()
-	switch transport {
-	case "unix":
-		var options []dialers.LocalOption
-		if path := query.Get("socket"); path != "" {
-			options = append(options, dialers.WithSocket(path))
+func overSocket(u *url.URL) dialler {
+	socket := cmp.Or(u.Query().Get("socket"), systemSocket)
+	return func(ctx context.Context) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+			return nil, fmt.Errorf("%w: start its daemon (systemctl start libvirtd), or name its socket in the host's uri", err)
+		case errors.Is(err, fs.ErrPermission):
+			return nil, fmt.Errorf("%w: put the user of the manager into the group of the socket (mostly libvirt), and start the manager anew", err)
 		}
-		return dialers.NewLocal(options...).Dial, nil
-	case "tls":
-		var options []dialers.TLSOption
-		if u.Port() != "" {
-			options = append(options, dialers.UseTLSPort(u.Port()))
-		}
-		if path := query.Get("pkipath"); path != "" {
-			options = append(options, dialers.UsePKIPath(path))
-		}
-		return dialers.NewTLS(u.Hostname(), options...).Dial, nil
+		return conn, err
 	}
-	knownHosts := query.Get("known_hosts")
-	if knownHosts == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, errors.New("HOME isn't set, so known_hosts must be")
-		}
-		knownHosts = filepath.Join(home, ".ssh", "known_hosts")
-	}
-	options := []dialers.SSHOption{dialers.UseKnownHostsFile(knownHosts)}
-	if u.Port() != "" {
-		options = append(options, dialers.UseSSHPort(u.Port()))
-	}
-	if name := u.User.Username(); name != "" {
-		options = append(options, dialers.UseSSHUsername(name))
-	}
-	if path := query.Get("keyfile"); path != "" {
-		options = append(options, dialers.UseKeyFile(path))
-	}
-	if path := query.Get("socket"); path != "" {
-		options = append(options, dialers.WithRemoteSocket(path))
-	}
-	return dialers.NewSSH(u.Hostname(), options...).Dial, nil
+}
+
+// hostAndPort has the URI's port, or the usual one.
+func hostAndPort(u *url.URL, usual string) string {
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual))
 }

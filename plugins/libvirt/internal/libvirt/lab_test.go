@@ -28,6 +28,7 @@ import (
 // starts ends with the test, however that ends.
 type lab struct {
 	dir    string
+	start  string // the command that starts its daemon
 	input  io.WriteCloser
 	output *bufio.Reader
 }
@@ -86,6 +87,13 @@ var labCache = sync.OnceValue(func() string {
 // newLab starts a daemon with an empty pool "default".
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	return newLabWith(t, func(string) string { return "" })
+}
+
+// newLabWith starts one that is configured besides as more says, given the lab's
+// folder. Where that makes it listen on a port it has to be told so, too.
+func newLabWith(t *testing.T, more func(dir string) string) *lab {
+	t.Helper()
 	needLab(t)
 	dir, err := os.MkdirTemp("", "lab") // short: sockets live below it
 	if err != nil {
@@ -97,7 +105,8 @@ func newLab(t *testing.T) *lab {
 			t.Fatal(err)
 		}
 	}
-	for name, content := range map[string]string{"qemu.conf": qemuConf, "libvirtd.conf": libvirtdConf} {
+	added := more(dir)
+	for name, content := range map[string]string{"qemu.conf": qemuConf, "libvirtd.conf": libvirtdConf + added} {
 		if err := os.WriteFile(filepath.Join(dir, "etc", name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +127,10 @@ func newLab(t *testing.T) *lab {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{dir: dir, input: input, output: bufio.NewReader(output)}
+	l := &lab{dir: dir, start: "start", input: input, output: bufio.NewReader(output)}
+	if added != "" {
+		l.start = "start --listen"
+	}
 	t.Cleanup(func() {
 		_ = input.Close()
 		_ = c.Wait()
@@ -127,7 +139,7 @@ func newLab(t *testing.T) *lab {
 			t.Logf("the daemon said:\n%s", said)
 		}
 	})
-	l.tell(t, "start")
+	l.tell(t, l.start)
 	l.do(t, func(c *api.Libvirt) error {
 		pool, err := c.StoragePoolDefineXML(fmt.Sprintf("<pool type='dir'><name>default</name><target><path>%s/pool</path></target></pool>", dir), 0)
 		if err == nil {
@@ -151,7 +163,7 @@ func (l *lab) tell(t *testing.T, command string) {
 	if answer, err := l.output.ReadString('\n'); err != nil || strings.TrimSpace(answer) != strings.Fields(command)[0] {
 		t.Fatalf("%s: the lab answered %q, %v", command, answer, err)
 	}
-	if command == "start" {
+	if command == l.start {
 		eventually(t, "the daemon listens", func() bool {
 			connection, err := net.Dial("unix", l.socket())
 			if err == nil {

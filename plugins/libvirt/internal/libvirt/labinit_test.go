@@ -105,7 +105,8 @@ func (l *labInit) obey(command, argument string) error {
 		if err != nil {
 			return err
 		}
-		started, err := os.StartProcess(program, []string{program, "--pid-file", "/run/libvirt/libvirtd.pid"}, &os.ProcAttr{Files: []*os.File{nil, said, said}})
+		words := append([]string{program, "--pid-file", "/run/libvirt/libvirtd.pid"}, strings.Fields(argument)...)
+		started, err := os.StartProcess(program, words, &os.ProcAttr{Files: []*os.File{nil, said, said}})
 		if err != nil {
 			return err
 		}
