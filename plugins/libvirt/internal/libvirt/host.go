@@ -2,25 +2,32 @@ package libvirt
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	api "github.com/digitalocean/go-libvirt"
 	xmlform "libvirt.org/go/libvirtxml"
 
-	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
 // host is one daemon with the pool that our volumes are in.
 type host struct {
 	*daemon.Daemon
+	// ending is the same daemon over a connection of its own, for what a guest can
+	// hold up: a machine whose process hangs must cost no call but those that end
+	// machines.
+	ending *daemon.Daemon
 	name   string
 	pool   string
 	vcpus  int    // 0: as many as it has
 	memory uint64 // 0: what it has, less what it needs itself
+}
+
+// Close ends the connections; a later call makes new ones.
+func (h *host) Close() {
+	h.Daemon.Close()
+	h.ending.Close()
 }
 
 // spared is what a host keeps for itself where the block says nothing.
@@ -101,7 +108,7 @@ func (h *host) read(ctx context.Context, domain api.Domain) (guest, error) {
 	}
 	if g.xml.Metadata != nil {
 		if g.metadata, err = readMetadata(g.xml.Metadata.XML); err != nil {
-			return guest{}, fmt.Errorf("read the domain %s on host %s: %w", domain.Name, h.name, err)
+			return guest{}, fmt.Errorf("read the domain %s on host %s: %w: correct it (virsh edit), or remove the domain; until then nobody knows whose it is", domain.Name, h.name, err)
 		}
 	}
 	return g, nil
@@ -181,33 +188,4 @@ func (h *host) capabilities(ctx context.Context) (capabilities, error) {
 		}
 	}
 	return found, nil
-}
-
-// findPool finds a pool that is there and running, and its folder.
-func (h *host) findPool(ctx context.Context, name string) (api.StoragePool, string, error) {
-	var pool api.StoragePool
-	var text string
-	err := h.Look(ctx, "look at the pool "+name, func(l *api.Libvirt) (err error) {
-		if pool, err = l.StoragePoolLookupByName(name); err != nil {
-			return err
-		}
-		text, err = l.StoragePoolGetXMLDesc(pool, 0)
-		return err
-	})
-	if err != nil {
-		return pool, "", err
-	}
-	var said xmlform.StoragePool
-	if err := said.Unmarshal(text); err != nil {
-		return pool, "", fmt.Errorf("the pool %s on host %s can't be read: %w", name, h.name, err)
-	}
-	switch said.Type {
-	case "dir", "fs", "netfs":
-	default:
-		return pool, "", &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("the pool %s on host %s is of the type %q; overlays need a directory (dir, fs or netfs)", name, h.name, said.Type)}
-	}
-	if said.Target == nil || !filepath.IsAbs(said.Target.Path) {
-		return pool, "", errors.New("the pool " + name + " on host " + h.name + " has no folder")
-	}
-	return pool, said.Target.Path, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,6 +33,7 @@ func (p *hosts) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provide
 			looking.Go(func() { seen[n], failed[n] = p.look(ctx, h) })
 		}
 		looking.Wait()
+		belong(seen)
 		for _, resources := range seen {
 			for _, resource := range resources {
 				if !yield(resource, nil) {
@@ -51,13 +53,13 @@ func (p *hosts) Inspect(ctx context.Context, _ provider.Query) iter.Seq2[provide
 
 // look lists what one host has of ours.
 func (p *hosts) look(ctx context.Context, h *host) ([]provider.Resource, error) {
-	pool, err := p.ownPool(ctx, h)
+	own, err := p.ownPool(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	// Volumes first: a volume is made after its domain, so the domain of one that is
 	// seen is there to be seen after it.
-	volumes, err := h.ownVolumes(ctx, pool, p.installation)
+	volumes, err := h.ownVolumes(ctx, own, p.installation)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +93,31 @@ func (p *hosts) look(ctx context.Context, h *host) ([]provider.Resource, error) 
 	return found, nil
 }
 
-// ownPool is the pool of our volumes, and the one that it always was.
-func (p *hosts) ownPool(ctx context.Context, h *host) (api.StoragePool, error) {
-	pool, _, err := h.findPool(ctx, h.pool)
-	if err == nil {
-		err = p.memory.same(h, pool)
+// belong gives a volume that two hosts show, as their pools are one folder, to its
+// machine on either: by itself each host only knows its own.
+func belong(seen [][]provider.Resource) {
+	machines := map[string]string{} // by key: their ids
+	for _, r := range slices.Concat(seen...) {
+		if r.Kind == "" && strings.HasSuffix(r.ID, "/"+r.Key) {
+			machines[r.Key] = r.ID
+		}
 	}
-	return pool, err
+	for _, resources := range seen {
+		for n := range resources {
+			if r := &resources[n]; r.Kind != "" && machines[r.Key] != "" {
+				r.BelongsTo = machines[r.Key]
+			}
+		}
+	}
+}
+
+// ownPool is the pool of our volumes, and the one that it always was.
+func (p *hosts) ownPool(ctx context.Context, h *host) (pool, error) {
+	own, err := h.findPool(ctx, h.pool)
+	if err == nil {
+		err = p.memory.same(h, own.StoragePool)
+	}
+	return own, err
 }
 
 // guestID and volumeID are unique among all hosts of a block.

@@ -140,8 +140,16 @@ func newLabWith(t *testing.T, more func(dir string) string) *lab {
 		}
 	})
 	l.tell(t, l.start)
+	l.makePool(t)
+	l.baseImage(t, "base.qcow2")
+	return l
+}
+
+// makePool makes the pool "default".
+func (l *lab) makePool(t *testing.T) {
+	t.Helper()
 	l.do(t, func(c *api.Libvirt) error {
-		pool, err := c.StoragePoolDefineXML(fmt.Sprintf("<pool type='dir'><name>default</name><target><path>%s/pool</path></target></pool>", dir), 0)
+		pool, err := c.StoragePoolDefineXML(fmt.Sprintf("<pool type='dir'><name>default</name><target><path>%s/pool</path></target></pool>", l.dir), 0)
 		if err == nil {
 			err = c.StoragePoolCreate(pool, 0)
 		}
@@ -150,8 +158,6 @@ func newLabWith(t *testing.T, more func(dir string) string) *lab {
 		}
 		return err
 	})
-	l.baseImage(t, "base.qcow2")
-	return l
 }
 
 // tell has the lab's first process do something, and waits for it.

@@ -117,6 +117,8 @@ func (l *labInit) obey(command, argument string) error {
 			return fmt.Errorf("no such signal, or no daemon: %w", err)
 		}
 		return syscall.Kill(l.daemon, syscall.Signal(number))
+	case "full": // a small file system stands on the folder, for the lab alone
+		return syscall.Mount("tmpfs", argument, "tmpfs", 0, "size=8m")
 	case "ended":
 		for l.daemon != 0 {
 			l.ended.Wait()

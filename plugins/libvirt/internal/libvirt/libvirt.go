@@ -63,7 +63,8 @@ func newHosts(_ context.Context, config Config, environment provider.Environment
 				return nil, provider.Diagnostic{Summary: "This is no size", Detail: err.Error(), Path: provider.At("host").Index(n).Attr("memory")}
 			}
 		}
-		made.Daemon = daemon.New(h.Name, target, daemon.Limits{Connect: min(connectLimit, config.CallTimeout), Call: config.CallTimeout, Settle: settleTime})
+		limits := daemon.Limits{Connect: min(connectLimit, config.CallTimeout), Call: config.CallTimeout, Settle: settleTime}
+		made.Daemon, made.ending = daemon.New(h.Name, target, limits), daemon.New(h.Name, target, limits)
 		p.all = append(p.all, made)
 	}
 	return p, nil

@@ -3,8 +3,10 @@ package libvirt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
@@ -21,6 +23,7 @@ func (p *hosts) Offers(ctx context.Context, instance Instance) (provider.OfferLi
 	}
 	list := provider.OfferList{AsOf: p.now()}
 	var hidden []error
+	var tooSmall []string
 	for _, r := range p.rooms(ctx) {
 		switch {
 		case len(instance.Hosts) > 0 && !slices.Contains(instance.Hosts, r.host.name):
@@ -28,6 +31,9 @@ func (p *hosts) Offers(ctx context.Context, instance Instance) (provider.OfferLi
 		case r.err != nil:
 			hidden = append(hidden, r.err)
 			continue
+		}
+		if !r.whole.fits(need{}, n) {
+			tooSmall = append(tooSmall, fmt.Sprintf("host %s has %d and %s for machines", r.host.name, r.whole.vcpus, showSize(r.whole.memory)))
 		}
 		left := r.times(n)
 		if devices := addresses(instance.Devices); len(devices) > 0 {
@@ -43,8 +49,14 @@ func (p *hosts) Offers(ctx context.Context, instance Instance) (provider.OfferLi
 			Available: &available,
 		})
 	}
-	if len(list.Offers) == 0 && len(hidden) > 0 {
+	switch {
+	case len(list.Offers) == 0 && len(hidden) > 0:
 		return provider.OfferList{}, &provider.Error{Class: worst(hidden), Err: errors.Join(hidden...)}
+	case len(list.Offers) == 0:
+		return provider.OfferList{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("hosts = %q names none of the provider block", instance.Hosts)}
+	case len(tooSmall) == len(list.Offers) && len(hidden) == 0:
+		return provider.OfferList{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
+			"no host is big enough for %d processors and %s of memory, even empty: %s", n.vcpus, showSize(n.memory), strings.Join(tooSmall, "; "))}
 	}
 	return list, nil
 }

@@ -22,7 +22,8 @@ func giving(t *testing.T, limit time.Duration, p *hosts) *hosts {
 			t.Fatal(err)
 		}
 		h.Close()
-		h.Daemon = daemon.New(h.name, target, daemon.Limits{Connect: limit, Call: limit, Settle: 500 * time.Millisecond})
+		limits := daemon.Limits{Connect: limit, Call: limit, Settle: 500 * time.Millisecond}
+		h.Daemon, h.ending = daemon.New(h.name, target, limits), daemon.New(h.name, target, limits)
 	}
 	return p
 }

@@ -121,11 +121,27 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 			}
 		}
 	}
-	var fitting []room
-	var reasons []string
-	var hidden []error
+	fitting, reasons, hidden := p.placement.fitting(rooms, n, devices, func(name string) bool {
+		return (len(wanted) == 0 || slices.Contains(wanted, name)) && (len(ordered) == 0 || slices.Contains(ordered, name))
+	})
+	if len(fitting) == 0 {
+		return nil, noRoom(n, reasons, hidden, offers)
+	}
+	slices.SortStableFunc(fitting, func(a, b room) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(ordered, a.host.name), slices.Index(ordered, b.host.name)),
+			cmp.Compare(a.ours, b.ours), cmp.Compare(b.times(n), a.times(n)))
+	})
+	chosen := fitting[0].host
+	p.placement.promised[key] = promise{chosen, n, devices}
+	return chosen, nil
+}
+
+// fitting are the rooms that may be used and have what is needed; of the others it
+// gives the reasons why not, and what hides them. The mutex is held.
+func (p *placement) fitting(rooms []room, n need, devices []string, mayBeUsed func(name string) bool) (fitting []room, reasons []string, hidden []error) {
 	for _, r := range rooms {
-		for _, promised := range p.placement.promised {
+		for _, promised := range p.promised {
 			if promised.host == r.host {
 				r.used = r.used.plus(promised.need)
 				r.ours++
@@ -136,7 +152,7 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 		}
 		reason := ""
 		switch taken := slices.IndexFunc(devices, func(d string) bool { return r.devices[d] }); {
-		case len(wanted) > 0 && !slices.Contains(wanted, r.host.name) || len(ordered) > 0 && !slices.Contains(ordered, r.host.name):
+		case !mayBeUsed(r.host.name):
 			continue
 		case r.err != nil:
 			hidden = append(hidden, r.err)
@@ -151,17 +167,7 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 		}
 		reasons = append(reasons, "host "+r.host.name+": "+reason)
 	}
-	if len(fitting) == 0 {
-		return nil, noRoom(n, reasons, hidden, offers)
-	}
-	slices.SortStableFunc(fitting, func(a, b room) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(ordered, a.host.name), slices.Index(ordered, b.host.name)),
-			cmp.Compare(a.ours, b.ours), cmp.Compare(b.times(n), a.times(n)))
-	})
-	chosen := fitting[0].host
-	p.placement.promised[key] = promise{chosen, n, devices}
-	return chosen, nil
+	return fitting, reasons, hidden
 }
 
 func noRoom(n need, reasons []string, hidden []error, offers []provider.Offer) error {

@@ -106,9 +106,12 @@ func (p *hosts) prepare(ctx context.Context, h *host, request provider.Provision
 	if !kvm && request.Instance.Emulation == "never" || !kvm && !can.soft {
 		return machine{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("host %s can't run x86_64 machines by its processor: see /dev/kvm there, or allow emulation", h.name)}
 	}
-	pool, folder, err := h.findPool(ctx, h.pool)
+	own, err := p.ownPool(ctx, h)
 	if err == nil {
-		err = p.memory.same(h, pool)
+		err = h.hasDisk(ctx, own)
+	}
+	if err == nil {
+		err = h.hasNetwork(ctx, request.Instance.Network)
 	}
 	if err != nil {
 		return machine{}, err
@@ -123,8 +126,8 @@ func (p *hosts) prepare(ctx context.Context, h *host, request provider.Provision
 	}
 	return machine{
 		key: request.Key, title: request.Name, instance: request.Instance, kvm: kvm, base: b,
-		overlay: path(folder, volumeName(p.installation, request.Key, overlayEnd)),
-		seed:    path(folder, volumeName(p.installation, request.Key, seedEnd)),
+		overlay: path(own.folder, volumeName(p.installation, request.Key, overlayEnd)),
+		seed:    path(own.folder, volumeName(p.installation, request.Key, seedEnd)),
 		record: record{
 			Installation: p.installation, Key: request.Key, Fleet: request.Fleet, Image: request.Image, GPU: gpu,
 			Digest: request.InstanceDigest, Created: p.now().UTC(), Tags: sortedTags(request.Tags),
@@ -223,14 +226,14 @@ func (p *hosts) start(ctx context.Context, g *guest, m machine, seedContent []by
 			return &provider.Error{Class: provider.Invalid, Err: err}
 		}
 	}
-	pool, err := p.removeVolumes(ctx, g.host, m.key)
+	own, err := p.removeVolumes(ctx, g.host, m.key)
 	if err != nil {
 		return err
 	}
-	if err := g.host.createOverlay(ctx, pool, volumeName(p.installation, m.key, overlayEnd), m.base, size); err != nil {
+	if err := g.host.createOverlay(ctx, own, volumeName(p.installation, m.key, overlayEnd), m.base, size); err != nil {
 		return err
 	}
-	if err := g.host.createSeed(ctx, pool, volumeName(p.installation, m.key, seedEnd), seedContent); err != nil {
+	if err := g.host.createSeed(ctx, own, volumeName(p.installation, m.key, seedEnd), seedContent); err != nil {
 		return err
 	}
 	if err := g.mark(ctx, "started", startedSpace, p.now()); err != nil {

@@ -118,6 +118,7 @@ func (s *sshHost) connections() int {
 
 func TestAMachineIsMadeAndEndsOverSSHAndNoConnectionStays(t *testing.T) {
 	t.Parallel()
+	needLong(t)
 	l := newLab(t)
 	s := newSSHHost(t, l, "")
 	p := giving(t, plenty, newTestHosts(t, s.block("key", "known_hosts", l.socket())))
@@ -149,6 +150,7 @@ func TestAMachineIsMadeAndEndsOverSSHAndNoConnectionStays(t *testing.T) {
 
 func TestWhatIsWrongWithAWayOverSSHIsSaidWithWhatToDo(t *testing.T) {
 	t.Parallel()
+	needLong(t)
 	l := newLab(t)
 	s := newSSHHost(t, l, "")
 	closed := newSSHHost(t, l, "AllowStreamLocalForwarding no")

@@ -43,14 +43,27 @@ func (p *hosts) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 
 // terminateByKey is for what the manager never saw. Every host must be asked.
 func (p *hosts) terminateByKey(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
-	state := provider.Gone
 	for _, h := range p.all {
-		ended, err := p.Terminate(ctx, provider.Ref{ID: h.guestID(ref.Key), Key: ref.Key, Force: ref.Force})
-		if err != nil || ended != provider.Gone {
-			return ended, err
+		if _, err := p.ownPool(ctx, h); err != nil {
+			return provider.TerminateUnknown, err
+		}
+		g, err := h.guest(ctx, ref.Key)
+		if err != nil {
+			return provider.TerminateUnknown, err
+		}
+		if g == nil {
+			continue
+		}
+		if state, err := p.terminateGuest(ctx, g, ref); err != nil || state != provider.Gone {
+			return state, err
 		}
 	}
-	return state, nil
+	for _, h := range p.all {
+		if state, err := p.terminateLeftovers(ctx, h, ref.Key); err != nil || state != provider.Gone {
+			return state, err
+		}
+	}
+	return provider.Gone, nil
 }
 
 func (p *hosts) named(name string) *host {
@@ -73,7 +86,9 @@ func (p *hosts) terminateGuest(ctx context.Context, g *guest, ref provider.Ref) 
 	}
 	if g.terminating.IsZero() {
 		g.terminating = p.now()
-		if err := g.mark(ctx, "terminating", terminatingSpace, g.terminating); err != nil && !daemon.IsNotFound(err) {
+		// Where it can't be written, as of a domain that a person undefined while it
+		// runs, the end goes on without it.
+		if err := g.mark(ctx, "terminating", terminatingSpace, g.terminating); unknown(err) {
 			return provider.TerminateUnknown, err
 		}
 	}
@@ -87,8 +102,16 @@ func (p *hosts) terminateGuest(ctx context.Context, g *guest, ref provider.Ref) 
 	return provider.Gone, nil
 }
 
-// terminateLeftovers removes what is named after a key that has no domain.
+// terminateLeftovers removes what is named after a key that has no domain, on no host
+// and under no name: hosts may share a folder, and a person may have renamed it.
 func (p *hosts) terminateLeftovers(ctx context.Context, h *host, key string) (provider.TerminateState, error) {
+	holder, err := p.holder(ctx, key)
+	if err != nil {
+		return provider.TerminateUnknown, err
+	}
+	if holder != nil {
+		return refused("the volumes of the key %s are still those of the domain %s; where that is a copy or was renamed, a person has to remove it", key, holder.id())
+	}
 	if _, err := p.removeVolumes(ctx, h, key); err != nil {
 		return provider.TerminateUnknown, err
 	}
@@ -106,14 +129,23 @@ func (p *hosts) terminatePart(ctx context.Context, h *host, ref provider.Ref, re
 	if ref.Key != "" && ref.Key != key {
 		return refused("%s belongs to the key %q, not to %q", ref.ID, key, ref.Key)
 	}
-	g, err := h.guest(ctx, key)
-	if err != nil {
-		return provider.TerminateUnknown, err
-	}
-	if g != nil {
-		return refused("%s belongs to the domain %s, which is there; it goes with it", ref.ID, g.id())
-	}
 	return p.terminateLeftovers(ctx, h, key)
+}
+
+// holder is a domain with the key, on any host and under any name; nil: there is none.
+func (p *hosts) holder(ctx context.Context, key string) (*guest, error) {
+	for _, h := range p.all {
+		guests, err := h.guests(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range guests {
+			if g.record != nil && g.record.Installation == p.installation && g.record.Key == key {
+				return &g, nil
+			}
+		}
+	}
+	return nil, nil
 }
 
 func refused(format string, arguments ...any) (provider.TerminateState, error) {
@@ -152,9 +184,7 @@ func (p *hosts) stop(ctx context.Context, g *guest, force bool) error {
 			}
 		case at.Sub(asked) >= askEvery:
 			asked = at
-			if err := p.pressButton(ctx, g); err != nil {
-				return err
-			}
+			p.pressButton(ctx, g)
 		}
 		select {
 		case <-look.C:
@@ -164,22 +194,23 @@ func (p *hosts) stop(ctx context.Context, g *guest, force bool) error {
 	}
 }
 
-// pressButton minds only an answer that is missing: a guest may refuse, or be off.
-func (p *hosts) pressButton(ctx context.Context, g *guest) error {
-	err := g.host.Change(ctx, "shut down the domain "+g.domain.Name, func(l *api.Libvirt) error {
+// pressButton minds no answer: a guest may refuse, be off or hang, and it is asked
+// again.
+func (p *hosts) pressButton(ctx context.Context, g *guest) {
+	what := "shut down the domain " + g.domain.Name
+	err := g.host.ending.Change(ctx, what, func(l *api.Libvirt) error {
 		return l.DomainShutdownFlags(g.domain, api.DomainShutdownAcpiPowerBtn)
 	})
 	if daemon.Said(err) == api.ErrInvalidArg || daemon.Said(err) == api.ErrNoSupport {
-		err = g.host.Change(ctx, "shut down the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainShutdown(g.domain) })
+		err = g.host.ending.Change(ctx, what, func(l *api.Libvirt) error { return l.DomainShutdown(g.domain) })
 	}
-	if unknown(err) {
-		return err
+	if err != nil {
+		p.logger.Debug("the power button did nothing", "host", g.host.name, "error", err)
 	}
-	return nil
 }
 
 func (p *hosts) powerOff(ctx context.Context, g *guest) error {
-	err := g.host.Change(ctx, "power off the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainDestroyFlags(g.domain, 0) })
+	err := g.host.ending.Change(ctx, "power off the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainDestroyFlags(g.domain, 0) })
 	if err == nil || unknown(err) {
 		return err
 	}
@@ -215,13 +246,13 @@ func (p *hosts) remove(ctx context.Context, g *guest) error {
 }
 
 // removeVolumes removes the volumes of a key, and gives the pool.
-func (p *hosts) removeVolumes(ctx context.Context, h *host, key string) (api.StoragePool, error) {
-	pool, err := p.ownPool(ctx, h)
+func (p *hosts) removeVolumes(ctx context.Context, h *host, key string) (pool, error) {
+	own, err := p.ownPool(ctx, h)
 	for _, end := range ends {
 		if err != nil {
 			break
 		}
-		err = h.deleteVolume(ctx, pool, volumeName(p.installation, key, end))
+		err = h.deleteVolume(ctx, own, volumeName(p.installation, key, end))
 	}
-	return pool, err
+	return own, err
 }

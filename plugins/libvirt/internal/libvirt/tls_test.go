@@ -85,6 +85,7 @@ func (a authority) write(folder, role string, trusted authority, usage x509.ExtK
 
 func TestAMachineIsMadeAndEndsOverTLSAndAStrangerIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
+	needLong(t)
 	ours, strangers := newAuthority(t), newAuthority(t)
 	port := freePort(t)
 	l := newLabWith(t, func(dir string) string {

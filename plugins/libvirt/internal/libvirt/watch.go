@@ -148,6 +148,8 @@ func (w *watch) look(ctx context.Context, name string) error {
 	}
 	_, was := w.known[name]
 	switch {
+	case g != nil && w.ours(g) && g.off() && !g.started && g.terminating.IsZero() && !was:
+		return nil // it is being made, which the answer to its request tells of
 	case g != nil && w.ours(g):
 		w.known[name] = g.state
 	case was:

@@ -89,6 +89,16 @@ func TestWhatHappensToMachinesIsHeardAlsoAcrossARestartOfTheDaemon(t *testing.T)
 // killMachine ends the process of a machine of the lab.
 func (l *lab) killMachine(t *testing.T, name string) {
 	t.Helper()
+	pid := l.processOf(t, name)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the machine's process is gone", func() bool { return syscall.Kill(pid, 0) != nil })
+}
+
+// processOf is the process of a machine of the lab.
+func (l *lab) processOf(t *testing.T, name string) (pid int) {
+	t.Helper()
 	processes, err := os.ReadDir("/proc")
 	if err != nil {
 		t.Fatal(err)
@@ -100,16 +110,11 @@ func (l *lab) killMachine(t *testing.T, name string) {
 		}
 		line, _ := os.ReadFile("/proc/" + process.Name() + "/cmdline")
 		if strings.Contains(string(line), "guest="+name+",") && strings.Contains(string(line), l.dir+"/") {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "the machine's process is gone", func() bool {
-				return syscall.Kill(pid, 0) != nil
-			})
-			return
+			return pid
 		}
 	}
 	t.Fatalf("there is no process of the machine %s", name)
+	return 0
 }
 
 func TestAWatchThatNobodyHearsAnyMoreEnds(t *testing.T) {
