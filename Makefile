@@ -21,10 +21,12 @@ build:
 	plugins/publish.sh $(BIN) >/dev/null
 
 # The same with virtual machines: a daemon, a pool and a guest of its own, which go
-# with it. As root on Debian it installs what is missing.
+# with it. As root on Debian it installs what is missing. IMAGE=path takes a whole
+# system instead, a disk image with cloud-init, and minutes.
+IMAGE ?=
 .PHONY: demo-libvirt
 demo-libvirt: build
-	examples/libvirt/demo.sh $(BIN)
+	examples/libvirt/demo.sh $(BIN) $(IMAGE)
 
 # All binaries for their systems, with SHA256SUMS and a bill of materials for each,
 # in dist/; docs/releasing.md says what comes before and after.

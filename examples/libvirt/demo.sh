@@ -3,13 +3,18 @@
 # uses, a guest that boots, finds the manager, works, shuts itself down, and leaves
 # nothing. It works in a folder of its own and takes everything away at the end.
 #
-#   demo.sh BIN     BIN holds the programs and the plugin "libvirt"
+#   demo.sh BIN            BIN holds the programs and the plugin "libvirt"
+#   demo.sh BIN IMAGE      the same with a system of your own: a disk image for BIOS
+#                          with cloud-init and systemd, such as Debian's genericcloud
 #
-# It needs root on Debian and installs what is missing. Without KVM it takes a few
-# minutes: the guest is emulated then.
+# It needs root on Debian and installs what is missing. Without KVM the guest is
+# emulated: an image takes minutes to boot then.
 set -euo pipefail
 
 bin=$(cd "$1" && pwd)
+image=${2:+$(readlink -f "$2")}
+patience=5m
+[ -z "$image" ] || { [ -r "$image" ] || { echo "There is no image $2." >&2; exit 1; }; patience=20m; }
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" = 0 ] || { echo "Run it as root: the daemon gets namespaces of its own." >&2; exit 1; }
 
@@ -35,7 +40,7 @@ finish() {
   [ -z "$manager" ] || kill "$manager" 2>/dev/null || true
   # unshare lets TERM pass by, and takes its whole namespace with it when it dies.
   [ -z "$lab" ] || kill -KILL "$lab" 2>/dev/null || true
-  wait || true
+  wait 2>/dev/null || true # the shell would tell how it died
   if [ $status -ne 0 ]; then
     echo
     echo "The demo failed. Its files are in $work; serve.log and log/daemon tell more."
@@ -87,21 +92,35 @@ answers() { virsh version >/dev/null 2>&1; }
 within 60 "the daemon" answers
 virsh pool-define-as default dir --target "$work/pool" >/dev/null
 virsh pool-start default >/dev/null
-show virsh vol-create-as default base.qcow2 16M --format qcow2
-
-say "2. Make a guest that boots in seconds"
-show "$here/guest.sh" "$work/guest" "$bin/forgeyard-runner"
+if [ -n "$image" ]; then
+  show qemu-img convert -O qcow2 "$image" "$work/pool/base.qcow2"
+  show virsh pool-refresh default
+else
+  show virsh vol-create-as default base.qcow2 16M --format qcow2
+  say "2. Make a guest that boots in seconds"
+  show "$here/guest.sh" "$work/guest" "$bin/forgeyard-runner"
+fi
 export FLEET_VAR_emulation=auto
 if [ -e /dev/kvm ]; then
   tried=0
-  timeout 3 qemu-system-x86_64 -accel kvm -cpu host -machine q35 -nodefaults -display none >/dev/null 2>&1 || tried=$?
+  # In a shell of its own, whose word about how QEMU died nobody needs.
+  (timeout 3 qemu-system-x86_64 -accel kvm -cpu host -machine q35 -nodefaults -display none; exit $?) >/dev/null 2>&1 || tried=$?
   [ $tried = 124 ] || { export FLEET_VAR_emulation=always; echo "/dev/kvm is there and doesn't work, so the guest is emulated."; }
 fi
 
 say "3. Apply the file: a machine is defined, boots, joins and is admitted"
-cp "$here/fleet.hcl" "$work/fleet/"
+# An image boots by itself, is told by cloud-init what to do, and keeps jobs apart.
+file() {
+  if [ -n "$image" ]; then
+    sed -e 's/bootstrap = "file"/bootstrap = "cloud-init"/' -e 's/"256MiB"/"1GiB"/' -e '/^    kernel  /d; /^    initrd  /d; /^    command_line /d' \
+      -e '/^  # The tiny guest/,/^  }/d' "$here/fleet.hcl"
+  else
+    cat "$here/fleet.hcl"
+  fi
+}
+file >"$work/fleet/fleet.hcl"
 fleet plugin install --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")"
-fleet apply --auto-approve --wait 10m
+fleet apply --auto-approve --wait "$patience"
 fleet list
 show virsh list --all
 show virsh vol-list default
@@ -114,7 +133,7 @@ within 180 "the first job" worked
 fleet status
 
 say "5. Take the fleet away: drained, shut down by its power button, and gone"
-sed '/^fleet "guests"/,/^}/d' "$here/fleet.hcl" >"$work/fleet/fleet.hcl"
+file | sed '/^fleet "guests"/,/^}/d' >"$work/fleet/fleet.hcl"
 printf '\nremoved {\n  from = fleet.guests\n}\n' >>"$work/fleet/fleet.hcl"
 fleet apply --auto-approve --wait 5m
 

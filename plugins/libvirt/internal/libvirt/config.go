@@ -20,7 +20,7 @@ type Config struct {
 // Host is one libvirt daemon.
 type Host struct {
 	Name   string `fleet:"name,required" doc:"What the host is called here; it is also its zone. It is part of every machine's id, so it stays as long as there are machines."`
-	URI    string `fleet:"uri" default:"qemu:///system" doc:"Where its daemon is: qemu:///system, also with ?socket=PATH; qemu+ssh://USER@HOST/system, also with ?keyfile=PATH, known_hosts=PATH and socket=PATH; qemu+tls://HOST/system, also with ?pkipath=PATH."`
+	URI    string `fleet:"uri" default:"qemu:///system" doc:"Where its daemon is: qemu:///system, also with ?socket=PATH; a user's own, as qemu:///session?socket=PATH; qemu+ssh://USER@HOST/system, also with ?keyfile=PATH, known_hosts=PATH and socket=PATH; qemu+tls://HOST/system, also with ?pkipath=PATH."`
 	Pool   string `fleet:"pool" default:"default" doc:"The storage pool for the machines' disks and seeds: a directory, also on a file system that is mounted."`
 	VCPUs  int    `fleet:"vcpus" default:"0" doc:"How many virtual processors all machines of the host may have together. 0: as many as it has processors."`
 	Memory string `fleet:"memory" doc:"How much memory all machines of the host may have together, such as \"48GiB\". By default what the host has, less 1 GiB."`
