@@ -30,6 +30,7 @@ type Daemon struct {
 
 	mutex     sync.Mutex
 	current   *connection // nil: none
+	changing  int         // changes that wait for their answers
 	unsettled bool        // a change lost its answer, and nobody has waited since
 }
 
@@ -44,9 +45,9 @@ type Call func(*api.Libvirt) error
 // Look makes a call that changes nothing. What is says what is looked at, for
 // messages. Where the connection turns out to be lost it is tried once more.
 func (d *Daemon) Look(ctx context.Context, what string, call Call) error {
-	_, err := d.call(ctx, what, call)
+	_, err := d.call(ctx, what, call, false)
 	if lost, ok := errors.AsType[*LostError](err); ok && !lost.late {
-		_, err = d.call(ctx, what, call)
+		_, err = d.call(ctx, what, call, false)
 	}
 	return err
 }
@@ -54,23 +55,22 @@ func (d *Daemon) Look(ctx context.Context, what string, call Call) error {
 // Change makes a call that changes something, once. A *LostError says that it may
 // have happened or may still happen; any other error, that it hasn't.
 func (d *Daemon) Change(ctx context.Context, what string, call Call) error {
-	sent, err := d.call(ctx, what, call)
+	sent, err := d.call(ctx, what, call, true)
 	if err != nil && !sent {
-		_, err = d.call(ctx, what, call)
-	}
-	if _, lost := errors.AsType[*LostError](err); lost {
-		d.mutex.Lock()
-		d.unsettled = true
-		d.mutex.Unlock()
+		_, err = d.call(ctx, what, call, true)
 	}
 	return err
 }
 
 // call says whether the request may have left.
-func (d *Daemon) call(ctx context.Context, what string, call Call) (sent bool, err error) {
+func (d *Daemon) call(ctx context.Context, what string, call Call, changes bool) (sent bool, err error) {
 	c, err := d.connected(ctx)
 	if err != nil {
 		return true, &UnreachableError{Host: d.name, What: what, Err: err} // a second try would be no better
+	}
+	if changes {
+		d.changeBegins()
+		defer func() { d.changeEnds(err) }()
 	}
 	err, late := c.run(d.limits.Call, call)
 	switch {
@@ -90,6 +90,20 @@ func (d *Daemon) call(ctx context.Context, what string, call Call) (sent bool, e
 	return true, &LostError{Host: d.name, What: what, Err: err}
 }
 
+func (d *Daemon) changeBegins() {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.changing++
+}
+
+func (d *Daemon) changeEnds(err error) {
+	_, lost := errors.AsType[*LostError](err)
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.changing--
+	d.unsettled = d.unsettled || lost
+}
+
 // isAnswer tells what the daemon said from what became of the connection.
 func isAnswer(err error) bool {
 	_, answered := errors.AsType[api.Error](err)
@@ -98,6 +112,9 @@ func isAnswer(err error) bool {
 
 // connected is the living connection, or a new one.
 func (d *Daemon) connected(ctx context.Context) (*connection, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if c := d.living(); c != nil {
 		return c, nil
 	}
@@ -127,10 +144,11 @@ func (d *Daemon) connected(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// settle waits where a change has lost its answer.
+// settle waits where a change has lost its answer, or is about to: a connection ends
+// for everybody before it ends for the one that it fails.
 func (d *Daemon) settle(ctx context.Context) error {
 	d.mutex.Lock()
-	unsettled := d.unsettled
+	unsettled := d.unsettled || d.changing > 0
 	d.mutex.Unlock()
 	if !unsettled {
 		return nil

@@ -151,3 +151,41 @@ func TestAClassSaysWhatTheHostDoes(t *testing.T) {
 		t.Error("what no daemon said was taken for its word")
 	}
 }
+
+// Whoever else used the connection is free at once, and may connect anew before the
+// one that lost its answer has noticed.
+func TestAConnectionThatIsMadeWhileAChangeLosesItsAnswerWaitsForTheDaemon(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	d := New("a", silent(t), Limits{Connect: time.Second, Call: time.Minute, Settle: 50 * time.Millisecond})
+	d.current = &connection{wire: newWire(ours)}
+	within, release, over := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		over <- d.Change(t.Context(), "define", func(*api.Libvirt) error {
+			close(within)
+			<-release
+			return io.ErrUnexpectedEOF
+		})
+	}()
+	<-within
+	waits := func() bool {
+		began := time.Now()
+		if err := d.settle(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return time.Since(began) >= 50*time.Millisecond
+	}
+	if !waits() {
+		t.Error("while the change waits for its answer, a new connection is believed at once")
+	}
+	close(release)
+	if err := <-over; err == nil {
+		t.Error("the change has its answer")
+	}
+	if !waits() {
+		t.Error("after the answer was lost, a new connection is believed at once")
+	}
+	if waits() {
+		t.Error("it waits again, and nothing was asked since")
+	}
+}

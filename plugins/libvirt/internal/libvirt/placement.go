@@ -30,6 +30,7 @@ type room struct {
 	host        *host
 	whole, used need
 	ours        int             // machines of the installation
+	keys        map[string]bool // of these
 	devices     map[string]bool // handed to a machine
 	err         error           // it can't be seen
 }
@@ -40,23 +41,6 @@ func (r room) times(n need) int {
 		return 0
 	}
 	return min((r.whole.vcpus-r.used.vcpus)/n.vcpus, int((r.whole.memory-r.used.memory)/n.memory))
-}
-
-// placement keeps requests that run side by side from taking the same room.
-type placement struct {
-	mutex    sync.Mutex
-	promised map[string]promise // by key, until the domain is there to be counted
-	tried    map[string]*host   // by key: the host that may have made it
-}
-
-type promise struct {
-	host    *host
-	need    need
-	devices []string
-}
-
-func newPlacement() *placement {
-	return &placement{promised: map[string]promise{}, tried: map[string]*host{}}
 }
 
 // rooms looks at every host at once.
@@ -72,7 +56,7 @@ func (p *hosts) rooms(ctx context.Context) []room {
 
 // room counts every machine that runs, whoever's it is, and ours also when off.
 func (p *hosts) room(ctx context.Context, h *host) room {
-	r := room{host: h, devices: map[string]bool{}}
+	r := room{host: h, devices: map[string]bool{}, keys: map[string]bool{}}
 	if r.whole, r.err = h.capacity(ctx); r.err != nil {
 		return r
 	}
@@ -88,6 +72,7 @@ func (p *hosts) room(ctx context.Context, h *host) room {
 		r.used = r.used.plus(g.needs())
 		if ours {
 			r.ours++
+			r.keys[g.record.Key] = true
 		}
 		for _, device := range g.devices() {
 			r.devices[device] = true
@@ -111,9 +96,11 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 	for _, offer := range offers {
 		ordered = append(ordered, offer.Zone)
 	}
+	since := p.placement.lookBegins()
 	rooms := p.rooms(ctx)
 	p.placement.mutex.Lock()
 	defer p.placement.mutex.Unlock()
+	defer p.placement.lookEnds(since)
 	if tried := p.placement.tried[key]; tried != nil {
 		for _, r := range rooms {
 			if r.host == tried && r.err != nil {
@@ -121,7 +108,7 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 			}
 		}
 	}
-	fitting, reasons, hidden := p.placement.fitting(rooms, n, devices, func(name string) bool {
+	fitting, reasons, hidden := p.placement.fitting(rooms, since, n, devices, func(name string) bool {
 		return (len(wanted) == 0 || slices.Contains(wanted, name)) && (len(ordered) == 0 || slices.Contains(ordered, name))
 	})
 	if len(fitting) == 0 {
@@ -133,23 +120,15 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 			cmp.Compare(a.ours, b.ours), cmp.Compare(b.times(n), a.times(n)))
 	})
 	chosen := fitting[0].host
-	p.placement.promised[key] = promise{chosen, n, devices}
+	p.placement.promised[key] = promise{host: chosen, need: n, devices: devices}
 	return chosen, nil
 }
 
 // fitting are the rooms that may be used and have what is needed; of the others it
 // gives the reasons why not, and what hides them. The mutex is held.
-func (p *placement) fitting(rooms []room, n need, devices []string, mayBeUsed func(name string) bool) (fitting []room, reasons []string, hidden []error) {
+func (p *placement) fitting(rooms []room, since int, n need, devices []string, mayBeUsed func(name string) bool) (fitting []room, reasons []string, hidden []error) {
 	for _, r := range rooms {
-		for _, promised := range p.promised {
-			if promised.host == r.host {
-				r.used = r.used.plus(promised.need)
-				r.ours++
-				for _, device := range promised.devices {
-					r.devices[device] = true
-				}
-			}
-		}
+		p.withPromises(&r, since)
 		reason := ""
 		switch taken := slices.IndexFunc(devices, func(d string) bool { return r.devices[d] }); {
 		case !mayBeUsed(r.host.name):
@@ -197,24 +176,6 @@ func addresses(devices []Device) []string {
 		all = append(all, d.PCI+d.USB) // it has one of them
 	}
 	return all
-}
-
-// placed ends the promise: the domain is there to be counted, or never will be.
-func (p *hosts) placed(key string) {
-	p.placement.mutex.Lock()
-	defer p.placement.mutex.Unlock()
-	delete(p.placement.promised, key)
-}
-
-// tries remembers which host a request went to, until it is certain what came of it.
-func (p *hosts) tries(key string, h *host) {
-	p.placement.mutex.Lock()
-	defer p.placement.mutex.Unlock()
-	if h == nil {
-		delete(p.placement.tried, key)
-		return
-	}
-	p.placement.tried[key] = h
 }
 
 // devices are the addresses of what is handed to the machine.

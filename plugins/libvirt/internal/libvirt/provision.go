@@ -16,7 +16,7 @@ import (
 // Provision defines the domain, makes its volumes and starts it, in this order. A
 // domain that was never started, as a crash or a lost answer leaves it, is made
 // complete and started now; one that was is returned as it is.
-func (p *hosts) Provision(ctx context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
+func (p *hosts) Provision(ctx context.Context, request provider.ProvisionRequest[Instance]) (made provider.Resource, err error) {
 	existing, err := p.find(ctx, request.Key)
 	if err != nil {
 		return provider.Resource{}, err
@@ -32,7 +32,7 @@ func (p *hosts) Provision(ctx context.Context, request provider.ProvisionRequest
 	if err != nil {
 		return provider.Resource{}, err
 	}
-	defer p.placed(request.Key)
+	defer func() { p.placed(request.Key, !provider.IsNotCreated(err)) }()
 	m, err := p.prepare(ctx, h, request)
 	if err != nil {
 		return provider.Resource{}, provider.NotCreated(classOf(err), err) // nothing but questions was sent

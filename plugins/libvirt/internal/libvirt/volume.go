@@ -58,11 +58,15 @@ func (h *host) createSeed(ctx context.Context, in pool, name string, content []b
 	if err != nil {
 		return err
 	}
-	return h.Change(ctx, "make the volume "+name, func(l *api.Libvirt) error {
-		volume, err := l.StorageVolCreateXML(in.StoragePool, text, 0)
-		if err != nil {
-			return err
-		}
+	var volume api.StorageVol
+	err = h.Change(ctx, "make the volume "+name, func(l *api.Libvirt) (err error) {
+		volume, err = l.StorageVolCreateXML(in.StoragePool, text, 0)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return h.Change(ctx, "fill the volume "+name, func(l *api.Libvirt) error {
 		return l.StorageVolUpload(volume, bytes.NewReader(content), 0, uint64(len(content)), 0)
 	})
 }
