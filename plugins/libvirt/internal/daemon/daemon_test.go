@@ -49,6 +49,26 @@ func TestATargetIsAURIOfLibvirtByWhichSomebodyIsKnown(t *testing.T) {
 	}
 }
 
+func TestASocketThatNobodyListensOnIsSaidWithWhatToDo(t *testing.T) {
+	left := filepath.Join(t.TempDir(), "s") // as a daemon that was killed leaves it
+	listener, err := net.Listen("unix", left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = listener.Close()
+	for _, socket := range []string{"/nowhere", left} {
+		target, err := ParseTarget("qemu:///system?socket=" + socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = New("a", target, Limits{Connect: time.Minute}).Look(t.Context(), "ask", func(*api.Libvirt) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "host a can't be reached") || !strings.Contains(err.Error(), "systemctl start libvirtd") {
+			t.Errorf("%s: %v", socket, err)
+		}
+	}
+}
+
 // silent takes connections, hears what they say, and never answers.
 func silent(t *testing.T) Target {
 	t.Helper()
