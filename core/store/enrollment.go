@@ -29,8 +29,12 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 }
 
 func (s *Store) subject(ctx context.Context, doing, query, id string) (found fleet.EnrollmentSubject, ok bool, err error) {
+	asked, err := s.prepared(ctx, query)
+	if err != nil {
+		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
+	}
 	var operation, request, instance, managed, runner, revoked, claim []byte
-	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim)
+	err = asked.QueryRowContext(ctx, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fleet.EnrollmentSubject{}, false, nil
 	}
