@@ -28,6 +28,7 @@ type Store struct {
 	epoch atomic.Int64
 	// statements are the prepared queries of reader, by their text.
 	statements sync.Map
+	enrolling  enrollments
 	// loaded is the newest snapshot that Load has decoded, so that the next Load
 	// reads only what changed since.
 	loaded atomic.Pointer[snapshot]
