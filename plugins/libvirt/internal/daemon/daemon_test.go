@@ -7,7 +7,6 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -77,20 +76,7 @@ func silent(t *testing.T) Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				defer connection.Close()
-				_, _ = io.Copy(io.Discard, connection)
-			})
-		}
-	})
-	t.Cleanup(func() { _ = listener.Close(); serving.Wait() }) // every connection was ended
+	serve(t, listener, func(net.Conn) {})
 	target, err := ParseTarget("qemu:///system?socket=" + socket)
 	if err != nil {
 		t.Fatal(err)

@@ -24,14 +24,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// peer takes connections on this machine and does the same with each. When the test
-// ends, each must have been ended by us.
-func peer(t *testing.T, with func(net.Conn)) (address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+// serve does the same with each connection, and hears what else it says. When the
+// test ends, each must have been ended by us.
+func serve(t *testing.T, listener net.Listener, with func(net.Conn)) {
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -47,6 +42,16 @@ func peer(t *testing.T, with func(net.Conn)) (address string) {
 		}
 	})
 	t.Cleanup(func() { _ = listener.Close(); serving.Wait() })
+}
+
+// peer serves on this machine.
+func peer(t *testing.T, with func(net.Conn)) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, listener, with)
 	return listener.Addr().String()
 }
 
