@@ -109,11 +109,12 @@ if [ -e /dev/kvm ]; then
 fi
 
 say "3. Apply the file: a machine is defined, boots, joins and is admitted"
-# An image boots by itself, is told by cloud-init what to do, and keeps jobs apart.
+# An image boots by itself, in its own time, is told by cloud-init what to do, and
+# keeps jobs apart.
 file() {
   if [ -n "$image" ]; then
     sed -e 's/bootstrap = "file"/bootstrap = "cloud-init"/' -e 's/"256MiB"/"1GiB"/' -e '/^    kernel  /d; /^    initrd  /d; /^    command_line /d' \
-      -e '/^  # The tiny guest/,/^  }/d' "$here/fleet.hcl"
+      -e '/^  # The tiny guest/,/^  }/c\  timeouts {\n    boot = "15m"\n  }' "$here/fleet.hcl"
   else
     cat "$here/fleet.hcl"
   fi
