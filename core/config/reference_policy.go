@@ -72,12 +72,11 @@ var fleetPolicyReference = []ReferenceBlock{
 		},
 	},
 	{
-		Path:   "fleet.forecast",
-		Doc:    "Lets a model of demand ask for more than is waiting, never for less.",
-		NotYet: "There is no model yet.",
+		Path: "fleet.forecast",
+		Doc:  "Lets a model of demand ask for more than is waiting, never for less and never beyond `max`. It looks as far ahead as the fleet's hosts take to be there, needs two days of demand, and has no effect while it has been off too far lately. It has no meaning without `scheduler`.",
 		Attributes: []ReferenceAttribute{
-			{Name: "model", Type: TextValue, Required: true, Doc: "The model's name as one word."},
-			{Name: "version", Type: CountValue, Required: true, Doc: "The model's version, from 1 to 65535."},
+			{Name: "model", Type: TextValue, Required: true, Doc: "`\"seasonal-naive\"` expects what was needed at this time a day or a week ago; `\"holt-winters\"` follows a level that changes, too."},
+			{Name: "version", Type: CountValue, Required: true, Doc: "The model's version: 1. What would say something else is another version."},
 		},
 	},
 }

@@ -40,6 +40,9 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 	if s != nil || f.Scheduler == "" {
 		in.keepWarm(f, n, bound)
 	}
+	if s != nil {
+		in.expect(f, n, bound)
+	}
 	if n < f.Scaling.Min {
 		name, text := minRule(in, f)
 		bound(name, f.Scaling.Min, "%s", text)

@@ -131,6 +131,7 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 		earlier(at)
 	}
 	earlier(in.warm[f.ID].until)
+	earlier(in.Forecasts[f.ID].Changes)
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
@@ -41,6 +42,10 @@ type Input struct {
 	Offers map[fleet.MarketKey]fleet.OfferList
 	// Circuits say where there was no room, and when that is tried again.
 	Circuits breaker.Circuits
+
+	// Forecasts are what the models of the fleets' forecast blocks say. One that is
+	// missing hasn't been made: that is a running manager's task.
+	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 
 	// markets are the judged offers of each fleet, and book who probes, while Plan
 	// works.
@@ -136,6 +141,10 @@ type FleetPlan struct {
 	// that another number; nil: none does for a long time.
 	Warm     int         `json:"warm"`
 	NextWarm *WarmChange `json:"next_warm,omitempty"`
+	// Needed is how many instances jobs run on or wait for, whatever its bounds; nil:
+	// nobody knows, or nobody asks. Forecast is what the fleet's model expects of that.
+	Needed   *int                 `json:"needed,omitempty"`
+	Forecast *forecast.Prediction `json:"forecast,omitempty"`
 	// Create is how many instances start now, with the reason.
 	Create       int    `json:"create"`
 	CreateReason string `json:"create_reason,omitempty"`
@@ -308,6 +317,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
+	p.foreseen(in, f, s)
 	p.Offers = in.markets[f.ID].report(in.Now)
 	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
 		p.Constrained = &hold
