@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -14,7 +15,8 @@ import (
 // manager ran.
 type Recorder struct {
 	history history
-	// now is the bucket that hasn't ended, peak the most that was needed in it.
+	// now is the last bucket that was begun, peak the most that was needed in it; begun
+	// says that it hasn't ended.
 	now   Slot
 	peak  int
 	begun bool
@@ -25,24 +27,29 @@ type Recorder struct {
 
 // NewRecorder goes on from what the store has.
 func NewRecorder(stored []Run, now time.Time) *Recorder {
-	return &Recorder{history: historyOf(stored, SlotOf(now)), run: Run{Needed: unknown}}
+	return &Recorder{history: historyOf(stored, SlotOf(now)), run: Run{Needed: unknown}, now: math.MinInt64}
 }
 
 // See notes how many runners are needed now.
 func (r *Recorder) See(now time.Time, needed int) {
+	r.Close(now)
 	at := SlotOf(now)
-	switch {
-	case !r.begun:
-		r.begun = true
-	case at > r.now:
-		r.end()
-	case at < r.now:
-		r.rewind(at)
-	default:
+	if r.begun && at == r.now {
 		r.peak = max(r.peak, needed)
 		return
 	}
-	r.now, r.peak = at, max(0, needed)
+	if at <= r.now {
+		r.rewind(at)
+	}
+	r.begun, r.now, r.peak = true, at, max(0, needed)
+}
+
+// Close ends the bucket that was begun, if it is over.
+func (r *Recorder) Close(now time.Time) {
+	if r.begun && SlotOf(now) > r.now {
+		r.end()
+		r.begun = false
+	}
 }
 
 // end closes the bucket.
