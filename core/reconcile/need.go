@@ -72,9 +72,9 @@ func (l *Loop) recallNeeds(ctx context.Context, w *work, ids []fleet.RunnerFleet
 	}
 }
 
-// leadNow is how long half of the fleet's hosts took at most until their agent was
-// there: so far ahead it must be known what is needed. Deadlines bound it. A fleet
-// that has none now goes by those it had last.
+// leadNow is how long a fleet's hosts take until their agent is there, as the middle
+// one of them did: so far ahead it must be known what is needed. A fleet that has
+// none now goes by those it had last.
 func (n *need) leadNow(w *work, id fleet.RunnerFleetID) time.Duration {
 	var took []time.Duration
 	for _, r := range w.rows {
