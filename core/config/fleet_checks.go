@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 )
 
 // checkFleet looks at what must fit together across the blocks of a fleet.
@@ -17,11 +18,20 @@ func (l *loader) checkFleet(block, scaling *body, f fleet.RunnerFleet) {
 		l.warn(scaling.at("max_wait"), scaling.where, fmt.Sprintf("A host may take longer than max_wait: %s > %s", durationText(wait), durationText(f.Scaling.MaxWait)),
 			"Where there is no host, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and timeouts.enroll, raise max_wait, or keep a host with min = 1.")
 	}
+	l.checkForecast(block, f)
 	if f.Protected {
 		l.checkProtected(block, scaling, f)
 	} else if f.Class.Signing {
 		l.warn(block.at("capacity_class"), block.where, "A fleet that signs isn't protected",
 			fmt.Sprintf("The class %q has signing = true. Hosts that hold signing keys shouldn't come and go with demand: write protected = true.", f.Class.Name))
+	}
+}
+
+// checkForecast warns of a forecast of nothing: what jobs need is the scheduler's to
+// say.
+func (l *loader) checkForecast(block *body, f fleet.RunnerFleet) {
+	if slices.Contains(forecast.Models(), f.Forecast) && !f.Protected && block.syntax.Attributes["scheduler"] == nil {
+		l.warn(block.header, block.where, "forecast has no meaning without scheduler", "It is made from what the scheduler's jobs needed before. Write scheduler as well, or leave forecast out.")
 	}
 }
 

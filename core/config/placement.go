@@ -2,9 +2,12 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 )
 
 // policies reads the blocks of a fleet that say where, for whom, how and at what
@@ -28,8 +31,8 @@ func (b *body) policies(result *fleet.RunnerFleet) {
 	if cost := b.single("cost"); cost != nil {
 		result.Cost = cost.cost()
 	}
-	if forecast := b.single("forecast"); forecast != nil {
-		result.Forecast = forecast.forecast()
+	if model := b.single("forecast"); model != nil {
+		result.Forecast = model.forecast()
 	}
 }
 
@@ -122,13 +125,44 @@ func (b *body) cost() fleet.CostPolicy {
 	return result
 }
 
-// forecast names a model [250].
+// forecast names a model, and which version of it [250, 251].
 func (b *body) forecast() fleet.Forecast {
-	b.need("model", "model = \"time-of-day\"")
+	b.need("model", "model = \"seasonal-naive\"")
 	b.need("version", "version = 1")
 	var result fleet.Forecast
-	result.Model, _ = b.word("model", "forecast model", "time-of-day")
-	result.Version, _ = b.count("version", 1, 65535)
+	var named bool
+	if result.Model, named = b.text("model"); named {
+		named = b.hasModel(result.Model)
+	}
+	version, given := b.count("version", 1, 65535)
+	result.Version = version
+	if named && given && !slices.Contains(forecast.Models(), result) {
+		b.fail(b.at("version"), b.where, fmt.Sprintf("There is no version %d of the model %q", version, result.Model),
+			fmt.Sprintf("There is: %s.", strings.Join(versionsOf(result.Model), ", ")))
+	}
 	b.close()
 	return result
+}
+
+// hasModel says whether there is a model of the name, and fails where there isn't.
+func (b *body) hasModel(name string) bool {
+	var names []string
+	for _, m := range forecast.Models() {
+		names = append(names, m.Model)
+	}
+	if slices.Contains(names, name) {
+		return true
+	}
+	b.fail(b.at("model"), b.where, fmt.Sprintf("There is no forecast model %q", clip(name)), didYouMean(name, names))
+	return false
+}
+
+// versionsOf are those that there are of a model.
+func versionsOf(name string) (versions []string) {
+	for _, m := range forecast.Models() {
+		if m.Model == name {
+			versions = append(versions, fmt.Sprintf("version = %d", m.Version))
+		}
+	}
+	return versions
 }

@@ -103,7 +103,7 @@ var fleetReference = []ReferenceBlock{
   }
 
   forecast {
-    model   = "time-of-day"
+    model   = "seasonal-naive"
     version = 1
   }
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
@@ -33,6 +34,8 @@ type work struct {
 	scaled   map[fleet.RunnerFleetID]time.Time
 	offers   map[fleet.MarketKey]fleet.OfferList
 	circuits breaker.Circuits
+	// forecasts are what models say that fleets will need.
+	forecasts map[fleet.RunnerFleetID]forecast.Prediction
 }
 
 type watcher struct {

@@ -80,7 +80,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
 	loop := reconcile.New(m.store, r.issuer, reconcile.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
-		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64,
+		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64, Needed: m.store.Needed,
 	})
 	r.providers = newProviders(m)
 	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
@@ -90,14 +90,15 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res reconcile.Result) {
 			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits})
+			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts})
 			m.hub.publish(progressOf(m.options.Clock(), res))
 			m.desk.answer(res.Orders)
 		},
 		Hung: r.providers.restart,
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
-			return errors.Join(err, m.dropIdleKeys(ctx))
+			_, needed := m.store.PruneNeeded(ctx, now)
+			return errors.Join(err, needed, m.dropIdleKeys(ctx))
 		},
 	})
 	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake, r.schedulers.connection); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -28,12 +29,15 @@ type fakeStore struct {
 	commits    int // those that wrote something
 	fail       error
 	standing   fleet.StandingOrders
+	needed     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
+	unreadable error // why what fleets needed can't be read
 }
 
 func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 	m := &fakeStore{
 		fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{}, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
 		operations: map[fleet.OperationID]fleet.Operation{}, runners: map[fleet.RunnerID]fleet.Runner{},
+		needed: map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
 	}
 	for _, f := range fleets {
 		m.fleets[f.ID] = f
@@ -65,8 +69,14 @@ func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 	if m.fail != nil {
 		return m.fail
 	}
-	if len(c.Instances)+len(c.Operations)+len(c.Decisions)+len(c.RetireFleets) > 0 {
+	if !c.Empty() {
 		m.commits++
+	}
+	for _, r := range c.Needed {
+		if m.needed[r.Fleet] == nil {
+			m.needed[r.Fleet] = map[forecast.Slot]forecast.Run{}
+		}
+		m.needed[r.Fleet][r.First] = r.Run
 	}
 	for _, i := range c.Instances {
 		m.instances[i.ID] = i
@@ -90,6 +100,15 @@ func (m *fakeStore) Recall(_ context.Context, keys []fleet.OperationID, ids []fl
 		}
 	}
 	return found, nil
+}
+
+// Needed is what fleets needed.
+func (m *fakeStore) Needed(_ context.Context, ids []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error) {
+	out := map[fleet.RunnerFleetID][]forecast.Run{}
+	for _, id := range ids {
+		out[id] = slices.Collect(maps.Values(m.needed[id]))
+	}
+	return out, m.unreadable
 }
 
 // keyring has a current key and the earlier ones, each of one byte.
@@ -178,7 +197,8 @@ func (w *world) restart() {
 	w.effects = nil
 	w.loop = New(w.store, enrollment{}, Settings{
 		Installation: "demo", AgentVersion: "0.1.0", Started: w.now, Ownership: func() ownership.Keyring { return w.keys },
-		NewID: func(time.Time) (string, error) { w.ids++; return fmt.Sprintf("id%06d", w.ids), nil },
+		NewID:  func(time.Time) (string, error) { w.ids++; return fmt.Sprintf("id%06d", w.ids), nil },
+		Needed: w.store.Needed,
 	})
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -53,6 +54,9 @@ type Settings struct {
 	// Random gives numbers in [0, 1), so that not all who wait try again at once;
 	// nil: always 0.
 	Random func() float64
+	// Needed reads what fleets needed before, for their forecasts; nil: nothing is
+	// kept.
+	Needed func(context.Context, []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error)
 	// Planner decides what each fleet needs; nil: planner.Plan.
 	Planner func(planner.Input) planner.Output
 }
@@ -136,6 +140,8 @@ type Result struct {
 	// Offers are what markets said last, and Circuits where there was no room.
 	Offers   map[fleet.MarketKey]fleet.OfferList
 	Circuits breaker.Circuits
+	// Forecasts are what the models of the fleets' forecast blocks say now.
+	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 	// Holds are the fleets that may not start instances now, with the reason.
 	Holds map[fleet.RunnerFleetID]planner.Hold
 }
@@ -184,7 +190,9 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.dropOutdated(w)
 	l.countFailures(w)
 	w.passCircuits()
+	l.foresee(ctx, w)
 	plan := l.plan(w)
+	l.takeDown(w, plan)
 	if err := l.enact(w, plan); err != nil {
 		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
 	}

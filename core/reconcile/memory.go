@@ -28,6 +28,8 @@ type memory struct {
 	// surplus is since when fleets have had more capacity than they need, without a
 	// gap.
 	surplus map[fleet.RunnerFleetID]time.Time
+	// needs are those of the fleets with a forecast.
+	needs map[fleet.RunnerFleetID]*need
 	// orders are people's decisions that wait for an inspection.
 	orders []pendingOrder
 	// steps counts the steps of this process. What must come after something
@@ -51,6 +53,7 @@ func newMemory(started time.Time) memory {
 		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
 		scaled:     map[fleet.RunnerFleetID]time.Time{},
 		surplus:    map[fleet.RunnerFleetID]time.Time{},
+		needs:      map[fleet.RunnerFleetID]*need{},
 		witnessed:  started,
 	}
 }

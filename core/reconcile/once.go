@@ -95,7 +95,7 @@ func (l *Loop) restsWithout(r *row) bool {
 // have a job. Where the file wants hosts without work, the planner says which.
 func (w *work) idleTimeout(f fleet.ManagedFleet) time.Duration {
 	reserved := slices.ContainsFunc(w.reservations, func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() })
-	if _, overridden := w.standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Joined || f.Protected {
+	if _, overridden := w.standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected {
 		return 0
 	}
 	return max(time.Second, f.Scaling.ScaleDown.IdleGrace)

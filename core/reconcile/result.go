@@ -17,6 +17,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{}, Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(),
 		Observed: map[fleet.ProviderAddress]time.Time{},
 	}
+	res.Forecasts = w.forecasts
 	res.Settled = true
 	for _, r := range w.rows {
 		res.Instances = append(res.Instances, r.CapacityInstance)

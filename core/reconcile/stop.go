@@ -33,6 +33,7 @@ func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 	clear(l.calls)
 	clear(l.tells)
 	l.strand(w, "The manager stopped before the answer came.")
+	l.takeAllDown(w)
 	return l.commit(ctx, w)
 }
 
@@ -73,5 +74,6 @@ func (l *Loop) commit(ctx context.Context, w *work) error {
 	}
 	w.pass(committed)
 	l.backlog, l.backoffs, l.circuits = nil, w.backoffs, w.circuits
+	l.tookDown(w)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -35,8 +36,11 @@ type work struct {
 	// blocked are the fleets whose provider only a person can bring back.
 	blocked map[fleet.RunnerFleetID]string
 	// deaf are the providers whose runners fell silent together.
-	deaf        map[fleet.ProviderAddress]string
-	decisions   []fleet.Decision
+	deaf      map[fleet.ProviderAddress]string
+	decisions []fleet.Decision
+	// forecasts are what models say, and needed what is stored of what fleets need.
+	forecasts   map[fleet.RunnerFleetID]forecast.Prediction
+	needed      []store.NeededRun
 	retired     []fleet.RunnerFleetID
 	transitions []Transition
 	ends        []end
@@ -161,7 +165,7 @@ func (r *row) conflict(why string) {
 // change is everything that the step writes. A step that changed nothing writes
 // nothing.
 func (w *work) change() store.Change {
-	c := store.Change{Decisions: w.decisions, RetireFleets: w.retired, Serial: w.serial}
+	c := store.Change{Decisions: w.decisions, Needed: w.needed, RetireFleets: w.retired, Serial: w.serial}
 	for _, r := range w.rows {
 		if r.dirty {
 			c.Instances = append(c.Instances, r.CapacityInstance)

@@ -71,9 +71,9 @@ func (w *world) unsettled() string {
 }
 
 // checkEffort: no thrash. The loop makes a bounded number of instances for the
-// jobs that there are and the faults that strike.
+// jobs that there are or are prepared for and the faults that strike.
 func (w *world) checkEffort() {
-	limit := 3*len(w.ci.jobs) + 4*len(w.faults) + 10
+	limit := 3*(len(w.ci.jobs)+w.ahead) + 4*len(w.faults) + 10
 	for _, f := range w.faults {
 		if f.Kind == ZoneShortage {
 			limit += len(offersOf()) // each is tried once more while it lasts, and now and then again

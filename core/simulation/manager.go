@@ -50,7 +50,7 @@ func (m *manager) start() {
 	m.w.say("the manager starts")
 	settings := reconcile.Settings{
 		Installation: installation, AgentVersion: agentVersion, Started: m.w.now(), NewID: m.newID,
-		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Random: m.random.Float64, Planner: m.w.options.Double.Plan,
+		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Random: m.random.Float64, Planner: m.w.options.Double.Plan, Needed: m.w.store.Needed,
 	}
 	var s reconcile.Store = m.w.store
 	if m.w.options.Double.Store != nil {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"flag"
 	"runtime"
 	"sync"
@@ -52,4 +53,15 @@ func TestEveryInvariantHoldsForEverySeed(t *testing.T) {
 		failures++
 		return failures >= 5
 	})
+}
+
+func TestSomeWorldsMakeHostsByScheduleAndByForecast(t *testing.T) {
+	for _, why := range []string{": warm.", ": forecast."} {
+		seed := uint64(0)
+		for ; seed < 20 && !bytes.Contains(Run(Options{Seed: seed}).Log, []byte("there or on the way"+why)); seed++ {
+		}
+		if seed == 20 {
+			t.Errorf("in 20 worlds no host is made with the reason %q", why)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -22,6 +23,7 @@ type memoryStore struct {
 	decisions  []fleet.Decision
 	assets     []fleet.Asset
 	claims     []fleet.AssetClaim
+	needed     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
 	// open are the instances that aren't concluded, in order.
 	open []fleet.CapacityInstanceID
 	// commits counts those that wrote something; stored is in which of them an
@@ -40,7 +42,7 @@ var (
 func newMemoryStore(w *world) *memoryStore {
 	return &memoryStore{
 		w: w, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{}, operations: map[fleet.OperationID]fleet.Operation{},
-		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, stored: map[fleet.OperationID]int{},
+		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, stored: map[fleet.OperationID]int{}, needed: map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
 	}
 }
 
@@ -83,6 +85,7 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 		}
 	}
 	m.decisions = append(m.decisions, c.Decisions...)
+	m.takeDown(c.Needed)
 	m.release(c)
 	m.reopen()
 	m.w.checkCommit(c)

@@ -25,14 +25,16 @@ type world struct {
 	options Options
 	agenda  agenda
 	// at is true time since the beginning, skew what the manager's clock is off.
-	at, skew   time.Duration
-	faults     []Fault
-	store      *memoryStore
-	manager    *manager
-	clouds     []*cloud
-	ci         *ci
-	hosts      []*host
-	people     people
+	at, skew time.Duration
+	faults   []Fault
+	store    *memoryStore
+	manager  *manager
+	clouds   []*cloud
+	ci       *ci
+	hosts    []*host
+	people   people
+	// ahead is how many instances schedules and forecasts may ask for.
+	ahead      int
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -59,6 +61,7 @@ func newWorld(o Options) *world {
 	w.ci = &ci{w: w, random: source(5)}
 	random := source(6)
 	w.drawFleets(random)
+	w.ahead = w.drawAhead(source(31))
 	for n, facts := range []fleet.ProviderFacts{
 		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned, ListSettle: 20 * time.Second},
 		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},

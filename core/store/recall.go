@@ -51,14 +51,20 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-func recallBy(ctx context.Context, tx *sql.Tx, column string, values []string) (found []Recalled, err error) {
-	marks, arguments := make([]string, len(values)), make([]any, len(values))
+// among are the places of values in a statement, as "($1, $2)", and its arguments.
+func among[T ~string](values []T) (marks string, arguments []any) {
+	all := make([]string, len(values))
 	for n, v := range values {
-		marks[n], arguments[n] = fmt.Sprintf("$%d", n+1), v
+		all[n], arguments = fmt.Sprintf("$%d", n+1), append(arguments, string(v))
 	}
+	return "(" + strings.Join(all, ", ") + ")", arguments
+}
+
+func recallBy(ctx context.Context, tx *sql.Tx, column string, values []string) (found []Recalled, err error) {
+	marks, arguments := among(values)
 	rows, err := tx.QueryContext(ctx, `SELECT instance.record, operation.record, operation.request FROM operation
 		JOIN instance ON instance.id = operation.instance
-		WHERE `+column+` IN (`+strings.Join(marks, ", ")+`) ORDER BY operation.id`, arguments...)
+		WHERE `+column+` IN `+marks+` ORDER BY operation.id`, arguments...)
 	if err != nil {
 		return nil, err
 	}

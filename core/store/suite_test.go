@@ -67,6 +67,8 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"a standing order is taken back once, and an expired one forgotten", endsStandingOrders},
 		{"a standing order about what is forgotten is forgotten, too", forgetsStandingOrdersAboutNothing},
 		{"what ended long ago is forgotten, and nothing else", prunes},
+		{"what fleets needed outlives the process, each run in the place of the one with its beginning", keepsNeeded},
+		{"what fleets needed is forgotten after its time, and what lies ahead", prunesNeeded},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, location(t)) })
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -19,13 +20,17 @@ type Fleet struct {
 	Operational fleet.FleetOperationalState `json:"operational"`
 	Min         int                         `json:"min"`
 	Max         int                         `json:"max"`
-	Warm        int                         `json:"warm"`
-	Desired     int                         `json:"desired"`
-	Counts      planner.Counts              `json:"counts"`
-	Bounds      []fleet.Bound               `json:"bounds"`
-	Outdated    int                         `json:"outdated"`
-	Unresolved  int                         `json:"unresolved"`
-	Health      Health                      `json:"health"`
+	// Warm is with the schedules' effect, NextWarm when that changes.
+	Warm     int                 `json:"warm"`
+	NextWarm *planner.WarmChange `json:"next_warm,omitempty"`
+	// Forecast is what the fleet's model says of what it will need.
+	Forecast   *forecast.Prediction `json:"forecast,omitempty"`
+	Desired    int                  `json:"desired"`
+	Counts     planner.Counts       `json:"counts"`
+	Bounds     []fleet.Bound        `json:"bounds"`
+	Outdated   int                  `json:"outdated"`
+	Unresolved int                  `json:"unresolved"`
+	Health     Health               `json:"health"`
 	// Reasons say why the fleet isn't healthy, and what else a person should know.
 	Reasons []string `json:"reasons,omitempty"`
 	// Seen is when the last complete inspection of its provider began, as far as a
@@ -87,6 +92,8 @@ type Moment struct {
 	// no manager runs, and nobody can ask.
 	Offers   map[fleet.MarketKey]fleet.OfferList
 	Circuits breaker.Circuits
+	// Forecasts are what the models of fleets say; a running manager's knowledge.
+	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 	// Unrecorded is what a running manager found without a live record.
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
 }
@@ -100,7 +107,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Offers: m.Offers, Circuits: m.Circuits, Reservations: s.Reservations, Standing: s.Standing,
+		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing,
 		ImprovementSteps: planner.DefaultImprovementSteps,
 		Instances:        make([]planner.Instance, 0, len(s.Instances)),
 	}
@@ -150,7 +157,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 		f := fleets[p.Fleet]
 		v := Fleet{
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
-			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
+			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm, Forecast: p.Forecast,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(m.Demand[f.Scheduler], f),

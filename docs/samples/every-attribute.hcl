@@ -183,7 +183,7 @@ fleet "demo" {
   }
 
   forecast {
-    model   = "time-of-day"
+    model   = "seasonal-naive"
     version = 1
   }
 }

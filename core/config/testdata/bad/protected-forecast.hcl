@@ -5,7 +5,7 @@ fleet "x" {
   protected = true
 
   forecast {
-    model   = "time-of-day"
+    model   = "seasonal-naive"
     version = 1
   }
 

@@ -1,0 +1,14 @@
+fleet "x" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  forecast {
+    model   = "seasonal-naiv"
+    version = 1
+  }
+
+  scaling {
+    min = 1
+    max = 2
+  }
+}

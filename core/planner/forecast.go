@@ -1,0 +1,63 @@
+package planner
+
+import (
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+)
+
+// forecastOf is what the model of a fleet says; false: it has none, or there is
+// nothing to be said. A protected fleet has the size of its file, and what a person
+// brings no model does.
+func (in Input) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has bool) {
+	if f.Forecast == (fleet.Forecast{}) || f.Scheduler == "" || f.Protected || f.Joined || f.Operational == fleet.FleetDraining {
+		return p, false
+	}
+	if p = in.Forecasts[f.ID]; p.Forecast != f.Forecast {
+		p = forecast.Prediction{Forecast: f.Forecast, NoEffect: "a running manager makes it, and none has yet"}
+	}
+	return p, true
+}
+
+// expect is the link of the chain that raises n to what will be needed soon. It is
+// advice [120]: it never asks for fewer than demand and warm do, and the bounds
+// after it hold. Idle runners that are kept warm are among what will be needed,
+// since they are what it will be needed from.
+func (in Input) expect(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
+	p, has := in.forecastOf(f)
+	switch {
+	case !has:
+	case p.NoEffect != "" && p.Season == 0:
+		bound("forecast", n, "The forecast has no effect: %s (%s).", p.NoEffect, p.Name())
+	case p.NoEffect != "":
+		bound("forecast", n, "The forecast has no effect: %s (%s, %s).", p.NoEffect, p.Name(), p.Words())
+	case p.Runners <= n:
+		bound("forecast", n, "%s will be needed by %s, no more than are wanted already (%s, %s).", plural(p.Runners, "runner"), clockUTC(p), p.Name(), p.Words())
+	default:
+		bound("forecast", p.Runners, "%s will be needed by %s (%s, %s).", plural(p.Runners, "runner"), clockUTC(p), p.Name(), p.Words())
+	}
+}
+
+func clockUTC(p forecast.Prediction) string { return p.Until.UTC().Format("15:04 UTC") }
+
+// foreseen notes in the plan what is needed, and what will be.
+func (p *FleetPlan) foreseen(in Input, f fleet.ManagedFleet, s *supply) {
+	if s != nil {
+		needed := s.needed()
+		p.Needed = &needed
+	}
+	if prediction, has := in.forecastOf(f); has {
+		p.Forecast = &prediction
+	}
+}
+
+// needed is how many instances jobs run on or wait for, those included that can't be
+// made now. One that takes no jobs is none of them.
+func (s *supply) needed() int {
+	n := s.fresh + s.short
+	for _, b := range s.there {
+		if b.used {
+			n++
+		}
+	}
+	return n
+}
