@@ -131,6 +131,9 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 				sentence("it starts at most %d in %s", step.MaxStep, short(step.Window))}
 		}
 	}
+	if room, why := in.entitled.of(f); room < most {
+		most, because = room, why
+	}
 	return most, because
 }
 

@@ -92,13 +92,14 @@ type assignment struct {
 
 // assign gives the waiting jobs of a scheduler to capacity. It is an estimate that
 // makes numbers; the scheduler places jobs [125, 126].
-func assign(address fleet.SchedulerAddress, d Demand, supplies []*supply, improvementSteps int) assignment {
+func assign(address fleet.SchedulerAddress, d Demand, fleets eligibility, improvementSteps int) assignment {
+	supplies := fleets.supplies
 	a := assignment{supplies: make(map[fleet.RunnerFleetID]*supply, len(supplies))}
 	for _, s := range supplies {
 		a.supplies[s.fleet.ID] = s
 	}
 	var groups, placed []*group
-	fleets := eligibility{supplies: supplies, known: map[string][]*supply{}}
+	fleets.known = map[string][]*supply{}
 	for n := range d.Snapshot.Queued {
 		if jobs := &d.Snapshot.Queued[n]; jobs.Unlisted != nil {
 			occupy(jobs, fleets.of(jobs))

@@ -52,6 +52,11 @@ type Input struct {
 	Reservations []fleet.CapacityReservation
 	Standing     fleet.StandingOrders
 
+	// Policy is what the current definition allows [175].
+	Policy fleet.InstallationPolicy
+	// entitled counts who may have more of the classes that are limited.
+	entitled entitledRoom
+
 	// allotted is what the reservations come to.
 	allotted allotted
 }
@@ -210,6 +215,7 @@ const (
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
 	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
+	EntitlementHeld   WaitCode = "entitlement"          // the entitlements to its class allow no more
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -228,6 +234,7 @@ func Plan(in Input) Output {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
 	})
 	in.constrain(byFleet)
+	in.entitled = entitledRoomOf(in, byFleet)
 	supplies, unmet := distribute(in, byFleet)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
 	for _, f := range in.Fleets {
@@ -281,7 +288,7 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
-		a := assign(address, in.Demand[address], byScheduler[address], in.ImprovementSteps)
+		a := assign(address, in.Demand[address], eligibility{policy: &in.Policy, supplies: byScheduler[address]}, in.ImprovementSteps)
 		unmet = append(unmet, a.unmet...)
 		maps.Copy(supplies, a.supplies)
 	}
@@ -299,6 +306,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	}
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
+	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
 	p.Offers = in.markets[f.ID].report(in.Now)
 	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
@@ -357,6 +365,7 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
 		return
 	}
+	in.entitled.note(f, p.Create)
 	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.", p.Desired, p.Counts.Capacity, p.why())
 }
 

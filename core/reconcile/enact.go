@@ -27,6 +27,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Circuits:     w.circuits.Clone(),
 		Reservations: w.reservations,
 		Standing:     w.standing,
+		Policy:       w.policy,
 	}
 	in.ImprovementSteps = planner.DefaultImprovementSteps
 	for _, f := range w.fleets {
