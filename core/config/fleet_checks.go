@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -37,6 +38,35 @@ func (l *loader) checkProtected(block, scaling *body, f fleet.RunnerFleet) {
 	}
 	if f.Forecast != (fleet.Forecast{}) {
 		l.fail(block.header, block.where, "A protected fleet can't follow a forecast", why+"Remove the forecast, or leave protected out.")
+	}
+}
+
+// checkSpread warns where a class is spread over providers and all that is spread is
+// at one.
+func (l *loader) checkSpread() {
+	type spread struct {
+		class     fleet.CapacityClassID
+		scheduler fleet.SchedulerAddress
+	}
+	var order []spread
+	over := map[spread][]fleet.RunnerFleet{}
+	for _, f := range l.definition.Fleets {
+		if f.Placement.Spread == fleet.SpreadProvider {
+			key := spread{f.Class.ID(), f.Scheduler}
+			if over[key] == nil {
+				order = append(order, key)
+			}
+			over[key] = append(over[key], f)
+		}
+	}
+	for _, key := range order {
+		first := over[key][0]
+		if slices.ContainsFunc(over[key], func(f fleet.RunnerFleet) bool { return f.Provider != first.Provider }) {
+			continue
+		}
+		block := l.fleetBlocks[first.Address]
+		l.warn(block.within("placement.spread"), block.where, "There is nothing to spread over: only one provider is named",
+			fmt.Sprintf("Spread over providers is over the fleets of a class and a scheduler that say so, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.", first.Class.Name, first.Provider))
 	}
 }
 

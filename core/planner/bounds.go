@@ -30,6 +30,9 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 	case s != nil:
 		bound("demand", s.used()+s.short, "%s.", s.story(c))
 	}
+	if s != nil && s.spread != "" {
+		bound("spread", n, "%s.", s.spread)
+	}
 	if f.Operational == fleet.FleetDraining {
 		bound("removed", 0, "The fleet is being removed: every runner leaves after its job.")
 		return n, bounds
@@ -131,8 +134,10 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 				sentence("it starts at most %d in %s", step.MaxStep, short(step.Window))}
 		}
 	}
-	if room, why := in.entitled.of(f); room < most {
-		most, because = room, why
+	for _, gate := range []func(fleet.ManagedFleet) (int, limit){in.entitled.of, in.spreads.of} {
+		if room, why := gate(f); room < most {
+			most, because = room, why
+		}
 	}
 	return most, because
 }

@@ -69,6 +69,10 @@ type supply struct {
 	// jobs is how many waiting jobs the fleet was given, occupied how many running
 	// ones of which nobody says where they are.
 	jobs, occupied int
+	// over is what the fleet spreads over providers with; nil: it doesn't. spread
+	// says what that changed.
+	over   *providerSpread
+	spread string
 }
 
 // bin is one instance with how many leases it has.
@@ -220,6 +224,7 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 	s := &supply{fleet: f}
 	s.budget, s.limit = budget(in, f, instances)
 	s.hourly = in.markets[f.ID].hourly()
+	s.over = in.spreads.with(f)
 	ordered := make([]*Instance, len(instances)) // they are large, and may be many
 	for n := range instances {
 		ordered[n] = &instances[n]

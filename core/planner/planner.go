@@ -54,8 +54,10 @@ type Input struct {
 
 	// Policy is what the current definition allows [175].
 	Policy fleet.InstallationPolicy
-	// entitled counts who may have more of the classes that are limited.
+	// entitled counts who may have more of the classes that are limited, and spreads
+	// what fleets that are spread over providers have where.
 	entitled entitledRoom
+	spreads  providerSpreads
 
 	// allotted is what the reservations come to.
 	allotted allotted
@@ -216,6 +218,7 @@ const (
 	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
 	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
 	EntitlementHeld   WaitCode = "entitlement"          // the entitlements to its class allow no more
+	SpreadHeld        WaitCode = "spread"               // its provider would have more than its even share
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -235,7 +238,9 @@ func Plan(in Input) Output {
 	})
 	in.constrain(byFleet)
 	in.entitled = entitledRoomOf(in, byFleet)
+	in.spreads = providerSpreadsOf(in, byFleet)
 	supplies, unmet := distribute(in, byFleet)
+	in.spreads.settle(in, byFleet, supplies)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
 	for _, f := range in.Fleets {
 		out.Fleets = append(out.Fleets, planFleet(in, f, byFleet[f.ID], supplies[f.ID]))
