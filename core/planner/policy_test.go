@@ -12,8 +12,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// of is the jobs of a tenant and project.
-func of(d fleet.UnmetDemand, tenant, project string) fleet.UnmetDemand {
+// ownedBy is the jobs of a tenant and project.
+func ownedBy(d fleet.UnmetDemand, tenant, project string) fleet.UnmetDemand {
 	d.Requirement.Tenant, d.Requirement.Project = tenant, project
 	return d
 }
@@ -34,13 +34,13 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 		want   string
 	}{
 		{"a class that no entitlement names is everybody's", entitling(elsewhere), waiting(2), "create 1"},
-		{"an entitled tenant", entitling(gold), of(waiting(2), "acme", ""), "create 1"},
-		{"an entitled project of another tenant", entitling(gold), of(waiting(2), "globex", "globex/kernel"), "create 1"},
-		{"another tenant", entitling(gold), of(waiting(2), "globex", ""), `the tenant "globex" isn't entitled to the class "c"`},
-		{"another project", entitling(gold), of(waiting(2), "", "globex/web"), `the project "globex/web" isn't entitled to the class "c"`},
-		{"another project of another tenant", entitling(gold), of(waiting(2), "globex", "globex/web"), `neither the tenant "globex" nor the project "globex/web" is entitled to the class "c"`},
+		{"an entitled tenant", entitling(gold), ownedBy(waiting(2), "acme", ""), "create 1"},
+		{"an entitled project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/kernel"), "create 1"},
+		{"another tenant", entitling(gold), ownedBy(waiting(2), "globex", ""), `the tenant "globex" isn't entitled to the class "c"`},
+		{"another project", entitling(gold), ownedBy(waiting(2), "", "globex/web"), `the project "globex/web" isn't entitled to the class "c"`},
+		{"another project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/web"), `neither the tenant "globex" nor the project "globex/web" is entitled to the class "c"`},
 		{"jobs that are nobody's", entitling(gold), waiting(2), `the class "c" is for those alone who are entitled to it, and the jobs are nobody's in particular`},
-		{"the second entitlement counts, too", entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}), of(waiting(2), "globex", ""), "create 1"},
+		{"the second entitlement counts, too", entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}), ownedBy(waiting(2), "globex", ""), "create 1"},
 	} {
 		out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
@@ -68,11 +68,11 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 		jobs   []fleet.UnmetDemand
 		want   string
 	}{
-		{"up to what is allowed", entitling(acme), nil, []fleet.UnmetDemand{of(waiting(20), "acme", "")}, "create 3, entitlement; entitlement"},
-		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.UnmetDemand{of(waiting(20), "acme", "")}, "create 1, entitlement; entitlement"},
-		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.UnmetDemand{of(waiting(20), "globex", "")}, "nothing; create 5, entitlement"},
-		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.UnmetDemand{of(waiting(20), "acme", "")}, "create 3, entitlement; create 2, entitlement"},
-		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.UnmetDemand{of(waiting(8), "initech", "")}, "nothing; create 4"},
+		{"up to what is allowed", entitling(acme), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement; entitlement"},
+		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement; entitlement"},
+		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement"},
+		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement; create 2, entitlement"},
+		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.UnmetDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
 	} {
 		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{one, two}, Instances: test.there, Demand: demand(test.jobs...), Policy: test.policy})
 		if got := story(out.Fleets[0]) + "; " + story(out.Fleets[1]); got != test.want {
@@ -84,7 +84,7 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	f := burst(0, 9, 0)
 	p := entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}, Max: 2})
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(of(waiting(9), "acme", "")), Policy: p}
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(ownedBy(waiting(9), "acme", "")), Policy: p}
 	out := Plan(in)
 	got := []string{out.Unmet[0].Sentence}
 	for _, w := range out.Fleets[0].Waiting {
