@@ -12,11 +12,11 @@ import (
 // aren't now. Like all drift it ends no job: they are replaced after theirs.
 func disallowed(in Input, f fleet.ManagedFleet, instances []Instance, known []Drift) (out []Drift) {
 	for _, i := range instances {
-		said := slices.ContainsFunc(known, func(d Drift) bool { return d.Instance == i.ID })
-		if said || !lifecycle.Capacity(i.State, false) {
+		if !lifecycle.Capacity(i.State, false) {
 			continue
 		}
-		if why := in.whyDisallowed(f, i); why != "" {
+		why := in.whyDisallowed(f, i)
+		if why != "" && !slices.ContainsFunc(known, func(d Drift) bool { return d.Instance == i.ID }) {
 			out = append(out, Drift{i.ID, why})
 		}
 	}

@@ -130,7 +130,15 @@ func (r entitledRoom) of(f fleet.ManagedFleet) (int, limit) {
 	more.quantity = max(0, f.Scaling.Max) // it can't use more
 	_, missing := allot(append(slices.Clone(c.has), more), c.room)
 	words := c.words(more, f.Class.Name)
-	return more.quantity - missing[len(missing)-1], limit{EntitlementHeld, sentence("%%s missing, but %s.", words), words}
+	// What there is too much of, since more was allowed before, leaves less for all.
+	free := 0
+	for _, n := range c.room {
+		free += n
+	}
+	for _, w := range c.has {
+		free -= w.quantity
+	}
+	return max(0, min(more.quantity-missing[len(missing)-1], free)), limit{EntitlementHeld, sentence("%%s missing, but %s.", words), words}
 }
 
 // words says what the entitlements that a fleet's instances can be for allow, and

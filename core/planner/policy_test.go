@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -264,5 +265,19 @@ func TestARunnerThatWasToldAsGoodForHostileJobsIsReplacedWhereItNoLongerIs(t *te
 	in.Policy.HostileIsolation = "microvm"
 	if p := Plan(in).Fleets[0]; len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "hostile") {
 		t.Errorf("by one that doesn't: %+v", p.Drifted)
+	}
+}
+
+func TestAReservationForSomebodyWhoIsNotEntitledCannotBeHad(t *testing.T) {
+	f := burst(0, 4, 0)
+	r := fleet.CapacityReservation{Name: "r", Class: f.Class, Quantity: 2, Start: now.Add(-time.Hour), End: now.Add(time.Hour)}
+	in := Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}})}
+	for tenant, want := range map[string]string{"acme": "", "": "", "globex": `reservation.r can't be had: the tenant "globex" isn't entitled to the class "c".`} {
+		r.Scope.Tenant = tenant
+		in.Reservations = []fleet.CapacityReservation{r}
+		out := Plan(in)
+		if got := out.Reservations[0].Sentence; got != want || (out.Fleets[0].Create == 2) != (want == "") {
+			t.Errorf("for %q: %q, and %s", tenant, got, stories(out))
+		}
 	}
 }
