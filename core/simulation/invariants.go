@@ -291,7 +291,7 @@ const starving = 45 * time.Second
 func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 	f := w.store.fleets[0]
 	d := res.Demand[ciAddress]
-	held, capacity, footprint := false, 0, 0
+	held, capacity, footprint := false, 0, map[fleet.RunnerFleetID]int{}
 	for _, one := range w.store.fleets {
 		if one.Scheduler != "" {
 			_, holds := res.Holds[one.ID]
@@ -302,13 +302,13 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		if !w.scheduled(i.ID) {
 			continue
 		}
-		footprint++
+		footprint[i.Fleet]++
 		if lifecycle.Capacity(i.State, slices.Contains(res.Silent, i.ID)) {
 			capacity++
 		}
 	}
 	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
-	if d.Blind != "" || !wanted || held || capacity > 0 || footprint >= w.rules.most(f) {
+	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
 	}
@@ -318,6 +318,6 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		return
 	}
 	if w.at-since > starving {
-		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books", f.Address, w.at-since, footprint, f.Scaling.Max)
+		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max)
 	}
 }

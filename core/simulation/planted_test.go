@@ -195,7 +195,7 @@ func (s credulous) Load(ctx context.Context) (store.State, error) {
 }
 
 func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
-	caught(t, 7, func() Double {
+	caught(t, 8, func() Double {
 		return Double{Store: func(s reconcile.Store, now func() time.Time) reconcile.Store { return credulous{s, now} }}
 	}, "mass silence condemns nobody")
 }

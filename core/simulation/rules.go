@@ -75,6 +75,26 @@ func (r rules) most(f fleet.ManagedFleet) int {
 	return f.Scaling.Max
 }
 
+// roomFor says that one of the fleets for jobs may have one more instance beside
+// what each has.
+func (w *world) roomFor(has map[fleet.RunnerFleetID]int) bool {
+	least, total := anyNumber, 0
+	for _, f := range w.store.fleets {
+		if f.Scheduler != "" {
+			least, total = min(least, has[f.ID]), total+has[f.ID]
+		}
+	}
+	if e := w.rules.policy.Entitlements; len(e) > 0 && total >= e[0].Max {
+		return false
+	}
+	return slices.ContainsFunc(w.store.fleets, func(f fleet.ManagedFleet) bool {
+		return f.Scheduler != "" && has[f.ID] < f.Scaling.Max && (!w.rules.required || has[f.ID] == least)
+	})
+}
+
+// anyNumber is more than any fleet has.
+const anyNumber = 1 << 30
+
 // machinesOf counts the machines that exist for a fleet.
 func (w *world) machinesOf(f fleet.ManagedFleet) (n int) {
 	for _, c := range w.clouds {
