@@ -13,6 +13,26 @@ var (
 	simulationFor = regexp.MustCompile(`TestEveryInvariantHoldsForEverySeed. \(([^)]*)\)`)
 )
 
+// ofSection is a row of the table of tests that the specification asks for.
+var (
+	ofSection  = regexp.MustCompile(`^[0-9]{3}$`)
+	testOrFuzz = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
+)
+
+// checkSection holds such a row against the tests that there are.
+func checkSection(t *testing.T, there map[string]bool, row []string) {
+	t.Helper()
+	names := testOrFuzz.FindAllStringSubmatch(row[2], -1)
+	if len(names) == 0 {
+		t.Errorf("the section %s names no test", row[0])
+	}
+	for _, name := range names {
+		if !there[name[1]] {
+			t.Errorf("about the section %s the page names %s, which doesn't exist", row[0], name[1])
+		}
+	}
+}
+
 // Every invariant names tests that exist and files that exist, or says that it is
 // for later.
 func TestEveryInvariantIsHeldByATestThatExists(t *testing.T) {
@@ -32,6 +52,10 @@ func TestEveryInvariantIsHeldByATestThatExists(t *testing.T) {
 	rows := 0
 	for _, row := range tableRows(read(t, "docs/invariants.md")) {
 		if row[0] == "invariant" {
+			continue
+		}
+		if ofSection.MatchString(row[0]) {
+			checkSection(t, there, row)
 			continue
 		}
 		rows++

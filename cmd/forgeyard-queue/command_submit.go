@@ -72,6 +72,7 @@ func submitCommand() *cobra.Command {
 	f.StringArrayVar(&r.Regions, "region", nil, "a region where the job may run; may be repeated")
 	f.BoolVar(&r.Signing, "signing", false, "the job signs")
 	f.BoolVar(&r.Confidential, "confidential", false, "the job needs confidential compute")
+	f.BoolVar(&r.Hostile, "hostile", false, "nobody vouches for the job: it needs a runner that was admitted for such")
 	f.Float64Var(&s.cpu, "cpu", 0, "how many CPUs the job takes, as in 0.5")
 	f.Int64Var(&s.job.Resources.GPU, "gpu", 0, "how many GPUs it takes")
 	f.StringToInt64Var(&s.named, "resource", nil, "a named resource that it takes, as `NAME=N`; may be repeated")

@@ -101,6 +101,7 @@ func schedulersByAddress(definition fleet.Definition) map[string]attributes {
 			a.text(path+".tenant", queue.Tenant)
 			a.text(path+".project", queue.Project)
 			a.flag(path+".preemptible", queue.Preemptible)
+			a.flag(path+".hostile", queue.Hostile)
 			a.list(path+".labels", queue.Labels)
 			for name, value := range queue.Tags {
 				a[path+".tags."+name] = quoted(value)
@@ -145,6 +146,13 @@ func policyAttributes(definition fleet.Definition) attributes {
 		a["gpu"] = "false"
 	}
 	a.text("hostile_isolation", policy.HostileIsolation)
+	for _, e := range policy.Entitlements {
+		path := "entitlement." + e.Name
+		a.text(path+".capacity_class", e.Class)
+		a.list(path+".tenants", e.Tenants)
+		a.list(path+".projects", e.Projects)
+		a.number(path+".max", int64(e.Max))
+	}
 	return a
 }
 

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/forecast"
@@ -52,6 +51,35 @@ func (l *loader) checkProtected(block, scaling *body, f fleet.RunnerFleet) {
 	}
 }
 
+// checkSpread warns where a class is spread over providers and all that is spread is
+// at one.
+func (l *loader) checkSpread() {
+	type spread struct {
+		class     fleet.CapacityClassID
+		scheduler fleet.SchedulerAddress
+	}
+	var order []spread
+	over := map[spread][]fleet.RunnerFleet{}
+	for _, f := range l.definition.Fleets {
+		if f.Placement.Spread == fleet.SpreadProvider {
+			key := spread{f.Class.ID(), f.Scheduler}
+			if over[key] == nil {
+				order = append(order, key)
+			}
+			over[key] = append(over[key], f)
+		}
+	}
+	for _, key := range order {
+		first := over[key][0]
+		if slices.ContainsFunc(over[key], func(f fleet.RunnerFleet) bool { return f.Provider != first.Provider }) {
+			continue
+		}
+		block := l.fleetBlocks[first.Address]
+		l.warn(block.within("placement.spread"), block.where, "There is nothing to spread over: only one provider is named",
+			fmt.Sprintf("Spread over providers is over the fleets of a class and a scheduler that say so, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.", first.Class.Name, first.Provider))
+	}
+}
+
 // checkCurrencies: costs are compared among the fleets of a class, and nothing
 // converts currencies.
 func (l *loader) checkCurrencies() {
@@ -87,72 +115,4 @@ func (l *loader) checkCurrencies() {
 				fmt.Sprintf("The class %q also has %s, and nothing converts between currencies. Write all costs in one.", f.Class.Name, before.by))
 		}
 	}
-}
-
-// checkPolicy holds the fleets against the installation's policy [175], as far
-// as the file itself shows what they are.
-func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
-	for _, f := range l.definition.Fleets {
-		block := l.fleetBlocks[f.Address]
-		refuse := func(attribute, what string, allowed []string) {
-			l.fail(block.at(attribute), block.where, "The policy doesn't allow "+what,
-				fmt.Sprintf("It allows: %s. Choose one of them, or change the policy block.", strings.Join(allowed, ", ")))
-		}
-		if len(policy.Providers) > 0 && f.Provider != "" && !slices.Contains(policy.Providers, string(f.Provider)) && !slices.Contains(policy.Providers, f.Provider.Plugin()) {
-			refuse("provider", fmt.Sprintf("the provider %s", f.Provider), policy.Providers)
-		}
-		if len(policy.Lifetimes) > 0 && !slices.Contains(policy.Lifetimes, f.Lifetime) {
-			var allowed []string
-			for _, one := range policy.Lifetimes {
-				allowed = append(allowed, string(one))
-			}
-			refuse("lifetime_class", fmt.Sprintf("the lifetime %s", f.Lifetime), allowed)
-		}
-		if policy.NoGPU && f.Class.Resources.GPU > 0 {
-			l.fail(block.at("capacity_class"), block.where, "The policy doesn't allow gpus",
-				fmt.Sprintf("The class %q has %d. Choose another class, or change the policy block.", f.Class.Name, f.Class.Resources.GPU))
-		}
-		for _, region := range f.Placement.Regions {
-			if len(policy.Regions) > 0 && !slices.Contains(policy.Regions, region) {
-				l.fail(block.header, block.where, fmt.Sprintf("The policy doesn't allow the region %q", clip(region)),
-					fmt.Sprintf("It allows: %s. Change placement.regions, or the policy block.", strings.Join(policy.Regions, ", ")))
-			}
-		}
-	}
-}
-
-// readPolicy reads the policy block.
-func (l *loader) readPolicy(block *body) {
-	if block == nil {
-		return
-	}
-	var result fleet.InstallationPolicy
-	result.Providers, _ = block.names("providers")
-	for _, name := range result.Providers {
-		plugin, _, exact := strings.Cut(name, ".")
-		known := l.pluginNames()
-		if exact && slices.Contains(known, plugin) {
-			plugin, known = name, l.scope.names["provider"]
-		}
-		if !slices.Contains(known, plugin) {
-			block.warn(block.at("providers"), block.where, fmt.Sprintf("There is no provider %q", clip(name)),
-				strings.TrimSpace("Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, known)))
-		}
-	}
-	result.Regions, _ = block.names("regions")
-	lifetimes, _ := block.names("lifetimes")
-	allowed := []string{string(fleet.LifetimePreemptible), string(fleet.LifetimeStable)}
-	for _, one := range lifetimes {
-		if !slices.Contains(allowed, one) {
-			block.fail(block.at("lifetimes"), block.where, fmt.Sprintf("There is no lifetime %q", clip(one)), didYouMean(one, allowed))
-			continue
-		}
-		result.Lifetimes = append(result.Lifetimes, fleet.LifetimeClass(one))
-	}
-	if gpu, ok := block.boolean("gpu"); ok {
-		result.NoGPU = !gpu
-	}
-	result.HostileIsolation, _ = block.word("hostile_isolation", "kind of isolation", "vm")
-	block.close()
-	l.definition.Policy = result
 }

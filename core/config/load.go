@@ -179,6 +179,7 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 	l.readPolicy(policy)
 	l.checkPolicy(l.definition.Policy)
 	l.checkCurrencies()
+	l.checkSpread()
 	l.readRemoved(root.children("removed"))
 	l.readMoved(root.children("moved"))
 	l.sortDefinition()

@@ -43,7 +43,7 @@ fleet "z" {
 		told   string
 	}{
 		"offers":    {trading{}, true, ""},
-		"no offers": {schemas{}, false, "fleet.lifetime_class fleet.placement"},
+		"no offers": {schemas{}, false, "fleet.lifetime_class fleet.placement.zones fleet.placement.spread"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, test.schemas)

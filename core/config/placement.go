@@ -18,11 +18,11 @@ func (b *body) policies(result *fleet.RunnerFleet) {
 	}
 	var chosen []string
 	if result.Market { // there are offers to choose from
-		chosen = []string{"fleet.placement", "fleet.lifetime_class"}
+		chosen = []string{"fleet.placement.zones", "fleet.placement.spread", "fleet.lifetime_class"}
 	}
 	b.takesEffect = chosen
 	if placement := b.single("placement"); placement != nil {
-		placement.takesEffect = chosen
+		placement.takesEffect = slices.Clone(chosen)
 		result.Placement = placement.placement()
 	}
 	if rollout := b.single("rollout"); rollout != nil {
@@ -61,6 +61,9 @@ func (b *body) placement() fleet.PlacementPolicy {
 	result.Zones, _ = b.names("zones")
 	if spread, ok := b.oneOf("spread", fleet.SpreadNone, fleet.SpreadZone, fleet.SpreadRegion, fleet.SpreadProvider); ok {
 		result.Spread = spread
+		if spread == fleet.SpreadProvider || spread == fleet.SpreadNone { // neither is about offers
+			b.takesEffect = append(b.takesEffect, b.path+".spread")
+		}
 	}
 	result.Required, _ = b.boolean("required")
 	b.close()

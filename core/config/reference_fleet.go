@@ -118,6 +118,10 @@ fleet "team" {
     project = "acme/${each.key}"
   }
 
+  placement {
+    regions = ["eu-central-1"]
+  }
+
   scaling {
     min           = 0
     max           = 2

@@ -39,14 +39,13 @@ var fleetPolicyReference = []ReferenceBlock{
 		},
 	},
 	{
-		Path:   "fleet.placement",
-		Doc:    "Where the hosts may be. It chooses among the offers of a provider that lists them.",
-		NotYet: "The provider's plugin lists no offers: it alone decides where a host is made, and `regions` is compared with what jobs require.",
+		Path: "fleet.placement",
+		Doc:  "Where the hosts may be. It chooses among the offers of a provider that lists them; any other decides by itself where a host is made.",
 		Attributes: []ReferenceAttribute{
-			{Name: "regions", Type: TextListValue, Default: "[]", Doc: "No host is made anywhere else. Empty: anywhere."},
-			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "The same for zones."},
-			{Name: "spread", Type: TextValue, Default: `"none"`, Doc: "What a failure shouldn't take away whole: `\"none\"`, `\"zone\"`, `\"region\"` or `\"provider\"`, which has no effect yet."},
-			{Name: "required", Type: BoolValue, Default: "false", Doc: "The spread is a rule and not a preference."},
+			{Name: "regions", Type: TextListValue, Default: "[]", Doc: "No host is made anywhere else, and jobs that must stay in regions run here only if they may be in all of these. Empty: those of the policy block, where the provider lists offers; else anywhere. For a provider that lists none it is your word on where its hosts are."},
+			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "No host is made in any other zone. Empty: in any.", NotYet: "The provider's plugin lists no offers: it alone decides in which zone a host is made."},
+			{Name: "spread", Type: TextValue, Default: `"none"`, Doc: "What a failure shouldn't take away whole: `\"none\"`, `\"zone\"`, `\"region\"` or `\"provider\"`. The last is over the fleets of the same class and scheduler that say so, too: new hosts for jobs are made at the provider that has the fewest of them.", NotYet: "The provider's plugin lists no offers, so there is nothing to spread over zones or regions."},
+			{Name: "required", Type: BoolValue, Default: "false", Doc: "The spread is a rule and not a preference: a place without room stays the next one. With `\"provider\"` no provider gets more of the hosts than its even share, rounded up, whatever they are made for; one that a person froze or quarantined doesn't count."},
 		},
 	},
 	{
@@ -131,13 +130,13 @@ reservation "benchmarks" {
 	},
 	{
 		Path: "policy",
-		Doc:  "What fleets may be declared at all. A fleet that isn't allowed is an error.",
+		Doc:  "What fleets may be declared at all, and whose jobs they run. A fleet that isn't allowed is an error, and nothing is applied. Fleets that the files no longer mention, and hosts that are there, aren't ended by it; `status` shows what the policy doesn't allow.",
 		Attributes: []ReferenceAttribute{
 			{Name: "providers", Type: TextListValue, Doc: "Plugins, or `PLUGIN.NAME` of provider blocks. Left out: any."},
-			{Name: "regions", Type: TextListValue, Doc: "Regions that `placement.regions` may name. Left out: any.", NotYet: "Only `placement.regions` is compared with it; a fleet that names no region is not looked at."},
+			{Name: "regions", Type: TextListValue, Doc: "Regions that `placement.regions` may name. A fleet that names none is kept to these where its provider lists offers, and is an error where it doesn't: nobody but you knows where its hosts are. Left out: any."},
 			{Name: "lifetimes", Type: TextListValue, Doc: "`\"stable\"`, `\"preemptible\"`. Left out: both."},
 			{Name: "gpu", Type: BoolValue, Default: "true", Doc: "Whether a class may have graphics processors."},
-			{Name: "hostile_isolation", Type: TextValue, Doc: "The `isolation` that a class needs before it may run hostile work. Left out: none is asked for.", NotYet: "No job is known to be hostile yet."},
+			{Name: "hostile_isolation", Type: TextValue, Doc: "The `isolation` that a class needs before it may run hostile jobs: those of which the scheduler says so, or whose `queue` block does. Isolations have no order: exactly this one is asked for. Left out: `\"vm\"`."},
 		},
 		Example: `policy {
   providers         = ["local"]
@@ -145,7 +144,24 @@ reservation "benchmarks" {
   lifetimes         = ["stable"]
   gpu               = false
   hostile_isolation = "vm"
+
+  entitlement "release-hosts" {
+    capacity_class = capacity_class.small
+    tenants        = ["acme"]
+    projects       = ["acme/docs", "acme/web"]
+    max            = 40
+  }
 }
 `,
+	},
+	{
+		Path: "policy.entitlement", Labels: []string{"NAME"}, Repeated: true,
+		Doc: "Who may use a capacity class. A class that any entitlement names is for those alone whom one of them lists; a class that none names is everybody's. It only takes away: whoever is entitled still needs a fleet that meets all that the jobs require.",
+		Attributes: []ReferenceAttribute{
+			{Name: "capacity_class", Type: ClassReference, Required: true, Doc: "`capacity_class.NAME`."},
+			{Name: "tenants", Type: TextListValue, Doc: "Tenants whose jobs may use it. At least one tenant or project."},
+			{Name: "projects", Type: TextListValue, Doc: "Projects whose jobs may use it."},
+			{Name: "max", Type: CountValue, Doc: "How many instances of the class there may be for them, whatever their state, from 1 to 100000. Several entitlements to a class add up; a fleet whose `scope` is one tenant or project has only what is for that one. Which job runs on which host is the scheduler's business: what one tenant may run at once is a quota there. Left out: no limit but the fleets' own."},
+		},
 	},
 }

@@ -22,6 +22,7 @@ var schedulerReference = []ReferenceBlock{
     tenant         = "acme"
     project        = "web"
     preemptible    = true
+    hostile        = false
     labels         = ["ubuntu-latest", "self-hosted"]
     tags           = { region = "eu" }
 
@@ -44,6 +45,7 @@ var schedulerReference = []ReferenceBlock{
 			{Name: "tenant", Type: TextValue, Doc: "Whose jobs wait in it: fleets with a `scope` of another tenant run none of them. Left out: nobody's in particular."},
 			{Name: "project", Type: TextValue, Doc: "The project of that tenant whose jobs wait in it."},
 			{Name: "preemptible", Type: BoolValue, Default: "false", Doc: "Its jobs may run on hosts that a provider can take away."},
+			{Name: "hostile", Type: BoolValue, Default: "false", Doc: "Nobody vouches for its jobs, such as those of strangers' changes: they run only where the class has the `isolation` of `policy.hostile_isolation`. ReviewOS doesn't say so of its jobs; without this none of them is taken for hostile."},
 			{Name: "labels", Type: TextListValue, Default: "[]", Doc: "Labels that its runners get."},
 			{Name: "tags", Type: TextMapValue, Default: "{}", Doc: "Tags that its runners get."},
 		},

@@ -13,7 +13,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// localSchemas is a plugin with what the examples of the reference use of it.
+// localSchemas is a plugin with what the examples of the reference use of it. It
+// lists offers, so that the examples' policy doesn't make placement.regions a must.
 type localSchemas struct{}
 
 func (localSchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
@@ -21,7 +22,7 @@ func (localSchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
 		return fleet.PluginSchemas{}, errors.New("it is not installed")
 	}
 	return fleet.PluginSchemas{
-		Name: "local", Version: "0.1.0",
+		Name: "local", Version: "0.1.0", Market: true,
 		Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "root", Type: fleet.PluginType{Kind: fleet.KindString}}}},
 		Instance: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "nice", Type: fleet.PluginType{Kind: fleet.KindInt}}}},
 	}, nil

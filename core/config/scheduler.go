@@ -101,6 +101,7 @@ func (l *loader) queue(block *body) fleet.SchedulerQueue {
 	result.Tenant, _ = block.text("tenant")
 	result.Project, _ = block.text("project")
 	result.Preemptible, _ = block.boolean("preemptible")
+	result.Hostile, _ = block.boolean("hostile")
 	result.Labels, _ = block.names("labels")
 	result.Tags, _ = block.textMap("tags")
 	if job := block.single("job"); job != nil {

@@ -234,6 +234,7 @@ func short(digest string) string { return digest[:min(len(digest), len("sha256:"
 func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {
 	state := in.state
 	state.Fleets, state.Providers, state.Reservations = nil, p.definition.Providers, p.definition.Reservations
+	state.Policy = p.definition.Policy
 	for _, f := range fleets {
 		state.Fleets = append(state.Fleets, f)
 	}

@@ -107,6 +107,9 @@ type SchedulingRequirementSet struct {
 	Isolation    string   `json:"isolation,omitempty"`
 	Signing      bool     `json:"signing,omitempty"`
 	Confidential bool     `json:"confidential,omitempty"`
+	// Hostile says that nobody vouches for the jobs: they need hosts of the isolation
+	// that the installation's policy asks for [216], beside all else.
+	Hostile bool `json:"hostile,omitempty"`
 	// Unknown names requirements that this version doesn't understand. A set with
 	// any is satisfied by no fleet.
 	Unknown []string `json:"unknown,omitempty"`

@@ -88,18 +88,6 @@ type Forecast struct {
 	Version int    `json:"version"`
 }
 
-// InstallationPolicy restricts what fleets may be declared [175]. Lists are
-// sorted; an empty one is no restriction.
-type InstallationPolicy struct {
-	Providers []string        `json:"providers,omitempty"`
-	Regions   []string        `json:"regions,omitempty"`
-	Lifetimes []LifetimeClass `json:"lifetimes,omitempty"`
-	// NoGPU refuses classes with gpus.
-	NoGPU bool `json:"no_gpu,omitempty"`
-	// HostileIsolation is the isolation that hostile work needs [216].
-	HostileIsolation string `json:"hostile_isolation,omitempty"`
-}
-
 // CapacityReservation guarantees capacity for a time [98]. It is no lease on a
 // job [100].
 type CapacityReservation struct {

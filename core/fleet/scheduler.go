@@ -48,8 +48,10 @@ type SchedulerQueue struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Project string `json:"project,omitempty"`
 	// Preemptible says that its jobs may run on hosts that can be taken away.
-	Preemptible bool          `json:"preemptible,omitempty"`
-	Class       CapacityClass `json:"class"`
+	Preemptible bool `json:"preemptible,omitempty"`
+	// Hostile says that nobody vouches for its jobs.
+	Hostile bool          `json:"hostile,omitempty"`
+	Class   CapacityClass `json:"class"`
 	// Labels are sorted.
 	Labels []string          `json:"labels,omitempty"`
 	Tags   map[string]string `json:"tags,omitempty"`
@@ -71,6 +73,8 @@ type Scheduling struct {
 	// Leaves says that the runner ends by itself when it has been idle, and its host
 	// with it.
 	Leaves bool `json:"leaves,omitempty"`
+	// Hostile says that it was told that the runner may run hostile jobs.
+	Hostile bool `json:"hostile,omitempty"`
 	// Cordoned says that the scheduler acknowledged to give no new lease.
 	Cordoned bool `json:"cordoned,omitempty"`
 	// Interrupted says that it acknowledged that the host is taken away, Forced that

@@ -30,6 +30,9 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 	case s != nil:
 		bound("demand", s.used()+s.short, "%s.", s.story(c))
 	}
+	if s != nil && s.spread != "" {
+		bound("spread", n, "%s.", s.spread)
+	}
 	if f.Operational == fleet.FleetDraining {
 		bound("removed", 0, "The fleet is being removed: every runner leaves after its job.")
 		return n, bounds
@@ -132,6 +135,11 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 		if now := max(0, step.MaxStep-started); now < most {
 			most, because = now, limit{StepLimit, sentence("%%s missing; at most %d may start in %s, and %d have.", step.MaxStep, short(step.Window), started),
 				sentence("it starts at most %d in %s", step.MaxStep, short(step.Window))}
+		}
+	}
+	for _, gate := range []func(fleet.ManagedFleet) (int, limit){in.entitled.of, in.spreads.of} {
+		if room, why := gate(f); room < most {
+			most, because = room, why
 		}
 	}
 	return most, because

@@ -69,6 +69,10 @@ type supply struct {
 	// jobs is how many waiting jobs the fleet was given, occupied how many running
 	// ones of which nobody says where they are.
 	jobs, occupied int
+	// over is what the fleet spreads over providers with; nil: it doesn't. spread
+	// says what that changed.
+	over   *providerSpread
+	spread string
 }
 
 // bin is one instance with how many leases it has.
@@ -92,13 +96,14 @@ type assignment struct {
 
 // assign gives the waiting jobs of a scheduler to capacity. It is an estimate that
 // makes numbers; the scheduler places jobs [125, 126].
-func assign(address fleet.SchedulerAddress, d Demand, supplies []*supply, improvementSteps int) assignment {
+func assign(address fleet.SchedulerAddress, d Demand, fleets eligibility, improvementSteps int) assignment {
+	supplies := fleets.supplies
 	a := assignment{supplies: make(map[fleet.RunnerFleetID]*supply, len(supplies))}
 	for _, s := range supplies {
 		a.supplies[s.fleet.ID] = s
 	}
 	var groups, placed []*group
-	fleets := eligibility{supplies: supplies, known: map[string][]*supply{}}
+	fleets.known = map[string][]*supply{}
 	for n := range d.Snapshot.Queued {
 		if jobs := &d.Snapshot.Queued[n]; jobs.Unlisted != nil {
 			occupy(jobs, fleets.of(jobs))
@@ -219,6 +224,7 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 	s := &supply{fleet: f}
 	s.budget, s.limit = budget(in, f, instances)
 	s.hourly = in.markets[f.ID].hourly()
+	s.over = in.spreads.with(f)
 	ordered := make([]*Instance, len(instances)) // they are large, and may be many
 	for n := range instances {
 		ordered[n] = &instances[n]

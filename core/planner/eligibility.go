@@ -17,12 +17,17 @@ type miss struct {
 func (m miss) ok() bool { return m.reason == "" }
 
 // eligible compares a group of jobs with a fleet, requirement by requirement
-// [24, 28]. Nothing is relaxed, and what the class doesn't say it doesn't have
-// [25, 242].
-func eligible(d *fleet.UnmetDemand, f *fleet.ManagedFleet) miss {
+// [24, 28], and then with what the installation's policy says. Nothing is relaxed,
+// and what the class doesn't say it doesn't have [25, 242].
+func eligible(policy *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) miss {
 	for n, check := range eligibilityChecks {
 		if reason := check(d, f); reason != "" {
 			return miss{check: n, reason: reason}
+		}
+	}
+	for n, check := range policyChecks {
+		if reason := check(policy, d, f); reason != "" {
+			return miss{check: len(eligibilityChecks) + n, reason: reason}
 		}
 	}
 	return miss{}

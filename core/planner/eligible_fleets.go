@@ -5,6 +5,7 @@ import "github.com/forgeyard/forgeyard-fleet/core/fleet"
 // eligibility finds the fleets for each kind of jobs. Kinds often differ by their
 // resources alone, and there may be hundreds of kinds and of fleets.
 type eligibility struct {
+	policy   *fleet.InstallationPolicy
 	supplies []*supply
 	// known are the fleets that meet requirements, the resources aside.
 	known map[string][]*supply
@@ -17,7 +18,7 @@ func (e eligibility) of(jobs *fleet.UnmetDemand) (can []*supply) {
 	able, known := e.known[key]
 	if !known {
 		for _, s := range e.supplies {
-			if eligible(&bare, &s.fleet).ok() {
+			if eligible(e.policy, &bare, &s.fleet).ok() {
 				able = append(able, s)
 			}
 		}
@@ -34,7 +35,7 @@ func (e eligibility) of(jobs *fleet.UnmetDemand) (can []*supply) {
 // missed says of every fleet what it lacks for the jobs, where none can run them.
 func (e eligibility) missed(jobs *fleet.UnmetDemand) (misses []nearMiss) {
 	for _, s := range e.supplies {
-		misses = append(misses, nearMiss{eligible(jobs, &s.fleet), s.fleet.Address})
+		misses = append(misses, nearMiss{eligible(e.policy, jobs, &s.fleet), s.fleet.Address})
 	}
 	return misses
 }

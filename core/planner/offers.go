@@ -3,21 +3,11 @@ package planner
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
-
-// Request is what one new instance may be made of.
-type Request struct {
-	// Offers are ordered and exhaustive; none: its provider has no market.
-	Offers []fleet.Offer
-	// Probes are the circuits that the instance is the one to try.
-	Probes []breaker.Scope
-}
 
 // OfferState says whether an offer may be used now.
 type OfferState string
@@ -70,10 +60,6 @@ type market struct {
 	spread map[string]int
 }
 
-// maxRequestOffers bounds the offers of one request: it is stored with each
-// operation. The first ones are the best; when they have no room others follow.
-const maxRequestOffers = 32
-
 // marketOf judges the offers for a fleet. Without a market there is one, of which
 // only the lifetime and the fleet's own price are known.
 func marketOf(in Input, f fleet.ManagedFleet, instances []Instance) *market {
@@ -107,57 +93,6 @@ func marketOf(in Input, f fleet.ManagedFleet, instances []Instance) *market {
 	m.requireSpread()
 	m.sort()
 	return m
-}
-
-// countSpread counts the fleet's instances where they are or will be.
-func (m *market) countSpread(instances []Instance) {
-	p := m.fleet.Placement
-	if p.Spread != fleet.SpreadZone && p.Spread != fleet.SpreadRegion {
-		return
-	}
-	m.spread = map[string]int{}
-	for _, i := range instances {
-		zone := cmp.Or(i.Zone, i.HeadsFor)
-		if zone == "" || !lifecycle.Capacity(i.State, false) {
-			continue
-		}
-		n := slices.IndexFunc(m.list.Offers, func(o fleet.Offer) bool { return o.Zone == zone })
-		switch {
-		case p.Spread == fleet.SpreadZone:
-			m.spread[zone]++
-		case n >= 0:
-			m.spread[m.list.Offers[n].Region]++
-		}
-	}
-}
-
-// place is where an offer counts for the spread.
-func (m *market) place(o fleet.Offer) string {
-	if m.fleet.Placement.Spread == fleet.SpreadRegion {
-		return o.Region
-	}
-	return o.Zone
-}
-
-// requireSpread leaves out what would make the spread uneven, where it is a rule.
-// A place without room stays the next one: a rule isn't relaxed for a shortage.
-func (m *market) requireSpread() {
-	if m.spread == nil || !m.fleet.Placement.Required {
-		return
-	}
-	fewest := -1
-	for at, c := range m.choices {
-		m.choices[at].OfferChoice = c.even
-		if n := m.spread[m.place(c.Offer)]; c.even.State != LeftOut && (fewest < 0 || n < fewest) {
-			fewest = n
-		}
-	}
-	for n, c := range m.choices {
-		if has := m.spread[m.place(c.Offer)]; c.even.State != LeftOut && has > fewest {
-			m.choices[n].State, m.choices[n].passing = LeftOut, true
-			m.choices[n].Reason = sentence("%d of the fleet are there and %d elsewhere, and the spread is required", has, fewest)
-		}
-	}
 }
 
 // sort puts first what may be used: the fewest of the fleet's instances first where
@@ -270,148 +205,4 @@ func (m *market) hourly() fleet.Money {
 		}
 	}
 	return best
-}
-
-// probeBook notes which circuits got their one probe in this plan.
-type probeBook map[breaker.Scope]bool
-
-// request takes the offers that one more instance may be made of, and false where
-// there are none. What half open circuits cover goes into one request alone.
-func (m *market) request(book probeBook) (Request, bool) {
-	if m.unasked {
-		return Request{}, true
-	}
-	var r Request
-	for _, c := range m.choices {
-		if len(r.Offers) == maxRequestOffers || c.rank() > 0 {
-			break
-		}
-		taken := slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return book[s] && !slices.Contains(r.Probes, s) })
-		if taken {
-			continue
-		}
-		for _, s := range c.probes {
-			book[s] = true
-			if !slices.Contains(r.Probes, s) {
-				r.Probes = append(r.Probes, s)
-			}
-		}
-		r.Offers = append(r.Offers, c.Offer)
-	}
-	if len(r.Offers) == 0 {
-		return Request{}, false
-	}
-	if m.spread != nil { // the next one goes elsewhere
-		m.spread[m.place(r.Offers[0])]++
-		m.requireSpread()
-		m.sort()
-	}
-	if !m.fleet.Market {
-		r.Offers = nil
-	}
-	return r, true
-}
-
-// room is how many instances the offers are good for now: any number, one that
-// probes, or none.
-func (m *market) room(book probeBook) int {
-	const any = 1 << 30
-	if m.unasked {
-		return any
-	}
-	room := 0
-	for _, c := range m.choices {
-		switch {
-		case c.State == Usable:
-			return any
-		case c.State == MayProbe && !slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return book[s] }):
-			room = 1
-		}
-	}
-	return room
-}
-
-// hold keeps a fleet none of whose offers can be used; nil: one can.
-func (m *market) hold(now time.Time) *Hold {
-	if m.room(nil) > 0 {
-		return nil
-	}
-	h := &Hold{Constrained: true}
-	switch {
-	case m.silent && m.list.Failure != "":
-		h.Reason, h.Until = sentence("What its provider offers isn't known: %s", m.list.Failure), m.list.Next
-	case m.silent:
-		h.Reason, h.Until = "What its provider offers isn't known yet; it is being asked.", m.list.Next
-	case len(m.choices) == 0:
-		h.Reason, h.NeedsPerson = "Its provider offers nothing for its instance block.", true
-	case m.choices[0].State == LeftOut:
-		h.Reason = sentence("None of %s will do: %s.", plural(len(m.choices), "offer"), m.named(func(c choice) string { return c.label() + ": " + c.Reason }, "; "))
-		h.NeedsPerson = !slices.ContainsFunc(m.choices, func(c choice) bool { return c.passing })
-	default:
-		h.Reason = sentence("No room in any of its offers: %s.", m.named(func(c choice) string { return c.label() + " (" + c.Reason + ")" }, ", "))
-		h.Reason, h.Until = h.Reason+m.lastWord(), m.nextTry()
-	}
-	if !h.Until.After(now) {
-		h.Until = time.Time{} // it is under way
-	}
-	return h
-}
-
-// lastWord is what was said where the next try is.
-func (m *market) lastWord() string {
-	first := m.choices[0]
-	for _, c := range m.choices {
-		if c.State == Probed {
-			return " One request tries now."
-		}
-		if c.State == NoRoom && c.Next.Before(first.Next) {
-			first = c
-		}
-	}
-	if first.Said == "" {
-		return ""
-	}
-	return sentence(" Last: %.200s", first.Said)
-}
-
-// nextTry is when the first of the offers without room may be tried again; zero:
-// one is being tried.
-func (m *market) nextTry() (next time.Time) {
-	for _, c := range m.choices {
-		if c.State == Probed {
-			return time.Time{}
-		}
-		if c.State == NoRoom && (next.IsZero() || c.Next.Before(next)) {
-			next = c.Next
-		}
-	}
-	return next
-}
-
-// named lists the offers of the first one's rank, as far as a sentence goes.
-func (m *market) named(text func(choice) string, between string) string {
-	const most = 4
-	var parts []string
-	all := 0
-	for _, c := range m.choices {
-		if c.rank() != m.choices[0].rank() {
-			break
-		}
-		if all++; all <= most {
-			parts = append(parts, text(c))
-		}
-	}
-	out := strings.Join(parts, between)
-	if all > most {
-		out += sentence(" and %d more", all-most)
-	}
-	return out
-}
-
-// label is the offer's name; of one without a market only the lifetime is known.
-func (c OfferChoice) label() string {
-	if c.Zone == "" && c.MachineType == "" && c.Region == "" {
-		return "any " + string(c.Lifetime) + " host"
-	}
-	return c.Name()
 }

@@ -43,20 +43,23 @@ func place(groups []*group, supplies []*supply, improvementSteps int) {
 	p := newProblem(groups, supplies)
 	solution := packing.Pack(p.Problem, improvementSteps)
 	next := make([]int, len(p.Types))
+	made := newPlacement(p, groups, supplies)
 	for _, m := range solution.Machines {
 		s := p.owner[m.Type]
+		if !p.Types[m.Type].Standing {
+			made.add(s, m.Number, m.Holds)
+			continue
+		}
 		for _, h := range m.Holds {
 			s.jobs += h.Count * m.Number
-		}
-		if !p.Types[m.Type].Standing {
-			s.fresh += m.Number
-			continue
 		}
 		for _, b := range p.bins[m.Type][next[m.Type] : next[m.Type]+m.Number] {
 			b.used = true
 		}
 		next[m.Type] += m.Number
 	}
+	made.preferStable()
+	made.spreadOverProviders()
 	for n, g := range groups {
 		g.left = g.Admissible - p.Classes[n].Count + solution.Uncovered[n]
 	}

@@ -57,6 +57,13 @@ type Input struct {
 	Reservations []fleet.CapacityReservation
 	Standing     fleet.StandingOrders
 
+	// Policy is what the current definition allows [175].
+	Policy fleet.InstallationPolicy
+	// entitled counts who may have more of the classes that are limited, and spreads
+	// what fleets that are spread over providers have where.
+	entitled entitledRoom
+	spreads  providerSpreads
+
 	// allotted is what the reservations come to.
 	allotted allotted
 	// warm is how many idle runners fleets keep now.
@@ -225,6 +232,8 @@ const (
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
 	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
+	EntitlementHeld   WaitCode = "entitlement"          // the entitlements to its class allow no more
+	SpreadHeld        WaitCode = "spread"               // its provider would have more than its even share
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -244,7 +253,10 @@ func Plan(in Input) Output {
 	})
 	in.constrain(byFleet)
 	in.warm = warmths(in)
+	in.entitled = entitledRoomOf(in, byFleet)
+	in.spreads = providerSpreadsOf(in, byFleet)
 	supplies, unmet := distribute(in, byFleet)
+	in.spreads.settle(in, byFleet, supplies)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
 	for _, f := range in.Fleets {
 		out.Fleets = append(out.Fleets, planFleet(in, f, byFleet[f.ID], supplies[f.ID]))
@@ -297,7 +309,7 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
-		a := assign(address, in.Demand[address], byScheduler[address], in.ImprovementSteps)
+		a := assign(address, in.Demand[address], eligibility{policy: &in.Policy, supplies: byScheduler[address]}, in.ImprovementSteps)
 		unmet = append(unmet, a.unmet...)
 		maps.Copy(supplies, a.supplies)
 	}
@@ -315,6 +327,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	}
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
+	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
 	p.foreseen(in, f, s)
@@ -375,6 +388,7 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
 		return
 	}
+	in.entitled.note(f, p.Create)
 	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.", p.Desired, p.Counts.Capacity, p.why())
 }
 

@@ -78,7 +78,7 @@ func allotments(in Input) allotted {
 	// The same at all times, and dear: classes are compared by their digests.
 	all := make([]want, len(a.reservations))
 	for n, r := range a.reservations {
-		all[n] = wanted(r, fleets)
+		all[n] = wanted(in.Policy, r, fleets)
 	}
 	for _, at := range a.beginnings(in.Now) {
 		a.judge(in, fleets, all, at)
@@ -132,7 +132,7 @@ func (a allotted) judge(in Input, fleets []fleet.ManagedFleet, all []want, at ti
 			}
 		}
 		if missing[n] > plan.Missing {
-			plan.Missing, plan.Sentence = missing[n], unkept(plan.CapacityReservation, wants[n], fleets, room, missing[n], at)
+			plan.Missing, plan.Sentence = missing[n], unkept(in.Policy, plan.CapacityReservation, wants[n], fleets, room, missing[n], at)
 		}
 	}
 }
@@ -155,10 +155,10 @@ type want struct {
 	fleets   []int // by index, the preferred ones first
 }
 
-func wanted(r fleet.CapacityReservation, fleets []fleet.ManagedFleet) want {
+func wanted(policy fleet.InstallationPolicy, r fleet.CapacityReservation, fleets []fleet.ManagedFleet) want {
 	w := want{quantity: r.Quantity}
 	for n, f := range fleets {
-		if unreservable(r, f) == "" {
+		if unreservable(policy, r, f) == "" {
 			w.fleets = append(w.fleets, n)
 		}
 	}
@@ -167,7 +167,7 @@ func wanted(r fleet.CapacityReservation, fleets []fleet.ManagedFleet) want {
 
 // unreservable is why a fleet can't have a reservation's capacity; "": it can.
 // The checks go from what is far off to what is near.
-func unreservable(r fleet.CapacityReservation, f fleet.ManagedFleet) string {
+func unreservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, f fleet.ManagedFleet) string {
 	foreign := f.Scope != (fleet.FleetScope{}) && f.Scope != r.Scope
 	switch {
 	case r.Class.ID() != f.Class.ID():
@@ -178,6 +178,8 @@ func unreservable(r fleet.CapacityReservation, f fleet.ManagedFleet) string {
 		return sentence("%s is for %s alone", f.Address, scopeWords(f.Scope))
 	case r.Dedicated && f.Scope != r.Scope:
 		return sentence("%s takes the jobs of others, too, and dedicated capacity needs a fleet whose scope is %s", f.Address, scopeWords(r.Scope))
+	case unentitledScope(policy, r.Scope, f.Class.Name):
+		return sentence("%s isn't entitled to the class %q", scopeWords(r.Scope), f.Class.Name)
 	case f.Joined:
 		return sentence("the hosts of %s are joined by a person", f.Address)
 	case f.Protected:
@@ -199,9 +201,9 @@ func scopeWords(s fleet.FleetScope) string {
 }
 
 // unkept says why a part of a reservation can't be there.
-func unkept(r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time) string {
+func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time) string {
 	if len(w.fleets) == 0 {
-		return sentence("%s can't be had: %s.", r.Address(), noneReservable(r, fleets))
+		return sentence("%s can't be had: %s.", r.Address(), noneReservable(policy, r, fleets))
 	}
 	var names []string
 	for _, n := range w.fleets {
@@ -212,12 +214,12 @@ func unkept(r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, ro
 }
 
 // noneReservable is what is wrong with the fleet that came nearest.
-func noneReservable(r fleet.CapacityReservation, fleets []fleet.ManagedFleet) string {
+func noneReservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, fleets []fleet.ManagedFleet) string {
 	near := sentence("no fleet has the capacity class %q as it was when it was reserved", r.Class.Name)
 	for _, f := range fleets {
 		named := r.Fleet == "" || r.Fleet == f.Address
 		if named && (r.Class.ID() == f.Class.ID() || r.Fleet != "") {
-			return unreservable(r, f)
+			return unreservable(policy, r, f)
 		}
 	}
 	if r.Fleet != "" {

@@ -62,6 +62,7 @@ func maxRule(in Input, f fleet.ManagedFleet) (name, text string) {
 // file, and how it is taken back.
 func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string) {
 	name := f.Address.Name()
+	said = append(said, beyondPolicy(in.Policy, f)...)
 	if freeze, frozen := in.Standing.Freeze(f); frozen {
 		said = append(said, frozenSentence(f, freeze))
 	}
@@ -133,7 +134,7 @@ func decidedTimes(in Input, f fleet.ManagedFleet, instances []Instance) (times [
 		}
 	}
 	for _, r := range in.allotted.reservations {
-		if unreservable(r, f) == "" {
+		if unreservable(in.Policy, r, f) == "" {
 			times = append(times, r.Begins(), r.End)
 		}
 	}

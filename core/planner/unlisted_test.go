@@ -18,7 +18,7 @@ func TestAQueueIsServedByFleetsOfTheClassThatItIsMappedTo(t *testing.T) {
 		"not mapped":    {fleet.SchedulingRequirementSet{Queue: "q"}, `no queue block of its scheduler maps the queue "q"`},
 		"no queue":      {fleet.SchedulingRequirementSet{}, ""},
 	} {
-		got := eligible(&fleet.UnmetDemand{Requirement: one.requirement}, &f).reason
+		got := eligible(&fleet.InstallationPolicy{}, &fleet.UnmetDemand{Requirement: one.requirement}, &f).reason
 		if (got == "") != (one.want == "") || !strings.Contains(got, one.want) {
 			t.Errorf("%s: %q, want %q", name, got, one.want)
 		}

@@ -16,7 +16,7 @@ func eligible(g *group, has forgeyard.Admit) bool {
 		return false
 	case wants.Signing != has.Signing: // signing runners are for jobs that sign alone
 		return false
-	case wants.Confidential && !has.Confidential:
+	case wants.Confidential && !has.Confidential, wants.Hostile && !has.Hostile:
 		return false
 	case !containsAll(has.Capabilities, wants.Capabilities), !containsAll(has.Toolchain, wants.Toolchain):
 		return false

@@ -36,6 +36,8 @@ func TestARunnerGetsAJobOnlyIfItMeetsEveryRequirement(t *testing.T) {
 		"signing on a host that isn't for it":   {full, want(forgeyard.Requirement{Signing: true}), false},
 		"no signing on a host that is for it":   {with(func(a *forgeyard.Admit) { a.Signing = true }), want(forgeyard.Requirement{}), false},
 		"signing on a host for it":              {with(func(a *forgeyard.Admit) { a.Signing = true }), want(forgeyard.Requirement{Signing: true}), true},
+		"hostile where the policy allows it":    {with(func(a *forgeyard.Admit) { a.Hostile = true }), want(forgeyard.Requirement{Hostile: true}), true},
+		"hostile on any other host":             {full, want(forgeyard.Requirement{Hostile: true}), false},
 		"confidential on an open host":          {with(func(a *forgeyard.Admit) { a.Confidential = false }), want(forgeyard.Requirement{Confidential: true}), false},
 		"a stranger on a tenant's host":         {with(func(a *forgeyard.Admit) { a.Tenant = "acme" }), want(forgeyard.Requirement{Tenant: "other"}), false},
 		"nobody's job on a tenant's host":       {with(func(a *forgeyard.Admit) { a.Tenant = "acme" }), want(forgeyard.Requirement{}), false},

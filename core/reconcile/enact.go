@@ -28,6 +28,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Reservations: w.reservations,
 		Standing:     w.standing,
 		Forecasts:    w.forecasts,
+		Policy:       w.policy,
 	}
 	in.ImprovementSteps = planner.DefaultImprovementSteps
 	for _, f := range w.fleets {

@@ -37,6 +37,9 @@ func (r *row) noteAdmission(t Tell) {
 	if at.Scheduler == "" {
 		at.Scheduler, r.dirty = t.Scheduler, true
 	}
+	if t.Runner.Hostile && !at.Hostile { // what it may have heard once it may still go by
+		at.Hostile, r.dirty = true, true
+	}
 	if t.Scheduler.AdmitsOnce() {
 		at.Attempts, at.Leaves, r.dirty = t.Runner.Attempt, t.Runner.IdleTimeout > 0, true
 	}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -435,5 +436,53 @@ func TestARunnerIsLetGoThoughTheClockWasSetBackWhileItWasIdle(t *testing.T) {
 	w.goOn(2 * grace)
 	if at := w.store.instances[i.ID]; at.State == fleet.Healthy {
 		t.Errorf("idle for 2 minutes since the clock was set back, and it is %s", at.State)
+	}
+}
+
+// A fleet of several regions may run jobs that must stay in one of them, if the
+// scheduler knows which one a runner is in.
+func TestARunnersRegionIsThatOfTheOfferThatItsHostWasMadeOf(t *testing.T) {
+	made := []fleet.Offer{{Zone: "z1", Region: "eu-1"}, {Zone: "z2", Region: "eu-2"}}
+	request, err := json.Marshal(fleet.ProvisionIntent{Offers: made})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name    string
+		zone    string
+		regions []string
+		want    string
+	}{
+		{"in the second zone", "z2", []string{"eu-1", "eu-2"}, "eu-2"},
+		{"in a zone that no offer is of, of a fleet with one region", "z9", []string{"eu-1"}, "eu-1"},
+		{"and of one with two", "z9", []string{"eu-1", "eu-2"}, ""},
+		{"nobody has said where", "", []string{"eu-1", "eu-2"}, ""},
+	} {
+		r := &row{CapacityInstance: fleet.CapacityInstance{Zone: test.zone}, provision: &fleet.Operation{Request: request}}
+		r.fleet.Placement.Regions = test.regions
+		if got := r.region(); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestASchedulerHearsWhetherARunnerMayRunHostileJobs(t *testing.T) {
+	for name, test := range map[string]struct {
+		isolation string
+		policy    fleet.InstallationPolicy
+		want      bool
+	}{
+		"no isolation":                {"", fleet.InstallationPolicy{}, false},
+		"a machine of its own":        {"vm", fleet.InstallationPolicy{}, true},
+		"not what the policy asks of": {"vm", fleet.InstallationPolicy{HostileIsolation: "microvm"}, false},
+	} {
+		r := &row{provision: &fleet.Operation{}}
+		r.fleet.Class.Isolation = test.isolation
+		w := &work{policy: test.policy}
+		told := Tell{Runner: w.runnerOf(r, ci)}
+		r.noteAdmission(told)
+		if told.Runner.Hostile != test.want || r.Scheduling.Hostile != test.want {
+			t.Errorf("%s: told %t, noted %t", name, told.Runner.Hostile, r.Scheduling.Hostile)
+		}
 	}
 }

@@ -97,16 +97,26 @@ func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 // runnerOf is what a scheduler is told of a verified runner: everything in it
 // comes from the definition and the provider, nothing from the agent [70].
 func (w *work) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner {
-	region := ""
-	if len(r.fleet.Placement.Regions) == 1 {
-		region = r.fleet.Placement.Regions[0]
-	}
-	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope,
-		Lifetime: r.fleet.Lifetime, Region: region, MaxJobs: r.fleet.Runner.MaxJobs}
+	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope, Hostile: w.policy.RunsHostile(r.fleet.Class),
+		Lifetime: r.fleet.Lifetime, Region: r.region(), MaxJobs: r.fleet.Runner.MaxJobs}
 	if address.AdmitsOnce() {
 		out.Attempt, out.IdleTimeout = r.Scheduling.Attempts+1, w.idleTimeout(r.fleet)
 	}
 	return out
+}
+
+// region is where the host is, as far as it is known: by the offer that it was made
+// of, or since its fleet may be in one only.
+func (r *row) region() string {
+	for _, o := range r.provision.Offers() {
+		if r.Zone != "" && o.Zone == r.Zone && o.Region != "" {
+			return o.Region
+		}
+	}
+	if regions := r.fleet.Placement.Regions; len(regions) == 1 {
+		return regions[0]
+	}
+	return ""
 }
 
 // removalReason says how a runner ended: whatever wasn't proven idle was lost to

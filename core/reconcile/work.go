@@ -19,9 +19,10 @@ type work struct {
 	serial int64 // of the definition that the state showed
 	fleets map[fleet.RunnerFleetID]fleet.ManagedFleet
 	assets map[fleet.ProviderAddress][]fleet.Asset
-	// reservations are the file's, standing is what people decided beside it. fleets
-	// are under its freezes.
+	// reservations and policy are the file's, standing is what people decided beside
+	// it. fleets are under its freezes.
 	reservations []fleet.CapacityReservation
+	policy       fleet.InstallationPolicy
 	standing     fleet.StandingOrders
 	rows         []*row // by instance id
 	byID         map[fleet.CapacityInstanceID]*row
@@ -75,7 +76,7 @@ func newWork(now time.Time, s store.State) *work {
 		serial:       s.Serial,
 		fleets:       make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
 		assets:       s.Assets(),
-		reservations: s.Reservations, standing: s.Standing,
+		reservations: s.Reservations, standing: s.Standing, policy: s.Policy,
 		rows:        make([]*row, 0, len(s.Instances)),
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),

@@ -60,6 +60,8 @@ type Runner struct {
 	Scope fleet.FleetScope
 	// Lifetime says whether the provider may take the host away.
 	Lifetime fleet.LifetimeClass
+	// Hostile says that it may run hostile jobs.
+	Hostile bool
 	// Region is where it is, as far as it is known.
 	Region string
 	// MaxJobs is how many jobs it takes in its life; 0: no limit.

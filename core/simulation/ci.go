@@ -34,6 +34,7 @@ type ciRunner struct {
 // job is one piece of work. It is done once, however often it had to begin.
 type job struct {
 	number int
+	tenant string
 	length time.Duration
 	done   bool
 	begun  int
@@ -59,11 +60,12 @@ func (s *ci) submit(j *job) {
 // ask is a worker that asks for a lease; nil: there is none for it.
 func (s *ci) ask(name fleet.CapacityInstanceID) *job {
 	r := s.runner(name)
-	if r == nil || r.cordoned || r.lease != nil || len(s.waiting) == 0 {
+	next := slices.IndexFunc(s.waiting, func(j *job) bool { return !s.w.rules.bars(j.tenant) })
+	if r == nil || r.cordoned || r.lease != nil || next < 0 {
 		return nil
 	}
-	j := s.waiting[0]
-	s.waiting = s.waiting[1:]
+	j := s.waiting[next]
+	s.waiting = slices.Delete(slices.Clone(s.waiting), next, next+1)
 	r.lease = j
 	j.begun++
 	s.revision++
@@ -130,8 +132,16 @@ func (s *ci) add(r *ciRunner) {
 // snapshot is what the scheduler shows now.
 func (s *ci) snapshot() fleet.CapacityDemandSnapshot {
 	out := fleet.CapacityDemandSnapshot{Revision: s.revision, Running: []fleet.RunningCapacityUsage{}}
-	if n := len(s.waiting); n > 0 {
-		out.Queued = []fleet.UnmetDemand{{Count: n, Admissible: n}}
+	for _, tenant := range []string{"", entitledTenant, otherTenant} {
+		n := 0
+		for _, j := range s.waiting {
+			if j.tenant == tenant {
+				n++
+			}
+		}
+		if n > 0 {
+			out.Queued = append(out.Queued, fleet.UnmetDemand{Requirement: fleet.SchedulingRequirementSet{Tenant: tenant}, Count: n, Admissible: n})
+		}
 	}
 	for _, r := range s.runners {
 		u := fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(r.name), Cordoned: r.cordoned}

@@ -220,7 +220,7 @@ func (w *world) changeFile(kind FaultKind, random *rand.Rand) {
 	f := &w.store.fleets[random.IntN(2)] // not what people joined
 	f.Serial++
 	if kind == Resize {
-		f.Scaling.Min = random.IntN(f.Scaling.Max + 1)
+		f.Scaling.Min = random.IntN(w.rules.most(*f) + 1)
 		w.say("%s: min = %d", f.Address, f.Scaling.Min)
 	} else {
 		f.Immutable = fmt.Appendf(nil, `{"body":%d}`, f.Serial)

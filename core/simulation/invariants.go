@@ -14,6 +14,7 @@ import (
 // checkCommit holds what must be true of everything that is stored.
 func (w *world) checkCommit(c store.Change) {
 	w.boundsAreEnforced()
+	w.entitlementsHold()
 	w.decisionsHaveReasons(c.Decisions)
 	for _, i := range c.Instances {
 		w.endedIsGone(i)
@@ -45,13 +46,15 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.massSilenceCondemnsNobody(res)
 	w.deadRowsStarveNobody(res)
 	w.noRequestIsMadeForWhereThereIsNoRoom(res)
+	w.nothingIsMadeForTheUnentitled(res)
+	w.requiredSpreadStaysEven(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven
 // gone counts, and so does every machine that really exists.
 func (w *world) boundsAreEnforced() {
 	const name = "min/max/warm bounds are enforced"
-	for n, f := range w.store.fleets {
+	for _, f := range w.store.fleets {
 		rows, machines := 0, 0
 		for _, i := range w.store.live() {
 			if i.Fleet == f.ID && i.Adopted == "" { // what a person takes in counts, and may be too much
@@ -59,7 +62,7 @@ func (w *world) boundsAreEnforced() {
 			}
 		}
 		if !f.Joined {
-			machines = w.clouds[n].machines()
+			machines = w.machinesOf(f)
 		}
 		if rows > f.Scaling.Max || machines > f.Scaling.Max {
 			w.fail(name, "%s has %d instances and %d machines, and max is %d", f.Address, rows, machines, f.Scaling.Max)
@@ -288,18 +291,24 @@ const starving = 45 * time.Second
 func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 	f := w.store.fleets[0]
 	d := res.Demand[ciAddress]
-	_, held := res.Holds[f.ID]
-	capacity, footprint := 0, 0
+	held, capacity, footprint := false, 0, map[fleet.RunnerFleetID]int{}
+	for _, one := range w.store.fleets {
+		if one.Scheduler != "" {
+			_, holds := res.Holds[one.ID]
+			held = held || holds
+		}
+	}
 	for _, i := range w.store.live() {
-		if i.Fleet != f.ID {
+		if !w.scheduled(i.ID) {
 			continue
 		}
-		footprint++
+		footprint[i.Fleet]++
 		if lifecycle.Capacity(i.State, slices.Contains(res.Silent, i.ID)) {
 			capacity++
 		}
 	}
-	if d.Blind != "" || len(d.Snapshot.Queued) == 0 || held || capacity > 0 || footprint >= f.Scaling.Max {
+	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
+	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
 	}
@@ -309,6 +318,6 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		return
 	}
 	if w.at-since > starving {
-		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books", f.Address, w.at-since, footprint, f.Scaling.Max)
+		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max)
 	}
 }

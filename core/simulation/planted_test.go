@@ -74,7 +74,7 @@ func doubled(in planner.Input) planner.Output {
 }
 
 func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
-	caught(t, 14, planning(func(in planner.Input) planner.Output {
+	caught(t, 16, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
@@ -195,7 +195,7 @@ func (s credulous) Load(ctx context.Context) (store.State, error) {
 }
 
 func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
-	caught(t, 7, func() Double {
+	caught(t, 8, func() Double {
 		return Double{Store: func(s reconcile.Store, now func() time.Time) reconcile.Store { return credulous{s, now} }}
 	}, "mass silence condemns nobody")
 }

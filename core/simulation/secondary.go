@@ -52,17 +52,6 @@ func (c *cloud) partsOf(of *resource) []*resource {
 	return parts
 }
 
-// machines counts those that are the fleet's.
-func (c *cloud) machines() int {
-	n := 0
-	for _, r := range c.resources {
-		if !r.foreign && !r.copied && !r.part {
-			n++
-		}
-	}
-	return n
-}
-
 // leftBehind is what nobody has any more, and costs money; "": nothing is.
 func (c *cloud) leftBehind() string {
 	for _, r := range c.resources {

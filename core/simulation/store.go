@@ -17,6 +17,7 @@ import (
 type memoryStore struct {
 	w          *world
 	fleets     []fleet.ManagedFleet
+	policy     fleet.InstallationPolicy
 	instances  map[fleet.CapacityInstanceID]fleet.CapacityInstance
 	operations map[fleet.OperationID]fleet.Operation
 	runners    map[fleet.CapacityInstanceID]fleet.Runner
@@ -48,7 +49,7 @@ func newMemoryStore(w *world) *memoryStore {
 
 // Load is all that the loop plans from.
 func (m *memoryStore) Load(context.Context) (store.State, error) {
-	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims)}
+	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy}
 	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]

@@ -35,6 +35,7 @@ type world struct {
 	people   people
 	// ahead is how many instances schedules and forecasts may ask for.
 	ahead      int
+	rules      rules
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -70,8 +71,9 @@ func newWorld(o Options) *world {
 			lastCall: map[fleet.OperationID]time.Duration{}})
 	}
 	w.drawInventory(source(7))
+	w.drawRules(source(33))
 	for n := range 3 + random.IntN(12) {
-		j := &job{number: n, length: time.Duration(10+random.IntN(100)) * time.Second}
+		j := &job{number: n, tenant: w.rules.owner(), length: time.Duration(10+random.IntN(100)) * time.Second}
 		if random.IntN(2) == 0 {
 			j.length *= 3
 		}
@@ -94,7 +96,7 @@ func (w *world) drawFleets(random *rand.Rand) {
 	}
 	jobs, fixed := common, common
 	jobs.Address, jobs.Provider, jobs.Scheduler = "fleet.jobs", "east.here", ciAddress
-	jobs.Market = true
+	jobs.Market, jobs.Class.Name = true, premium
 	jobs.Scaling = fleet.ScalingPolicy{Min: random.IntN(2), Max: 2 + random.IntN(4),
 		ScaleDown: fleet.ScaleDownPolicy{IdleGrace: 20 * time.Second, Cooldown: 5 * time.Second}}
 	fixed.Address, fixed.Provider = "fleet.fixed", "west.here"
@@ -153,7 +155,7 @@ func (w *world) makePeace() {
 
 // scheduled says whether an instance's fleet follows the scheduler.
 func (w *world) scheduled(id fleet.CapacityInstanceID) bool {
-	return w.store.instances[id].Fleet == w.store.fleets[0].ID
+	return w.store.fleet(id).Scheduler != ""
 }
 
 // say writes a line of the log.

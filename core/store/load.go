@@ -29,6 +29,8 @@ type State struct {
 	// what people decided beside it. Fleets don't show its freezes: see Governed.
 	Reservations []fleet.CapacityReservation
 	Standing     fleet.StandingOrders
+	// Policy is the current definition's.
+	Policy fleet.InstallationPolicy
 }
 
 // Governed are the fleets under their freezes.
@@ -72,6 +74,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 			return err
 		}
 		state.Serial, state.Providers, state.Reservations = applied.Serial, applied.Definition.Providers, applied.Definition.Reservations
+		state.Policy = applied.Definition.Policy
 		if state.Standing, err = standingOrders(ctx, tx); err != nil {
 			return err
 		}

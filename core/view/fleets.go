@@ -107,7 +107,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing,
+		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy,
 		ImprovementSteps: planner.DefaultImprovementSteps,
 		Instances:        make([]planner.Instance, 0, len(s.Instances)),
 	}

@@ -48,6 +48,7 @@ scheduler "reviewos" "main" {
     tenant         = "acme"
     project        = "web"
     preemptible    = true
+    hostile        = false
     labels         = ["ubuntu-latest", "self-hosted"]
     tags           = { region = "eu" }
 
@@ -198,6 +199,10 @@ fleet "team" {
     project = "acme/${each.key}"
   }
 
+  placement {
+    regions = ["eu-central-1"]
+  }
+
   scaling {
     min           = 0
     max           = 2
@@ -237,6 +242,13 @@ policy {
   lifetimes         = ["stable"]
   gpu               = false
   hostile_isolation = "vm"
+
+  entitlement "release-hosts" {
+    capacity_class = capacity_class.small
+    tenants        = ["acme"]
+    projects       = ["acme/docs", "acme/web"]
+    max            = 40
+  }
 }
 
 removed {

@@ -54,7 +54,7 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 	body := Admit{
 		Fleet: string(r.Fleet), OS: class.Platform.OS, Arch: class.Platform.Arch, Capabilities: class.Capabilities, Trust: class.Trust,
 		Tenant: r.Scope.Tenant, Project: r.Scope.Project, Region: r.Region, Toolchain: class.Toolchain, Device: class.Device,
-		Isolation: class.Isolation, Signing: class.Signing, Confidential: class.Confidential,
+		Isolation: class.Isolation, Signing: class.Signing, Confidential: class.Confidential, Hostile: r.Hostile,
 		Preemptible: r.Lifetime == fleet.LifetimePreemptible, Slots: class.Resources.Slots, MaxJobs: r.MaxJobs,
 		Resources: Resources{
 			CPUMilli: class.Resources.CPUMilli, MemoryBytes: class.Resources.MemoryBytes, DiskBytes: class.Resources.DiskBytes,
@@ -135,6 +135,7 @@ func (q Queued) unmet() (fleet.UnmetDemand, error) {
 	requirement := fleet.SchedulingRequirementSet{
 		OS: r.OS, Arch: r.Arch, Capabilities: r.Capabilities, Trust: r.Trust, Tenant: r.Tenant, Project: r.Project, Regions: r.Regions,
 		Toolchain: r.Toolchain, Device: r.Device, Isolation: r.Isolation, Signing: r.Signing, Confidential: r.Confidential,
+		Hostile: r.Hostile,
 		Unknown: slices.Clone(r.Unknown),
 	}
 	for _, name := range q.Resources.Unknown {

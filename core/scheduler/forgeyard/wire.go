@@ -80,6 +80,9 @@ type Requirement struct {
 	Isolation    string   `json:"isolation,omitempty"`
 	Signing      bool     `json:"signing,omitempty"`
 	Confidential bool     `json:"confidential,omitempty"`
+	// Hostile says that nobody vouches for the jobs: they run on runners alone that
+	// were admitted for hostile jobs.
+	Hostile bool `json:"hostile,omitempty"`
 	// Unknown names the members that a reader of this version doesn't know.
 	Unknown []string `json:"-"`
 }
@@ -157,21 +160,24 @@ type Runners struct {
 
 // Admit is the body of a PUT on RunnerPath: a verified runner.
 type Admit struct {
-	Fleet        string    `json:"fleet"`
-	OS           string    `json:"os"`
-	Arch         string    `json:"arch"`
-	Capabilities []string  `json:"capabilities,omitempty"`
-	Trust        string    `json:"trust,omitempty"`
-	Tenant       string    `json:"tenant,omitempty"`
-	Project      string    `json:"project,omitempty"`
-	Region       string    `json:"region,omitempty"`
-	Toolchain    []string  `json:"toolchain,omitempty"`
-	Device       string    `json:"device,omitempty"`
-	Isolation    string    `json:"isolation,omitempty"`
-	Signing      bool      `json:"signing,omitempty"`
-	Confidential bool      `json:"confidential,omitempty"`
-	Preemptible  bool      `json:"preemptible,omitempty"`
-	Resources    Resources `json:"resources"`
+	Fleet        string   `json:"fleet"`
+	OS           string   `json:"os"`
+	Arch         string   `json:"arch"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	Trust        string   `json:"trust,omitempty"`
+	Tenant       string   `json:"tenant,omitempty"`
+	Project      string   `json:"project,omitempty"`
+	Region       string   `json:"region,omitempty"`
+	Toolchain    []string `json:"toolchain,omitempty"`
+	Device       string   `json:"device,omitempty"`
+	Isolation    string   `json:"isolation,omitempty"`
+	Signing      bool     `json:"signing,omitempty"`
+	Confidential bool     `json:"confidential,omitempty"`
+	// Hostile says that it may run hostile jobs: its isolation is the one that the
+	// installation's policy asks for.
+	Hostile     bool      `json:"hostile,omitempty"`
+	Preemptible bool      `json:"preemptible,omitempty"`
+	Resources   Resources `json:"resources"`
 	// Slots is how many jobs may run side by side; 0: one.
 	Slots   int64 `json:"slots,omitempty"`
 	MaxJobs int   `json:"max_jobs,omitempty"`

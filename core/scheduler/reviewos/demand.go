@@ -80,13 +80,14 @@ func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) 
 }
 
 // requirementOf is what the jobs of a mapped queue require: the class that the
-// file says, and nothing of it is left out.
+// file says, and nothing of it is left out. ReviewOS calls no job hostile; the file
+// may.
 func requirementOf(q fleet.SchedulerQueue) fleet.SchedulingRequirementSet {
 	class := q.Class
 	return fleet.SchedulingRequirementSet{
 		Queue: q.Name, Class: class.Name, OS: class.Platform.OS, Arch: class.Platform.Arch, Trust: class.Trust, Tenant: q.Tenant, Project: q.Project,
 		Capabilities: class.Capabilities, Toolchain: class.Toolchain, Device: class.Device, Isolation: class.Isolation,
-		Signing: class.Signing, Confidential: class.Confidential,
+		Signing: class.Signing, Confidential: class.Confidential, Hostile: q.Hostile,
 	}
 }
 

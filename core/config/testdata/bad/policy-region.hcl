@@ -1,3 +1,27 @@
+forgeyard {
+  installation = "acme-ci"
+
+  required_plugins {
+    bare = { version = "~> 0.1" }
+  }
+}
+
+provider "bare" "rack" {}
+
+capacity_class "standard" {
+  trust = "standard"
+
+  platform {
+    os   = "linux"
+    arch = "x86_64"
+  }
+
+  resources {
+    cpu    = 4
+    memory = "16GiB"
+  }
+}
+
 policy {
   regions = ["eu-1"]
 }
@@ -7,7 +31,7 @@ fleet "x" {
   provider       = provider.bare.rack
 
   placement {
-    regions = ["us-1"]
+    regions = ["eu-1", "us-1"]
   }
 
   scaling {

@@ -1,0 +1,170 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// readPolicy reads the policy block.
+func (l *loader) readPolicy(block *body) {
+	if block == nil {
+		return
+	}
+	var result fleet.InstallationPolicy
+	result.Providers, _ = block.names("providers")
+	for _, name := range result.Providers {
+		plugin, _, exact := strings.Cut(name, ".")
+		known := l.pluginNames()
+		if exact && slices.Contains(known, plugin) {
+			plugin, known = name, l.scope.names["provider"]
+		}
+		if !slices.Contains(known, plugin) {
+			block.warn(block.at("providers"), block.where, fmt.Sprintf("There is no provider %q", clip(name)),
+				strings.TrimSpace("Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, known)))
+		}
+	}
+	result.Regions, _ = block.names("regions")
+	lifetimes, _ := block.names("lifetimes")
+	allowed := []string{string(fleet.LifetimePreemptible), string(fleet.LifetimeStable)}
+	for _, one := range lifetimes {
+		if !slices.Contains(allowed, one) {
+			block.fail(block.at("lifetimes"), block.where, fmt.Sprintf("There is no lifetime %q", clip(one)), didYouMean(one, allowed))
+			continue
+		}
+		result.Lifetimes = append(result.Lifetimes, fleet.LifetimeClass(one))
+	}
+	if gpu, ok := block.boolean("gpu"); ok {
+		result.NoGPU = !gpu
+	}
+	result.HostileIsolation, _ = block.word("hostile_isolation", "kind of isolation", "vm")
+	for _, entitlement := range l.uniqueIn(block, "entitlement") {
+		result.Entitlements = append(result.Entitlements, entitlement.entitlement())
+	}
+	slices.SortFunc(result.Entitlements, func(a, b fleet.Entitlement) int { return strings.Compare(a.Name, b.Name) })
+	block.close()
+	l.definition.Policy = result
+}
+
+// uniqueIn are the named blocks of a type within another, each name once.
+func (l *loader) uniqueIn(block *body, kind string) []*body {
+	first := map[string]*body{}
+	return slices.DeleteFunc(block.children(kind, "NAME"), func(one *body) bool {
+		before := first[one.labels[0]]
+		if before == nil {
+			first[one.labels[0]] = one
+			return false
+		}
+		l.fail(one.header, block.where, fmt.Sprintf("There is a second %s %q", kind, one.labels[0]),
+			fmt.Sprintf("The first one is at %s. Put both into one, or rename one of them.", place(before.header)))
+		return true
+	})
+}
+
+// entitlement reads who may use a capacity class [173].
+func (b *body) entitlement() fleet.Entitlement {
+	result := fleet.Entitlement{Name: b.labels[0]}
+	b.need("capacity_class", "capacity_class = capacity_class.NAME")
+	if name, ok := b.reference("capacity_class", "capacity_class"); ok {
+		result.Class = name
+	}
+	result.Tenants, _ = b.names("tenants")
+	result.Projects, _ = b.names("projects")
+	result.Max, _ = b.count("max", 1, maxCount)
+	b.close()
+	if len(result.Tenants)+len(result.Projects) == 0 {
+		b.fail(b.header, b.where, "The entitlement is nobody's",
+			"A class that an entitlement names is for those alone whom it lists. Write tenants = [\"NAME\"] or projects = [\"NAME\"].")
+	}
+	return result
+}
+
+// checkPolicy holds the fleets and queues against the installation's policy [175],
+// as far as the file itself shows what they are. Where the provider lists offers, a
+// fleet that names no region is kept to those of the policy: the planner leaves out
+// all other offers.
+func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
+	for n := range l.definition.Fleets {
+		f := &l.definition.Fleets[n]
+		if f.Market && len(f.Placement.Regions) == 0 {
+			f.Placement.Regions = slices.Clone(policy.Regions)
+		}
+		block := l.fleetBlocks[f.Address]
+		for _, refusal := range policy.Refusals(*f) {
+			l.fail(block.within(refusal.About), block.where, "The policy doesn't allow "+refusal.What, refusal.Advice)
+		}
+		entitled := policy.EntitlementsTo(f.Class.Name)
+		if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Serves(f.Scope) }) {
+			l.fail(block.within("scope"), block.where, fmt.Sprintf("Nobody whose jobs the fleet runs is entitled to the class %q", f.Class.Name),
+				fmt.Sprintf("The entitlements %s name others, so its hosts would never get a job. Add whom its scope names to one of them, or choose another class.", namesOf(entitled)))
+		}
+	}
+	for _, s := range l.definition.Schedulers {
+		for _, q := range s.Queues {
+			if q.Class.Name != "" {
+				l.checkQueue(policy, s.Address, q)
+			}
+		}
+	}
+}
+
+// checkQueue refuses a queue whose jobs could never run on the class that it is
+// mapped to.
+func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.SchedulerAddress, q fleet.SchedulerQueue) {
+	body := l.schedulerBodies[address]
+	if q.Hostile && !policy.RunsHostile(q.Class) {
+		l.fail(body.queueAt(q.Name), body.where, fmt.Sprintf("Hostile jobs can't run on the class %q", q.Class.Name),
+			fmt.Sprintf("They need isolation = %q, and the class has %s. Map the queue %q to a class that has it, or change hostile_isolation of the policy block.",
+				policy.IsolationForHostile(), orNone(q.Class.Isolation), q.Name))
+	}
+	entitled := policy.EntitlementsTo(q.Class.Name)
+	if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Names(q.Tenant, q.Project) }) {
+		l.fail(body.queueAt(q.Name), body.where, fmt.Sprintf("The jobs of the queue %q aren't entitled to the class %q", q.Name, q.Class.Name),
+			fmt.Sprintf("The entitlements %s don't name its tenant or project. Say whose jobs wait in it, by tenant or project, or map it to another class.", namesOf(entitled)))
+	}
+}
+
+func orNone(word string) string {
+	if word == "" {
+		return "none"
+	}
+	return fmt.Sprintf("%q", word)
+}
+
+func namesOf(entitlements []fleet.Entitlement) string {
+	var names []string
+	for _, e := range entitlements {
+		names = append(names, fmt.Sprintf("%q", e.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// within is where a complaint about an attribute, or one of a block within this
+// one, belongs: "placement.regions". Where it isn't written, what is around it.
+func (b *body) within(path string) hcl.Range {
+	name, rest, nested := strings.Cut(path, ".")
+	for _, child := range b.syntax.Blocks {
+		if child.Type != name {
+			continue
+		}
+		if attribute := child.Body.Attributes[rest]; nested && attribute != nil {
+			return attribute.Expr.Range()
+		}
+		return child.DefRange()
+	}
+	return b.at(name)
+}
+
+// queueAt is where a scheduler's queue block begins.
+func (p pluginBody) queueAt(name string) hcl.Range {
+	for _, block := range p.syntax.Blocks {
+		if block.Type == "queue" && slices.Equal(block.Labels, []string{name}) {
+			return block.DefRange()
+		}
+	}
+	return p.header
+}

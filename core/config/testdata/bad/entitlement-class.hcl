@@ -1,0 +1,10 @@
+policy {
+  entitlement "gold" {
+    capacity_class = capacity_class.standart
+    tenants        = ["acme"]
+  }
+
+  entitlement "silver" {
+    tenants = ["acme"]
+  }
+}

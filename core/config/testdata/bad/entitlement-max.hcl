@@ -1,0 +1,7 @@
+policy {
+  entitlement "gold" {
+    capacity_class = capacity_class.standard
+    tenants        = ["acme"]
+    max            = 0
+  }
+}

@@ -1,0 +1,6 @@
+policy {
+  entitlement "gold" {
+    capacity_class = capacity_class.standard
+    tenants        = []
+  }
+}

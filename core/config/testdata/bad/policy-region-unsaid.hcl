@@ -1,0 +1,3 @@
+policy {
+  regions = ["eu-1", "eu-2"]
+}

@@ -1,0 +1,246 @@
+package planner
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// providerSpread is the fleets of one class and scheduler that say spread =
+// "provider": what of them is at each provider. A provider counts while one of its
+// fleets may grow at all: what a person froze, quarantined or removes is done
+// without. A shortage is no reason to do without: it passes.
+type providerSpread struct {
+	class string
+	// has is everything that isn't proven gone, by provider.
+	has     map[fleet.ProviderAddress]int
+	total   int
+	members []*spreadMember
+}
+
+// spreadMember is one of its fleets.
+type spreadMember struct {
+	fleet fleet.ManagedFleet
+	// room is how many more it may have where the spread is required.
+	room int
+}
+
+// providerSpreads are those that fleets belong to.
+type providerSpreads map[fleet.RunnerFleetID]*providerSpread
+
+// spreadKey is what fleets have in common that are spread together.
+type spreadKey struct {
+	class     fleet.CapacityClassID
+	scheduler fleet.SchedulerAddress
+}
+
+// providerSpreadsOf counts what is at each provider, and how far each fleet could
+// go if all went as far as they may.
+func providerSpreadsOf(in Input, byFleet map[fleet.RunnerFleetID][]Instance) providerSpreads {
+	out, byKey, keys := providerSpreads{}, map[spreadKey]*providerSpread{}, map[fleet.RunnerFleetID]spreadKey{}
+	for _, f := range in.Fleets {
+		if f.Placement.Spread != fleet.SpreadProvider || f.Joined {
+			continue
+		}
+		key := spreadKey{f.Class.ID(), f.Scheduler}
+		keys[f.ID] = key
+		if _, barred := in.Standing.Bars(f); barred || f.Operational == fleet.FleetFrozen || f.Operational == fleet.FleetDraining {
+			continue
+		}
+		if byKey[key] == nil {
+			byKey[key] = &providerSpread{class: f.Class.Name, has: map[fleet.ProviderAddress]int{}}
+		}
+		p := byKey[key]
+		p.has[f.Provider], p.members, out[f.ID] = 0, append(p.members, &spreadMember{fleet: f}), p
+	}
+	for _, f := range in.Fleets {
+		p := byKey[keys[f.ID]]
+		if p == nil {
+			continue
+		}
+		if _, counts := p.has[f.Provider]; counts {
+			p.has[f.Provider] += len(byFleet[f.ID])
+			p.total += len(byFleet[f.ID])
+		}
+	}
+	for _, p := range byKey {
+		p.allow(func(m *spreadMember) int {
+			most, _ := budget(in, m.fleet, byFleet[m.fleet.ID])
+			return most
+		})
+	}
+	return out
+}
+
+// with is what a fleet is spread with; nil: it has nothing to spread over.
+func (s providerSpreads) with(f fleet.ManagedFleet) *providerSpread {
+	if p := s[f.ID]; p != nil && len(p.has) > 1 {
+		return p
+	}
+	return nil
+}
+
+// settle says how far each fleet may go with what is wanted of all of them now.
+func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Instance, supplies map[fleet.RunnerFleetID]*supply) {
+	done := map[*providerSpread]bool{}
+	for _, f := range in.Fleets {
+		p := s.with(f)
+		if p == nil || done[p] {
+			continue
+		}
+		done[p] = true
+		p.allow(func(m *spreadMember) int {
+			c := count(byFleet[m.fleet.ID])
+			wanted, _ := desired(in, m.fleet, c, supplies[m.fleet.ID])
+			most, _ := budget(in, m.fleet, byFleet[m.fleet.ID])
+			return min(max(0, wanted-c.Capacity), most)
+		})
+	}
+}
+
+// allow gives each fleet what it wants as far as no provider gets more than its
+// even share, and beyond that what it could have by itself.
+func (p *providerSpread) allow(wanted func(*spreadMember) int) {
+	required := slices.ContainsFunc(p.members, func(m *spreadMember) bool { return m.fleet.Placement.Required })
+	if !required || len(p.has) < 2 {
+		for _, m := range p.members {
+			m.room = anyNumber
+		}
+		return
+	}
+	left := make([]int, len(p.members))
+	for n, m := range p.members {
+		left[n] = wanted(m)
+	}
+	for n := range p.members {
+		p.members[n].room = 0
+	}
+	has, total := maps.Clone(p.has), p.total
+	for {
+		next := -1
+		for n, m := range p.members {
+			allowed := !m.fleet.Placement.Required || has[m.fleet.Provider] < evenShare(total+1, len(has))
+			if left[n] > 0 && allowed && (next < 0 || has[m.fleet.Provider] < has[p.members[next].fleet.Provider]) {
+				next = n
+			}
+		}
+		if next < 0 {
+			break
+		}
+		m := p.members[next]
+		left[next]--
+		m.room++
+		has[m.fleet.Provider]++
+		total++
+	}
+	for _, m := range p.members {
+		own := has[m.fleet.Provider]
+		// With so many elsewhere, one provider may have up to this.
+		most := (total - own + len(has) - 1) / (len(has) - 1)
+		m.room += max(0, most-own)
+		if !m.fleet.Placement.Required {
+			m.room = anyNumber
+		}
+	}
+}
+
+// evenShare is the most that one of so many providers may have of a total.
+func evenShare(total, providers int) int { return (total + providers - 1) / providers }
+
+// of is how many more instances a fleet may have without its provider having more
+// than its share, where that is a rule.
+func (s providerSpreads) of(f fleet.ManagedFleet) (int, limit) {
+	p := s.with(f)
+	if p == nil {
+		return anyNumber, limit{}
+	}
+	m := p.members[slices.IndexFunc(p.members, func(m *spreadMember) bool { return m.fleet.ID == f.ID })]
+	words := sentence("no provider may have more than its even share of the class %q: %s", p.class, p.words())
+	return m.room, limit{SpreadHeld, sentence("%%s missing, but %s.", words), words}
+}
+
+// words are what each provider has: "cloud.away has 1, local.here 3".
+func (p *providerSpread) words() string {
+	var parts []string
+	for _, provider := range slices.Sorted(maps.Keys(p.has)) {
+		verb := ""
+		if len(parts) == 0 {
+			verb = "has "
+		}
+		parts = append(parts, sentence("%s %s%d", provider, verb, p.has[provider]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// spreadOverProviders makes hosts where fewer of their class are, among the fleets
+// that are spread over providers and may run all that the host is for, until none
+// is better off elsewhere. Where there are equally many the packing's choice stays,
+// which is the cheaper one.
+func (p *placement) spreadOverProviders() {
+	has, before := map[*providerSpread]map[fleet.ProviderAddress]int{}, map[*supply]int{}
+	for _, s := range p.supplies {
+		if s.over != nil {
+			if has[s.over] == nil {
+				has[s.over] = maps.Clone(s.over.has)
+			}
+			has[s.over][s.fleet.Provider] += s.fresh
+			before[s] = s.fresh
+		}
+	}
+	for again := len(has) > 0; again; {
+		again = false
+		for n := range p.hosts {
+			h := &p.hosts[n]
+			if h.at.over == nil {
+				continue
+			}
+			there := has[h.at.over]
+			if to := p.scarcest(h, there); to != nil {
+				there[h.at.fleet.Provider]--
+				p.move(h, to)
+				there[to.fleet.Provider]++
+				again = true
+			}
+		}
+	}
+	for s, n := range before {
+		s.spread = spreadWords(s, s.fresh-n)
+	}
+}
+
+// scarcest is the fleet for a host at a provider that would still have no more than
+// the host's own without it; nil: there is none.
+func (p *placement) scarcest(h *freshHost, there map[fleet.ProviderAddress]int) (to *supply) {
+	least := there[h.at.fleet.Provider] - 1
+	for _, s := range p.supplies {
+		if s.over == h.at.over && there[s.fleet.Provider] < least && s.fresh < s.budget && lifetimeOf(s) == lifetimeOf(h.at) && p.may(h.holds, s) {
+			to, least = s, there[s.fleet.Provider]
+		}
+	}
+	return to
+}
+
+func lifetimeOf(s *supply) fleet.LifetimeClass {
+	return cmp.Or(s.fleet.Lifetime, fleet.LifetimeStable)
+}
+
+// spreadWords says what the spread changed about a fleet's number; "": nothing.
+func spreadWords(s *supply, more int) string {
+	switch {
+	case more > 0:
+		return sentence("To spread the class %q over providers, %s made here that would cost less elsewhere: %s", s.fleet.Class.Name, hostsAre(more), s.over.words())
+	case more < 0:
+		return sentence("To spread the class %q over providers, %s made elsewhere that would cost less here: %s", s.fleet.Class.Name, hostsAre(-more), s.over.words())
+	}
+	return ""
+}
+
+func hostsAre(n int) string {
+	if n == 1 {
+		return "1 host is"
+	}
+	return sentence("%d hosts are", n)
+}
