@@ -133,7 +133,7 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 // reasons.
 func (a *app) renderCalmWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown || w.Code == planner.IsPinned {
+		if w.Code.Calm() {
 			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
 		}
 	}

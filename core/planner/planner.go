@@ -54,6 +54,11 @@ type Input struct {
 
 	// allotted is what the reservations come to.
 	allotted allotted
+
+	// Leases are what ended instances are paid for, as far as that may be of today
+	// or later. purses are what the cost guardrails leave to each fleet.
+	Leases []fleet.Lease
+	purses map[fleet.RunnerFleetID]*purse
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -161,6 +166,10 @@ type FleetPlan struct {
 	Halted bool `json:"halted,omitempty"`
 	// KeptByPin is how many instances above Desired stay because they are pinned.
 	KeptByPin int `json:"kept_by_pin,omitempty"`
+	// KeptPaid is how many stay because their minimum is paid for.
+	KeptPaid int `json:"kept_paid,omitempty"`
+	// Cost is what the fleet costs; nil: nobody says.
+	Cost *CostReport `json:"cost,omitempty"`
 }
 
 // ActionKind is what happens to one instance.
@@ -210,6 +219,8 @@ const (
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
 	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
+	CostGuardrail     WaitCode = "cost_guardrail"       // max_hourly or max_daily
+	PaidMinimum       WaitCode = "paid_minimum"         // it is paid for, whether it leaves or not
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -228,6 +239,7 @@ func Plan(in Input) Output {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
 	})
 	in.constrain(byFleet)
+	in.openPurses(byFleet)
 	supplies, unmet := distribute(in, byFleet)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
 	for _, f := range in.Fleets {
@@ -297,6 +309,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 		p.Desired, p.Bounds = joinedDesired(in, f, p.Counts.Capacity)
 		p.joining(in, f, waiting, instances)
 	}
+	p.guardCost(in, f, s)
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
@@ -330,6 +343,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 		p.grow(in, f, instances, -excess)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:
 		p.keepPinned(f, instances, excess)
+		p.keepPaid(in, f, instances, excess)
 		if f.Scheduler != "" && f.Operational == fleet.FleetActive {
 			p.shrinkIdle(in, f, instances, s, excess)
 		} else {
@@ -347,13 +361,17 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 	allowed, limit := budget(in, f, instances)
 	create := min(missing, allowed)
 	if create < missing {
-		p.wait(limit.code, sentence(limit.format, instancesAre(missing-create)))
+		p.waitOnce(limit.code, sentence(limit.format, instancesAre(missing-create)))
 	}
 	if create == 0 {
 		return
 	}
 	p.Requests = in.requests(f, create)
-	if p.Create = len(p.Requests); p.Create == 0 {
+	bound := p.payFor(in, f, create)
+	if p.Create = len(p.Requests); p.Create == 0 && bound {
+		return
+	}
+	if p.Create == 0 {
 		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
 		return
 	}
