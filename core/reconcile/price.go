@@ -16,9 +16,11 @@ func (r *row) price() {
 	if len(made) == 0 {
 		return
 	}
-	// The file may have changed since, and what an offer leaves to it was decided then.
-	at := fleet.CostPolicy{Hourly: r.Cost.Hourly, Minimum: r.Cost.Minimum, BillingPeriod: r.Cost.BillingPeriod}
-	if cost := at.Of(made...); cost != r.Cost {
+	cost := r.fleet.Cost.Of(made...)
+	if cost.Hourly.Currency == "" { // the file had said what the offer doesn't
+		cost.Hourly = r.Cost.Hourly
+	}
+	if cost != r.Cost {
 		r.Cost, r.dirty = cost, true
 	}
 }
