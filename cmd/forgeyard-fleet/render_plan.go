@@ -80,6 +80,7 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 		a.printf("; %s", way)
 	}
 	a.printf("\n")
+	a.renderCost("      ", f.Cost)
 	for _, text := range f.Standing {
 		a.printf("      * %s\n", text)
 	}

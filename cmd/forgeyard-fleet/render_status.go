@@ -42,6 +42,7 @@ func (a *app) renderFleet(f view.Fleet) {
 		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
 	a.renderBounds("    ", f.Bounds)
+	a.renderCost("  ", f.Cost)
 	for _, text := range f.Standing {
 		a.printf("  * %s\n", text)
 	}
