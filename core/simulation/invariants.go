@@ -45,6 +45,9 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.massSilenceCondemnsNobody(res)
 	w.deadRowsStarveNobody(res)
 	w.noRequestIsMadeForWhereThereIsNoRoom(res)
+	w.noStartPassesAGuardrail(res)
+	w.booksKnowWhatMachinesCost()
+	w.scaleDownTakesNothingThatIsPaidFor(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven
@@ -298,6 +301,9 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		if lifecycle.Capacity(i.State, slices.Contains(res.Silent, i.ID)) {
 			capacity++
 		}
+	}
+	for _, p := range res.Plan.Fleets { // what isn't proven gone counts to its costs, too
+		held = held || p.Fleet == f.ID && p.Cost != nil && p.Cost.Binds
 	}
 	if d.Blind != "" || len(d.Snapshot.Queued) == 0 || held || capacity > 0 || footprint >= f.Scaling.Max {
 		delete(w.manager.hungry, f.ID)

@@ -33,6 +33,7 @@ type world struct {
 	ci         *ci
 	hosts      []*host
 	people     people
+	costs      costs
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -59,6 +60,7 @@ func newWorld(o Options) *world {
 	w.ci = &ci{w: w, random: source(5)}
 	random := source(6)
 	w.drawFleets(random)
+	w.drawCosts(source(32))
 	for n, facts := range []fleet.ProviderFacts{
 		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned, ListSettle: 20 * time.Second},
 		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},
