@@ -58,6 +58,10 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	a.printf("\nWhy %d\n", f.Desired)
 	a.renderBounds("  ", f.Bounds)
 	a.renderNextWarm("  ", f.NextWarm)
+	if f.Cost != nil {
+		a.printf("\nAn estimate, and no bill\n")
+		a.renderCost("  ", f.Cost)
+	}
 	if len(f.Standing) > 0 {
 		a.printf("\nDecided by people\n")
 	}
@@ -134,7 +138,7 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 // reasons.
 func (a *app) renderCalmWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown || w.Code == planner.IsPinned {
+		if w.Code.Calm() {
 			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
 		}
 	}

@@ -81,6 +81,7 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 	}
 	a.printf("\n")
 	a.renderNextWarm("      ", f.NextWarm)
+	a.renderCost("      ", f.Cost)
 	for _, text := range f.Standing {
 		a.printf("      * %s\n", text)
 	}

@@ -44,6 +44,7 @@ func (a *app) renderFleet(f view.Fleet) {
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
+	a.renderCost("  ", f.Cost)
 	for _, text := range f.Standing {
 		a.printf("  * %s\n", text)
 	}

@@ -24,6 +24,8 @@ func (c *Client) OrderStanding(ctx context.Context, o control.StandingOrder) (co
 		one.send = PinRequest{ForSeconds: wholeSeconds(o.For), Reason: o.Reason}
 	case control.FreezeWrites:
 		one.send = FreezeRequest{ScaleUpOnly: o.ScaleUpOnly, Reason: o.Reason}
+	case control.BreakGlass:
+		one.send = BreakGlassRequest{MaxHourly: amountOf(o.MaxHourly), MaxDaily: amountOf(o.MaxDaily), ForSeconds: wholeSeconds(o.For), Reason: o.Reason}
 	case control.QuarantineIt:
 		one.send = ReasonRequest{Reason: o.Reason}
 	default:

@@ -30,6 +30,36 @@ type FreezeRequest struct {
 	Reason      string `json:"reason,omitempty" maxLength:"500"`
 }
 
+// BreakGlassRequest raises a fleet's cost guardrails for a time.
+type BreakGlassRequest struct {
+	MaxHourly  *Amount `json:"max_hourly,omitempty" doc:"More than the file's, in its currency. Left out: the file's holds, or, without max_daily either, none."`
+	MaxDaily   *Amount `json:"max_daily,omitempty" doc:"The same for a day."`
+	ForSeconds int64   `json:"for_seconds" minimum:"1" maximum:"259200" doc:"When it ends by itself: at most 3 days."`
+	Reason     string  `json:"reason" minLength:"1" maxLength:"500" doc:"Somebody will ask about the money."`
+}
+
+// Amount is money.
+type Amount struct {
+	Micros   int64  `json:"micros" minimum:"1" doc:"Millionths of a unit."`
+	Currency string `json:"currency" pattern:"^[A-Z]{3}$"`
+}
+
+// money is the amount; none is none.
+func (a *Amount) money() fleet.Money {
+	if a == nil {
+		return fleet.Money{}
+	}
+	return fleet.Money{Micros: a.Micros, Currency: a.Currency}
+}
+
+// amountOf is money as a request has it.
+func amountOf(m fleet.Money) *Amount {
+	if m.IsZero() {
+		return nil
+	}
+	return &Amount{Micros: m.Micros, Currency: m.Currency}
+}
+
 // ReasonRequest says why.
 type ReasonRequest struct {
 	Reason string `json:"reason,omitempty" maxLength:"500"`
@@ -76,6 +106,14 @@ func (h *Handler) addStanding() {
 		about: "An operator's drain, a quarantine and the provider still take it.",
 		end:   "End a pin", of: ofInstance(control.PinInstance)},
 		func(o *control.StandingOrder, r PinRequest) {
+			o.For, o.Reason = time.Duration(r.ForSeconds)*time.Second, r.Reason
+		})
+	addStanding(h, standing{id: "break-glass", path: "/v1/fleets/{id}/break-glass", useCase: "break glass", tag: "fleets",
+		set:   "Raise or lift a fleet's cost guardrails for a time",
+		about: "Nothing else is relaxed. One that the file doesn't need is a problem 422. Another one takes the place of the one before.",
+		end:   "Let the file's cost guardrails hold again", of: ofFleet(control.BreakGlass)},
+		func(o *control.StandingOrder, r BreakGlassRequest) {
+			o.MaxHourly, o.MaxDaily = r.MaxHourly.money(), r.MaxDaily.money()
 			o.For, o.Reason = time.Duration(r.ForSeconds)*time.Second, r.Reason
 		})
 	freeze := func(o *control.StandingOrder, r FreezeRequest) { o.ScaleUpOnly, o.Reason = r.ScaleUpOnly, r.Reason }

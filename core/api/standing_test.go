@@ -17,6 +17,9 @@ func TestStandingOrdersAndReservationsComeThroughAsTheyWereSent(t *testing.T) {
 		{Kind: control.ScaleFleet, Fleet: "linux", Max: &five, For: time.Second},
 		{Kind: control.PinInstance, Instance: "if1", For: 4 * time.Hour, Reason: "look"},
 		{Kind: control.FreezeWrites, Fleet: "linux", ScaleUpOnly: true},
+		{Kind: control.BreakGlass, Fleet: "linux", MaxHourly: fleet.Money{Micros: 5_000_001, Currency: "USD"}, For: time.Hour, Reason: "incident 12"},
+		{Kind: control.BreakGlass, Fleet: "linux", MaxDaily: fleet.Money{Micros: 1, Currency: "EUR"}, For: time.Hour, Reason: "incident 12"},
+		{Kind: control.BreakGlass, Fleet: "linux", For: time.Hour, Reason: "incident 12"},
 		{Kind: control.FreezeWrites, Provider: "local.here", Reason: "incident 12"},
 		{Kind: control.QuarantineIt, Fleet: "linux"}, {Kind: control.QuarantineIt, Instance: "if1", Reason: "odd"}, {Kind: control.QuarantineIt, Image: "image.ubuntu"},
 	}

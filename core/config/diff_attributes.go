@@ -194,6 +194,7 @@ func fleetAttributes(f fleet.RunnerFleet) attributes {
 	a["rollout.unavailable"] = strconv.Itoa(f.Rollout.Unavailable)
 	a.money("cost.hourly", f.Cost.Hourly)
 	a.duration("cost.minimum", f.Cost.Minimum)
+	a.duration("cost.billing_period", f.Cost.BillingPeriod)
 	a.money("cost.max_hourly", f.Cost.MaxHourly)
 	a.money("cost.max_daily", f.Cost.MaxDaily)
 	a.text("forecast.model", f.Forecast.Model)

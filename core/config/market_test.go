@@ -17,6 +17,32 @@ func (t trading) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	return found, err
 }
 
+func TestALimitNeedsAPriceWhereTheProviderQuotesNone(t *testing.T) {
+	text := `
+fleet "z" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  cost {
+    max_hourly = "5 USD"
+  }
+
+  scaling {
+    min = 1
+    max = 1
+  }
+}
+`
+	sources := []config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}
+	if _, found := config.Load(sources, config.Variables{}, trading{}); found.HasErrors() {
+		t.Errorf("its offers have prices: %s", rendered(t, found))
+	}
+	_, found := config.Load(sources, config.Variables{}, schemas{})
+	if got := rendered(t, found); !found.HasErrors() || !strings.Contains(got, "max_hourly can't be held without a price") {
+		t.Errorf("nobody quotes a price: %s", got)
+	}
+}
+
 func TestPlacementAndLifetimeTakeEffectWhereThePluginListsOffers(t *testing.T) {
 	text := `
 fleet "z" {

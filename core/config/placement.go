@@ -29,7 +29,7 @@ func (b *body) policies(result *fleet.RunnerFleet) {
 		result.Rollout = rollout.rollout()
 	}
 	if cost := b.single("cost"); cost != nil {
-		result.Cost = cost.cost()
+		result.Cost = cost.cost(result)
 	}
 	if model := b.single("forecast"); model != nil {
 		result.Forecast = model.forecast()
@@ -97,10 +97,11 @@ func (b *body) rollout() fleet.RolloutPolicy {
 }
 
 // cost is what an instance costs and what may be spent [105, 233].
-func (b *body) cost() fleet.CostPolicy {
+func (b *body) cost(of *fleet.RunnerFleet) fleet.CostPolicy {
 	var result fleet.CostPolicy
 	result.Hourly, _ = b.money("hourly")
 	result.Minimum, _ = b.duration("minimum", time.Second)
+	result.BillingPeriod, _ = b.duration("billing_period", time.Second)
 	result.MaxHourly, _ = b.money("max_hourly")
 	result.MaxDaily, _ = b.money("max_daily")
 	b.close()
@@ -122,10 +123,27 @@ func (b *body) cost() fleet.CostPolicy {
 		b.warn(b.at("max_hourly"), b.where, "max_hourly doesn't pay for one instance",
 			fmt.Sprintf("One costs %s an hour, and %s may be spent.", result.Hourly, result.MaxHourly))
 	}
-	if result.Minimum > 0 && result.Hourly.IsZero() {
-		b.warn(b.at("minimum"), b.where, "minimum has no meaning without hourly", "It is the shortest time that is paid for. Write hourly as well, or leave it out.")
-	}
+	b.guardrails(result, of)
 	return result
+}
+
+// guardrails looks whether the limits of a cost block can be held.
+func (b *body) guardrails(cost fleet.CostPolicy, of *fleet.RunnerFleet) {
+	for _, one := range []struct {
+		name   string
+		amount fleet.Money
+	}{{"max_hourly", cost.MaxHourly}, {"max_daily", cost.MaxDaily}} {
+		switch {
+		case one.amount.IsZero():
+		case of.Joined:
+			b.warn(b.at(one.name), b.where, one.name+" has no meaning where a person joins the hosts", "It keeps the manager from starting hosts, and it starts none here.")
+			return
+		case cost.Hourly.IsZero() && !of.Market:
+			b.fail(b.at(one.name), b.where, one.name+" can't be held without a price",
+				"The provider quotes no prices. Write what a host costs an hour, such as hourly = \"0.192 USD\".")
+			return
+		}
+	}
 }
 
 // forecast names a model, and which version of it [250, 251].

@@ -60,14 +60,14 @@ var fleetPolicyReference = []ReferenceBlock{
 		},
 	},
 	{
-		Path:   "fleet.cost",
-		Doc:    "What a host costs and what may be spent. All fleets of a class use one currency.",
-		NotYet: "Nothing is counted and nothing is held back.",
+		Path: "fleet.cost",
+		Doc:  "What a host costs and what may be spent. All fleets of a class use one currency. It is an estimate that protects an installation, and no bill.",
 		Attributes: []ReferenceAttribute{
-			{Name: "hourly", Type: MoneyValue, Doc: "Price of a host for an hour, where the provider can't tell. It orders fleets, and offers without a price."},
-			{Name: "minimum", Type: DurationValue, Doc: "The shortest time that is paid for, at least `\"1s\"`."},
-			{Name: "max_hourly", Type: MoneyValue, Doc: "No host is started that would make an hour cost more. Left out: no limit."},
-			{Name: "max_daily", Type: MoneyValue, Doc: "The same for a day."},
+			{Name: "hourly", Type: MoneyValue, Doc: "Price of a host for an hour, where the provider can't tell. It orders fleets, and offers without a price. A limit needs it where the provider quotes no prices."},
+			{Name: "minimum", Type: DurationValue, Doc: "The shortest time that is paid for, at least `\"1s\"`, where the provider's offer says none. No host leaves for want of work before that."},
+			{Name: "billing_period", Type: DurationValue, Doc: "What is paid for at a time, such as `\"1h\"`, where the provider's offer says none. Of hosts that could leave the one goes first whose period ends first. Left out: by the second."},
+			{Name: "max_hourly", Type: MoneyValue, Doc: "No host is started that would make an hour of the fleet cost more, whatever it is for; jobs wait instead. Nothing that runs is ended for it. Left out: no limit."},
+			{Name: "max_daily", Type: MoneyValue, Doc: "The same for a day of the calendar in UTC: what is there counts as if it ran until the day ends. Left out: no limit."},
 		},
 	},
 	{

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 const (
@@ -84,34 +82,6 @@ func parseSize(text string) (int64, error) {
 		return 0, fmt.Errorf("it is too large; %s", form)
 	}
 	return amount.Num().Int64(), nil
-}
-
-var moneyForm = regexp.MustCompile(`^([0-9]{1,12}(?:\.[0-9]{1,6})?) ?([A-Za-z$€£]*)$`)
-
-var currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
-
-// parseMoney reads "0.192 USD". Currencies are three capital letters, as banks
-// write them; a sign such as $ is several currencies.
-func parseMoney(text string) (fleet.Money, error) {
-	const form = "money is like \"0.192 USD\": an amount with at most six decimal places and a currency of three capital letters"
-	if negativeForm.MatchString(text) {
-		return fleet.Money{}, fmt.Errorf("money can't be negative; %s", form)
-	}
-	part := moneyForm.FindStringSubmatch(text)
-	switch {
-	case part == nil:
-		return fleet.Money{}, fmt.Errorf("%s", form)
-	case part[2] == "":
-		return fleet.Money{}, fmt.Errorf("the currency is missing; %s", form)
-	case !currencyForm.MatchString(part[2]):
-		return fleet.Money{}, fmt.Errorf("there is no currency %q; %s", clip(part[2]), form)
-	}
-	amount, _ := new(big.Rat).SetString(part[1])
-	micros := amount.Mul(amount, new(big.Rat).SetInt64(1_000_000)).Num()
-	if micros.Sign() == 0 {
-		return fleet.Money{}, fmt.Errorf("the amount is more than zero; %s", form)
-	}
-	return fleet.Money{Micros: micros.Int64(), Currency: part[2]}, nil
 }
 
 func unknownUnit(unit string) string {

@@ -196,7 +196,7 @@ func (b *body) money(name string) (fleet.Money, bool) {
 		b.wrongType(name, "money, such as \"0.192 USD\"", value, attribute.Expr)
 		return fleet.Money{}, false
 	}
-	amount, err := parseMoney(value.AsString())
+	amount, err := fleet.ParseMoney(value.AsString())
 	if err != nil {
 		b.fail(attribute.Expr.Range(), b.where, fmt.Sprintf("%q is no money: %q", name, clip(value.AsString())), upperFirst(err.Error())+".")
 		return fleet.Money{}, false

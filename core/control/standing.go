@@ -26,6 +26,8 @@ const (
 	// QuarantineIt takes a fleet, an instance or what an image made out of work
 	// [135, 136].
 	QuarantineIt StandingKind = "quarantine"
+	// BreakGlass raises or lifts a fleet's cost guardrails for a time [237].
+	BreakGlass StandingKind = "break-glass"
 )
 
 // StandingOrder is what a person decides beside the file. Which fields count is
@@ -43,7 +45,10 @@ type StandingOrder struct {
 
 	// Min and Max are of a scale; nil: the file's holds.
 	Min, Max *int
-	// For is how long a scale or a pin lasts.
+	// MaxHourly and MaxDaily are of a broken glass; zero: the file's holds. Without
+	// both of them it lifts them all.
+	MaxHourly, MaxDaily fleet.Money
+	// For is how long a scale, a pin or a broken glass lasts.
 	For time.Duration
 	// ScaleUpOnly is of a freeze.
 	ScaleUpOnly bool
@@ -67,6 +72,7 @@ type StandingReceipt struct {
 // standingUseCases name what each kind needs permission for.
 var standingUseCases = map[StandingKind]string{
 	ScaleFleet: "fleet scale", PinInstance: "instance pin", FreezeWrites: "freeze", QuarantineIt: "quarantine",
+	BreakGlass: "break glass",
 }
 
 const (
@@ -131,6 +137,8 @@ func (m *Manager) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 		return j.scale(d)
 	case FreezeWrites:
 		return j.freeze(d)
+	case BreakGlass:
+		return j.breakGlass(d)
 	case PinInstance:
 		i, address, err := m.find(ctx, j.caller, string(d.Instance))
 		if err != nil {

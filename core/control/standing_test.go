@@ -21,7 +21,8 @@ func withTwoFleets(t *testing.T, now *time.Time) *Manager {
 	m := withFleets(t, now)
 	class := fleet.CapacityClass{Name: "small", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}}
 	demo := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here", Class: class,
-		Image: fleet.Image{Name: "ubuntu", Digest: badImage}, Scaling: fleet.ScalingPolicy{Min: 2, Max: 4}}}
+		Image: fleet.Image{Name: "ubuntu", Digest: badImage}, Scaling: fleet.ScalingPolicy{Min: 2, Max: 4},
+		Cost: fleet.CostPolicy{Hourly: fleet.Money{Micros: 192_000, Currency: "USD"}, MaxHourly: fleet.Money{Micros: 300_000, Currency: "USD"}}}}
 	other := demo
 	other.ID, other.Address, other.Scope.Tenant = "f2", "fleet.other", "acme"
 	fleets := []fleet.ManagedFleet{demo, other}
@@ -55,6 +56,11 @@ func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		{"who may freeze doesn't scale", only(ReadFleets, FreezeFleets), scale, new(*DeniedError)},
 		{"who may scale doesn't freeze", only(ReadFleets, ScaleFleets), freeze, new(*DeniedError)},
 		{"who may drain doesn't quarantine", only(DrainFleets), StandingOrder{Kind: QuarantineIt, Fleet: "demo"}, new(*DeniedError)},
+		{"who may scale doesn't break glass", only(ReadFleets, ScaleFleets, FreezeFleets), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: "x"}, new(*DeniedError)},
+		{"glass for ever", LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: 73 * time.Hour, Reason: "x"}, new(*InvalidError)},
+		{"glass without an end", LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", Reason: "x"}, new(*InvalidError)},
+		{"glass without a reason", LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: " "}, new(*InvalidError)},
+		{"another fleet's token doesn't know whose glass it is", limited, StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: "x"}, new(*NotFoundError)},
 		{"a reader doesn't pin", only(ReadFleets), StandingOrder{Kind: PinInstance, Instance: "i1", For: time.Hour}, new(*DeniedError)},
 		{"another fleet's token doesn't know the fleet", limited, freeze, new(*NotFoundError)},
 		{"another fleet's token doesn't know the instance", limited, StandingOrder{Kind: PinInstance, Instance: "i1", For: time.Hour}, new(*NotFoundError)},
@@ -75,7 +81,7 @@ func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines) > 0 {
+	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.BrokenGlass) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", orders, err)
 	}
 }
@@ -132,6 +138,7 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 		{Kind: QuarantineIt, Fleet: "demo"},
 		{Kind: QuarantineIt, Instance: "i1"},
 		{Kind: QuarantineIt, Image: "image.ubuntu"},
+		{Kind: BreakGlass, Fleet: "demo", MaxHourly: fleet.Money{Micros: 900_000, Currency: "USD"}, For: time.Hour, Reason: "incident 12"},
 	}
 	for _, o := range all {
 		if receipt := give(o); !receipt.Changed || receipt.Loop || receipt.Done == "" || receipt.Subject == "" {
@@ -143,7 +150,7 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	demo := fleets[0]
-	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Standing) != 4 {
+	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Standing) != 5 || demo.Cost == nil || demo.Cost.MaxHourly.Micros != 900_000 {
 		t.Errorf("%s, min %d, max %d, %+v, says %q", demo.Operational, demo.Min, demo.Max, demo.Override, demo.Standing)
 	}
 	if i, err := m.Instance(as(t, ada), "i1"); err != nil || i.Pin == nil || i.Pin.By != "ada" {
@@ -158,7 +165,7 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if orders, _ := m.store.StandingOrders(t.Context()); len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines) > 0 {
+	if orders, _ := m.store.StandingOrders(t.Context()); len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.BrokenGlass) > 0 {
 		t.Errorf("it stands: %+v", orders)
 	}
 	records, err := m.Audit(as(t, ada), 0)

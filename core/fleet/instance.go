@@ -73,6 +73,8 @@ type CapacityInstance struct {
 	// ImageDigest is the declared digest of the image that it was made from; empty:
 	// its provider has no images.
 	ImageDigest string `json:"image_digest,omitempty"`
+	// Cost is what it was to cost when it was asked for.
+	Cost InstanceCost `json:"cost,omitzero"`
 	// Seen is the last state that an answer or an inspection showed; empty before
 	// any did.
 	Seen ResourceState `json:"seen,omitempty"`

@@ -73,12 +73,14 @@ type RolloutPolicy struct {
 }
 
 // CostPolicy is what an instance costs and what may be spent [105, 233]. All
-// amounts have one currency; zero amounts are not set.
+// amounts have one currency; zero amounts are not set. Minimum is the shortest time
+// that is paid for, and BillingPeriod what is paid for at a time; 0: by the second.
 type CostPolicy struct {
-	Hourly    Money         `json:"hourly,omitzero"`
-	Minimum   time.Duration `json:"minimum,omitempty"`
-	MaxHourly Money         `json:"max_hourly,omitzero"`
-	MaxDaily  Money         `json:"max_daily,omitzero"`
+	Hourly        Money         `json:"hourly,omitzero"`
+	Minimum       time.Duration `json:"minimum,omitempty"`
+	BillingPeriod time.Duration `json:"billing_period,omitempty"`
+	MaxHourly     Money         `json:"max_hourly,omitzero"`
+	MaxDaily      Money         `json:"max_daily,omitzero"`
 }
 
 // Forecast names the model that may ask for more than demand does [118, 250].

@@ -17,6 +17,7 @@ type StandingOrders struct {
 	Freezes      []Freeze
 	Quarantines  []Quarantine
 	Reservations []CapacityReservation
+	BrokenGlass  []CostBreakGlass
 }
 
 // Decided is who decided something, when and why.
@@ -50,6 +51,38 @@ func (o FleetScaleOverride) Least(declared int) int {
 func (o FleetScaleOverride) Most(declared int) int {
 	if o.Max != nil {
 		return *o.Max
+	}
+	return declared
+}
+
+// CostBreakGlass raises or lifts the cost guardrails of a fleet's file for a time
+// [237]. It relaxes nothing else.
+type CostBreakGlass struct {
+	Fleet RunnerFleetID `json:"fleet"`
+	// MaxHourly and MaxDaily go in the place of the file's amounts where they are
+	// more; zero: the file's holds. Without both of them nothing is limited.
+	MaxHourly Money     `json:"max_hourly,omitzero"`
+	MaxDaily  Money     `json:"max_daily,omitzero"`
+	Until     time.Time `json:"until"`
+	Decided
+}
+
+// Lifts says that no guardrail holds while it stands.
+func (b CostBreakGlass) Lifts() bool { return b.MaxHourly.IsZero() && b.MaxDaily.IsZero() }
+
+// Limits are the guardrails that hold in the place of the file's; zero: none.
+func (b CostBreakGlass) Limits(p CostPolicy) (hourly, daily Money) {
+	if b.Lifts() {
+		return Money{}, Money{}
+	}
+	return larger(p.MaxHourly, b.MaxHourly), larger(p.MaxDaily, b.MaxDaily)
+}
+
+// larger is an amount of the file, or a larger one of the same currency. Of what
+// the file doesn't limit nothing else makes a limit.
+func larger(declared, raised Money) Money {
+	if raised.Currency == declared.Currency && raised.Micros > declared.Micros {
+		return raised
 	}
 	return declared
 }
@@ -93,6 +126,23 @@ func (s StandingOrders) Override(f ManagedFleet, now time.Time) (FleetScaleOverr
 		return FleetScaleOverride{}, false
 	}
 	return s.Overrides[n], true
+}
+
+// BreakGlass is the one of a fleet that holds at now.
+func (s StandingOrders) BreakGlass(f ManagedFleet, now time.Time) (CostBreakGlass, bool) {
+	n := slices.IndexFunc(s.BrokenGlass, func(b CostBreakGlass) bool { return b.Fleet == f.ID && now.Before(b.Until) })
+	if n < 0 {
+		return CostBreakGlass{}, false
+	}
+	return s.BrokenGlass[n], true
+}
+
+// CostLimits are the guardrails of a fleet that hold at now; zero: none.
+func (s StandingOrders) CostLimits(f ManagedFleet, now time.Time) (hourly, daily Money) {
+	if b, holds := s.BreakGlass(f, now); holds {
+		return b.Limits(f.Cost)
+	}
+	return f.Cost.MaxHourly, f.Cost.MaxDaily
 }
 
 // Pin is the one of an instance that holds at now.

@@ -125,6 +125,9 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 			most, because = base, limit{IsProtected, "%s missing, and a protected fleet has the size of its file.", "it is protected and keeps the size of its file"}
 		}
 	}
+	if room, why := in.purses[f.ID].room(); room < most {
+		most, because = room, why
+	}
 	if step := f.Scaling.ScaleUp; step.MaxStep > 0 {
 		started := 0
 		for _, i := range instances {

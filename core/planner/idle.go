@@ -46,7 +46,8 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 	}
 	reason := sentence("%d wanted, %d there, and it has been idle for over %s: %s.", p.Desired, p.Counts.Capacity, short(policy.IdleGrace), p.why())
 	leaving, young := 0, 0
-	for _, i := range p.leavers(instances, s) {
+	var paid paidFor
+	for _, i := range p.leavers(in, instances, s) {
 		if leaving == excess {
 			break
 		}
@@ -58,6 +59,8 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 		case i.State != fleet.Healthy:
 		case blind:
 			p.waitOnce(CannotSee, sentence("%s above the desired %d, but %s can't be seen (%s): nothing is taken away.", instancesAre(excess), p.Desired, i.Provider, why))
+		case insideMinimum(in, f, i):
+			paid.add(i)
 		case i.IdleSince.IsZero() || in.Now.Sub(i.IdleSince) < policy.IdleGrace:
 			young++
 		case in.Now.Sub(in.Scaled[f.ID]) < policy.Cooldown:
@@ -68,14 +71,15 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 			p.act(Drain, i, lifecycle.ForScaleDown, reason)
 		}
 	}
-	if left := min(young, excess-leaving); left > 0 {
+	paid.tell(p, excess-leaving)
+	if left := min(young, excess-leaving-paid.hosts); left > 0 {
 		p.wait(IdleGrace, sentence("%s above the desired %d, idle for less than %s.", instancesAre(left), p.Desired, short(policy.IdleGrace)))
 	}
 }
 
 // leavers are the instances that no job runs on or is meant for, the cheapest to
 // lose first.
-func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
+func (p *FleetPlan) leavers(in Input, instances []Instance, s *supply) []Instance {
 	needed := map[fleet.CapacityInstanceID]bool{}
 	for _, b := range s.there {
 		needed[b.instance] = b.used || b.useless
@@ -92,6 +96,7 @@ func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
 			compareBool(outdated[b.ID], outdated[a.ID]),
+			comparePaid(in, a, b),
 			b.Created.Compare(a.Created), // the oldest has the warmest caches
 			cmp.Compare(a.ID, b.ID),
 		)
@@ -127,7 +132,7 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 			earlier(i.Created.Add(f.Runner.MaxAge))
 		}
 	}
-	for _, at := range decidedTimes(in, f, instances) {
+	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances)) {
 		earlier(at)
 	}
 	earlier(in.warm[f.ID].until)

@@ -30,7 +30,7 @@ func (p FleetPlan) Reached() bool {
 	if p.Follows {
 		return p.Counts.Capacity >= p.Desired && len(p.Drifted) == 0
 	}
-	return p.Counts.Capacity == p.Desired+p.KeptByPin && len(p.Drifted) == 0
+	return p.Counts.Capacity == p.Desired+p.KeptByPin+p.KeptPaid && len(p.Drifted) == 0
 }
 
 // unjoined takes the instances that wait for a person to join their host apart

@@ -104,11 +104,14 @@ func inForce(holds map[fleet.RunnerFleetID]Hold, id fleet.RunnerFleetID, now tim
 // requests are the requests of as many new instances as the offers allow.
 func (in Input) requests(f fleet.ManagedFleet, create int) []Request {
 	out := make([]Request, 0, create)
-	for range create {
-		r, ok := in.markets[f.ID].request(in.book)
+	purse := in.purses[f.ID]
+	for n := range create {
+		may := func(o fleet.Offer) bool { return purse.fits(f.Cost.Of(o), create-n-1) }
+		r, ok := in.markets[f.ID].request(in.book, may)
 		if !ok {
 			break
 		}
+		purse.take(f.Cost.Of(r.Offers...))
 		out = append(out, r)
 	}
 	return out

@@ -54,6 +54,9 @@ type market struct {
 	fleet   fleet.ManagedFleet
 	list    fleet.OfferList
 	choices []choice
+	// guarded says that it has a cost guardrail, against which what has no price can't
+	// be held.
+	guarded bool
 	// silent says that its market has never answered, unasked that nobody could ask.
 	silent, unasked bool
 	// spread counts the fleet's instances by place, for whatever it is spread over.
@@ -73,6 +76,8 @@ func marketOf(in Input, f fleet.ManagedFleet, instances []Instance) *market {
 		m.silent = !m.unasked && (!answered || m.list.Read.IsZero())
 		offers = m.list.Offers
 	}
+	maxHourly, maxDaily := in.Standing.CostLimits(f, in.Now)
+	m.guarded = !maxHourly.IsZero() || !maxDaily.IsZero()
 	m.countSpread(instances)
 	for _, o := range offers {
 		c := choice{OfferChoice: OfferChoice{Offer: o, State: Usable, Hourly: o.Price}}
@@ -140,8 +145,10 @@ func (m *market) unfit(now time.Time, c choice) (why string, passing bool) {
 		return sentence("its region %.60q isn't among %s", o.Region, quoted(f.Placement.Regions)), false
 	case len(f.Placement.Zones) > 0 && !slices.Contains(f.Placement.Zones, o.Zone):
 		return sentence("its zone %.60q isn't among %s", o.Zone, quoted(f.Placement.Zones)), false
-	case f.Cost.Hourly.Currency != "" && c.Hourly.Currency != f.Cost.Hourly.Currency:
-		return sentence("its price is in %s, and the fleet's costs are in %s", c.Hourly.Currency, f.Cost.Hourly.Currency), false
+	case m.guarded && c.Hourly.Currency == "":
+		return "it has no price, and the fleet's costs are limited: write hourly into its cost block", false
+	case f.Cost.Currency() != "" && c.Hourly.Currency != "" && c.Hourly.Currency != f.Cost.Currency():
+		return sentence("its price is in %s, and the fleet's costs are in %s", c.Hourly.Currency, f.Cost.Currency()), false
 	case o.Available != nil && *o.Available == 0 && !outdated(m.list, now):
 		return "none of it is left", true
 	}

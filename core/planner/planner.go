@@ -68,6 +68,11 @@ type Input struct {
 	allotted allotted
 	// warm is how many idle runners fleets keep now.
 	warm map[fleet.RunnerFleetID]warmth
+
+	// Leases are what ended instances are paid for, as far as that may be of today
+	// or later. purses are what the cost guardrails leave to each fleet.
+	Leases []fleet.Lease
+	purses map[fleet.RunnerFleetID]*purse
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -183,6 +188,10 @@ type FleetPlan struct {
 	Halted bool `json:"halted,omitempty"`
 	// KeptByPin is how many instances above Desired stay because they are pinned.
 	KeptByPin int `json:"kept_by_pin,omitempty"`
+	// KeptPaid is how many stay because their minimum is paid for.
+	KeptPaid int `json:"kept_paid,omitempty"`
+	// Cost is what the fleet costs; nil: nobody says.
+	Cost *CostReport `json:"cost,omitempty"`
 }
 
 // ActionKind is what happens to one instance.
@@ -234,6 +243,8 @@ const (
 	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
 	EntitlementHeld   WaitCode = "entitlement"          // the entitlements to its class allow no more
 	SpreadHeld        WaitCode = "spread"               // its provider would have more than its even share
+	CostGuardrail     WaitCode = "cost_guardrail"       // max_hourly or max_daily
+	PaidMinimum       WaitCode = "paid_minimum"         // it is paid for, whether it leaves or not
 )
 
 // Drift is one instance that isn't what the definition asks for.
@@ -255,6 +266,7 @@ func Plan(in Input) Output {
 	in.warm = warmths(in)
 	in.entitled = entitledRoomOf(in, byFleet)
 	in.spreads = providerSpreadsOf(in, byFleet)
+	in.openPurses(byFleet)
 	supplies, unmet := distribute(in, byFleet)
 	in.spreads.settle(in, byFleet, supplies)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
@@ -325,6 +337,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 		p.Desired, p.Bounds = joinedDesired(in, f, p.Counts.Capacity)
 		p.joining(in, f, waiting, instances)
 	}
+	p.guardCost(in, f, s)
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
@@ -361,6 +374,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 		p.grow(in, f, instances, -excess)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:
 		p.keepPinned(f, instances, excess)
+		p.keepPaid(in, f, instances, excess)
 		if f.Scheduler != "" && f.Operational == fleet.FleetActive {
 			p.shrinkIdle(in, f, instances, s, excess)
 		} else {
@@ -378,13 +392,17 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 	allowed, limit := budget(in, f, instances)
 	create := min(missing, allowed)
 	if create < missing {
-		p.wait(limit.code, sentence(limit.format, instancesAre(missing-create)))
+		p.waitOnce(limit.code, sentence(limit.format, instancesAre(missing-create)))
 	}
 	if create == 0 {
 		return
 	}
 	p.Requests = in.requests(f, create)
-	if p.Create = len(p.Requests); p.Create == 0 {
+	bound := p.payFor(in, f, create)
+	if p.Create = len(p.Requests); p.Create == 0 && bound {
+		return
+	}
+	if p.Create == 0 {
 		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
 		return
 	}

@@ -22,9 +22,10 @@ const maxRequestOffers = 32
 // probeBook notes which circuits got their one probe in this plan.
 type probeBook map[breaker.Scope]bool
 
-// request takes the offers that one more instance may be made of, and false where
-// there are none. What half open circuits cover goes into one request alone.
-func (m *market) request(book probeBook) (Request, bool) {
+// request takes the offers that one more instance may be made of and that may be
+// paid for, and false where there are none. What half open circuits cover goes into
+// one request alone.
+func (m *market) request(book probeBook, may func(fleet.Offer) bool) (Request, bool) {
 	if m.unasked {
 		return Request{}, true
 	}
@@ -34,7 +35,7 @@ func (m *market) request(book probeBook) (Request, bool) {
 			break
 		}
 		taken := slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return book[s] && !slices.Contains(r.Probes, s) })
-		if taken {
+		if taken || !may(c.Offer) {
 			continue
 		}
 		for _, s := range c.probes {

@@ -78,6 +78,9 @@ func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string
 		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
 			o.By, overridden(o), moment(o.Until), because(o.Reason), name))
 	}
+	if b, holds := in.Standing.BreakGlass(f, in.Now); holds {
+		said = append(said, glassSentence(f, b))
+	}
 	for _, i := range instances {
 		if pin, holds := in.Standing.Pin(i.ID, in.Now); holds {
 			said = append(said, sentence("%s pinned %s until %s%s: it is no choice for a scale-down, max_age or a rollout.", pin.By, i.ID, moment(pin.Until), because(pin.Reason)))

@@ -16,12 +16,15 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 	for _, d := range p.Drifted {
 		outdated[d.Instance] = true
 	}
-	candidates := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool { return !lifecycle.Capacity(i.State, i.Silent) || !mayChoose(f, i) })
+	candidates := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
+		return !lifecycle.Capacity(i.State, i.Silent) || !mayChoose(f, i) || insideMinimum(in, f, i)
+	})
 	slices.SortFunc(candidates, func(a, b Instance) int {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
 			compareBool(outdated[b.ID], outdated[a.ID]), // outdated ones leave first
-			b.Created.Compare(a.Created),                // the oldest has the warmest caches
+			comparePaid(in, a, b),
+			b.Created.Compare(a.Created), // the oldest has the warmest caches
 			cmp.Compare(a.ID, b.ID),
 		)
 	})

@@ -29,6 +29,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Standing:     w.standing,
 		Forecasts:    w.forecasts,
 		Policy:       w.policy,
+		Leases:       w.leases,
 	}
 	in.ImprovementSteps = planner.DefaultImprovementSteps
 	for _, f := range w.fleets {
@@ -195,7 +196,7 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Key: fleet.OperationID(key),
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
 		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
-		ImageDigest: f.Image.Digest,
+		ImageDigest: f.Image.Digest, Cost: f.Cost.Of(may.Offers...),
 	}
 	tags, err := l.tags(f, instance)
 	if err != nil {

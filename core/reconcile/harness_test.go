@@ -55,6 +55,9 @@ func (m *fakeStore) Load(context.Context) (store.State, error) {
 		case !i.Concluded():
 			s.Departing = append(s.Departing, i)
 		}
+		if lease, paid := i.Lease(); paid {
+			s.Leases = append(s.Leases, lease)
+		}
 	}
 	for _, op := range m.operations {
 		if i := m.instances[op.Instance]; !i.Concluded() {

@@ -93,12 +93,14 @@ func (l *Loop) restsWithout(r *row) bool {
 		(report.JobsRun == 0 || !r.Scheduling.Leaves && r.fleet.Runner.MaxJobs == 0)
 }
 
-// idleTimeout is after how long without work a runner of a fleet ends by itself,
-// where its scheduler's runners can: nobody knows better than they whether they
-// have a job. Where the file wants hosts without work, the planner says which.
-func (w *work) idleTimeout(f fleet.ManagedFleet) time.Duration {
+// idleTimeout is after how long without work a row's runner ends by itself, where
+// its scheduler's runners can: nobody knows better than they whether they have a
+// job. Where the file wants hosts without work, or a minimum is paid for, the
+// planner says which.
+func (w *work) idleTimeout(r *row) time.Duration {
+	f := r.fleet
 	reserved := slices.ContainsFunc(w.reservations, func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() })
-	if _, overridden := w.standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected {
+	if _, overridden := w.standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected || r.Cost.Minimum > 0 {
 		return 0
 	}
 	return max(time.Second, f.Scaling.ScaleDown.IdleGrace)

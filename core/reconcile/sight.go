@@ -175,8 +175,12 @@ func (w *work) seen(r *row, res fleet.Resource) (conflict string) {
 		return fmt.Sprintf("The provider shows %s for key %s, but that is recorded for the instance %s: neither is touched.", res.ID, r.Key, other)
 	}
 	set(r, &r.ProviderInstance, res.ID)
+	zone, machineType := r.Zone, r.MachineType
 	set(r, &r.Zone, res.Zone)
 	set(r, &r.MachineType, res.MachineType)
+	if r.Zone != zone || r.MachineType != machineType {
+		r.price()
+	}
 	set(r, &r.RunsImage, res.Image)
 	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
 		r.Addresses, r.dirty = addresses, true

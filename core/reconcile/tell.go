@@ -100,7 +100,7 @@ func (w *work) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner
 	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope, Hostile: w.policy.RunsHostile(r.fleet.Class),
 		Lifetime: r.fleet.Lifetime, Region: r.region(), MaxJobs: r.fleet.Runner.MaxJobs}
 	if address.AdmitsOnce() {
-		out.Attempt, out.IdleTimeout = r.Scheduling.Attempts+1, w.idleTimeout(r.fleet)
+		out.Attempt, out.IdleTimeout = r.Scheduling.Attempts+1, w.idleTimeout(r)
 	}
 	return out
 }

@@ -24,12 +24,14 @@ type work struct {
 	reservations []fleet.CapacityReservation
 	policy       fleet.InstallationPolicy
 	standing     fleet.StandingOrders
-	rows         []*row // by instance id
-	byID         map[fleet.CapacityInstanceID]*row
-	byKey        map[fleet.OperationID]*row
-	byOperation  map[fleet.OperationID]*row
-	backoffs     map[fleet.RunnerFleetID]backoff
-	circuits     breaker.Circuits
+	// leases are what ended instances are paid for.
+	leases      []fleet.Lease
+	rows        []*row // by instance id
+	byID        map[fleet.CapacityInstanceID]*row
+	byKey       map[fleet.OperationID]*row
+	byOperation map[fleet.OperationID]*row
+	backoffs    map[fleet.RunnerFleetID]backoff
+	circuits    breaker.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
@@ -76,7 +78,7 @@ func newWork(now time.Time, s store.State) *work {
 		serial:       s.Serial,
 		fleets:       make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
 		assets:       s.Assets(),
-		reservations: s.Reservations, standing: s.Standing, policy: s.Policy,
+		reservations: s.Reservations, standing: s.Standing, policy: s.Policy, leases: s.Leases,
 		rows:        make([]*row, 0, len(s.Instances)),
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),

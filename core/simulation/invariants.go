@@ -48,6 +48,9 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.noRequestIsMadeForWhereThereIsNoRoom(res)
 	w.nothingIsMadeForTheUnentitled(res)
 	w.requiredSpreadStaysEven(res)
+	w.noStartPassesAGuardrail(res)
+	w.booksKnowWhatMachinesCost()
+	w.scaleDownTakesNothingThatIsPaidFor(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven
@@ -306,6 +309,9 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		if lifecycle.Capacity(i.State, slices.Contains(res.Silent, i.ID)) {
 			capacity++
 		}
+	}
+	for _, p := range res.Plan.Fleets { // what isn't proven gone counts to its costs, too
+		held = held || p.Fleet == f.ID && p.Cost != nil && p.Cost.Binds
 	}
 	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
 	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {

@@ -76,7 +76,7 @@ func (c *cloud) pick(offers []fleet.Offer) (fleet.Offer, *reconcile.Failure) {
 // listOffers answers a question for offers.
 func (c *cloud) listOffers(life int, e reconcile.ListOffers) {
 	c.w.after(c.seconds(0.1, 4), func() {
-		out := reconcile.OffersListed{Market: e.Market, List: fleet.OfferList{Offers: offersOf()}}
+		out := reconcile.OffersListed{Market: e.Market, List: fleet.OfferList{Offers: c.w.priced(offersOf())}}
 		switch {
 		case !c.up:
 			out.Failure = transient("no plugin answers")

@@ -58,6 +58,11 @@ func (m *memoryStore) Load(context.Context) (store.State, error) {
 			s.Runners = append(s.Runners, r)
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
+		if lease, paid := m.instances[id].Lease(); paid {
+			s.Leases = append(s.Leases, lease)
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(m.operations)) {
 		if op := m.operations[id]; !m.instances[op.Instance].Concluded() {
 			s.Operations = append(s.Operations, op)

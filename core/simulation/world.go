@@ -36,6 +36,7 @@ type world struct {
 	// ahead is how many instances schedules and forecasts may ask for.
 	ahead      int
 	rules      rules
+	costs      costs
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -63,6 +64,7 @@ func newWorld(o Options) *world {
 	random := source(6)
 	w.drawFleets(random)
 	w.ahead = w.drawAhead(source(31))
+	w.drawCosts(source(32))
 	for n, facts := range []fleet.ProviderFacts{
 		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned, ListSettle: 20 * time.Second},
 		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},

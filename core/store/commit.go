@@ -62,9 +62,9 @@ func upsertInstances(ctx context.Context, tx *sql.Tx, revision int64, instances 
 			return fmt.Errorf("instance %s: %w", instance.ID, err)
 		}
 		rows = append(rows, []any{string(instance.ID), string(instance.Fleet), stateColumn(instance),
-			instance.Since.UnixMicro(), revision, record})
+			instance.Since.UnixMicro(), paidUntil(instance), revision, record})
 	}
-	return upsert(ctx, tx, "instance", []string{"id", "fleet", "state", "since", "revision", "record"}, rows)
+	return upsert(ctx, tx, "instance", []string{"id", "fleet", "state", "since", "paid_until", "revision", "record"}, rows)
 }
 
 // departing is the state column of an instance that is gone, and whose scheduler

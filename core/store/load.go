@@ -23,6 +23,9 @@ type State struct {
 	Departing  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
+	// Leases are what ended instances are paid for, as far as that may be of today or
+	// later. They are shared with other States: don't change them.
+	Leases []fleet.Lease
 	// Claims are all there are, in the order of their providers and assets.
 	Claims []fleet.AssetClaim
 	// Reservations are those that the current definition declares, and Standing is
@@ -105,6 +108,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		s.loaded.Store(&next)
 		state.Instances, state.Operations, state.Runners = next.copies()
 	}
+	state.Leases = next.leases.list
 	state.Instances, state.Departing = split(state.Instances)
 	return applied, state, nil
 }

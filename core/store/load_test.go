@@ -152,6 +152,9 @@ func loadAfterChangesEqualsFirstLoad(t *testing.T, location string) {
 				for range rapid.IntRange(1, 4).Draw(rt, "rows") {
 					instance, operation := provisioned(number.Draw(rt, "n"))
 					instance.State = states.Draw(rt, "state")
+					if instance.ProviderInstance = "p"; rapid.Bool().Draw(rt, "priced") {
+						instance.Cost = fleet.InstanceCost{Hourly: fleet.Money{Micros: 1, Currency: "USD"}, Minimum: time.Minute}
+					}
 					operation.Attempts = rapid.IntRange(0, 9).Draw(rt, "attempts")
 					c.Instances, c.Operations = append(c.Instances, instance), append(c.Operations, operation)
 				}

@@ -14,8 +14,8 @@ type Pruned struct {
 	Instances, Decisions, Definitions, Fleets, Tokens, StandingOrders int64
 }
 
-// Prune forgets what ended before the given time: terminated instances with
-// their operations and runners, decisions, superseded definitions, API tokens,
+// Prune forgets what ended before the given time: terminated instances that are no
+// longer paid for, with their operations and runners, decisions, superseded definitions, API tokens,
 // standing orders that expired, retired fleets that nothing refers to, and then
 // standing orders about instances and fleets that are forgotten. Audit records are
 // kept for ever.
@@ -27,7 +27,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		arguments []any
 	}{
 		{&pruned.Instances, `DELETE FROM instance WHERE id IN
-			(SELECT id FROM instance WHERE state = 'terminated' AND since < $1 LIMIT $2)`, []any{limit, pruneBatch}},
+			(SELECT id FROM instance WHERE state = 'terminated' AND since < $1 AND paid_until < $1 LIMIT $2)`, []any{limit, pruneBatch}},
 		{&pruned.Decisions, `DELETE FROM decision WHERE id IN
 			(SELECT id FROM decision WHERE at < $1 LIMIT $2)`, []any{limit, pruneBatch}},
 		// A definition ended when the next one was applied.

@@ -17,6 +17,7 @@ type snapshot struct {
 	instances  []fleet.CapacityInstance
 	operations []fleet.Operation
 	runners    []fleet.Runner
+	leases     leases
 }
 
 // The order of ids, which is that of their bytes whatever order a database's
@@ -24,6 +25,7 @@ type snapshot struct {
 func instanceID(instance *fleet.CapacityInstance) string { return string(instance.ID) }
 func operationID(operation *fleet.Operation) string      { return string(operation.ID) }
 func runnerID(runner *fleet.Runner) string               { return string(runner.ID) }
+func leaseID(lease *fleet.Lease) string                  { return string(lease.Instance) }
 
 // readSnapshot reads all live rows.
 func readSnapshot(ctx context.Context, tx *sql.Tx) (s snapshot, err error) {
@@ -39,7 +41,10 @@ func readSnapshot(ctx context.Context, tx *sql.Tx) (s snapshot, err error) {
 		`SELECT record, request FROM operation`+live); err != nil {
 		return s, err
 	}
-	s.runners, err = sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+live)
+	if s.runners, err = sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+live); err != nil {
+		return s, err
+	}
+	s.leases, err = readLeases(ctx, tx, s.instances)
 	return s, err
 }
 
@@ -77,6 +82,7 @@ func (s snapshot) advance(ctx context.Context, tx *sql.Tx) (snapshot, error) {
 		operationID, func(o *fleet.Operation) bool { return live[o.Instance] })
 	next.runners = merge(s.runners, runners,
 		runnerID, func(r *fleet.Runner) bool { return live[r.Instance] })
+	next.leases = s.leases.after(instances)
 	return next, nil
 }
 

@@ -43,6 +43,8 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"plugin bodies and requests keep their bytes", bytesAreKept},
 		{"text of outsiders may hold any bytes", anyBytesFromOutsiders},
 		{"terminated instances aren't loaded", terminatedAreNotLoaded},
+		{"what ended instances are paid for is loaded, whoever loads when", leasesAreLoaded},
+		{"an instance isn't forgotten while it is paid for", prunesNothingThatIsPaidFor},
 		{"a load sees one moment while changes are committed", loadSeesOneMoment},
 		{"a loaded state is the caller's own", loadedStateIsOwn},
 		{"a load after any changes equals a first load", loadAfterChangesEqualsFirstLoad},

@@ -59,6 +59,8 @@ type Fleet struct {
 	Interruptions []string `json:"interruptions,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
+	// Cost is what it costs, as far as prices are known: an estimate and no bill.
+	Cost *planner.CostReport `json:"cost,omitempty"`
 	// Standing says in a sentence each what people decided about the fleet beside
 	// its file. Min, Max and Operational are with its effect.
 	Standing []string `json:"standing,omitempty"`
@@ -107,7 +109,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy,
+		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy, Leases: s.Leases,
 		ImprovementSteps: planner.DefaultImprovementSteps,
 		Instances:        make([]planner.Instance, 0, len(s.Instances)),
 	}
@@ -162,7 +164,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(m.Demand[f.Scheduler], f),
 		}
-		v.Standing = p.Standing
+		v.Standing, v.Cost = p.Standing, p.Cost
 		if o, holds := s.Standing.Override(f, m.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}

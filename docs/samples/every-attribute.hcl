@@ -177,10 +177,11 @@ fleet "demo" {
   }
 
   cost {
-    hourly     = "0.192 USD"
-    minimum    = "1m"
-    max_hourly = "5 USD"
-    max_daily  = "60 USD"
+    hourly         = "0.192 USD"
+    minimum        = "1m"
+    billing_period = "1s"
+    max_hourly     = "5 USD"
+    max_daily      = "60 USD"
   }
 
   forecast {

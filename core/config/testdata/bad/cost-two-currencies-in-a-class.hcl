@@ -17,7 +17,8 @@ fleet "y" {
   provider       = provider.bare.rack
 
   cost {
-    max_daily = "1 EUR"
+    hourly    = "1 EUR"
+    max_daily = "9 EUR"
   }
 
   scaling {

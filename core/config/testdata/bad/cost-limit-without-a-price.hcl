@@ -3,7 +3,7 @@ fleet "x" {
   provider       = provider.bare.rack
 
   cost {
-    minimum = "1h"
+    max_daily = "60 USD"
   }
 
   scaling {

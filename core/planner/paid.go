@@ -1,0 +1,97 @@
+package planner
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// minimumEnds is until when an instance is paid for whatever becomes of it. Of one
+// whose request was never sent nothing is paid.
+func minimumEnds(i Instance) time.Time {
+	if i.Cost.Minimum <= 0 || i.State == fleet.Requested {
+		return time.Time{}
+	}
+	return i.Created.Add(i.Cost.Minimum)
+}
+
+// insideMinimum says that an instance is no choice for a scale-down, since it costs
+// as much if it leaves: it stays as idle capacity. The removal of its fleet takes it
+// all the same, and so do rollouts, age, interruptions and people.
+func insideMinimum(in Input, f fleet.ManagedFleet, i Instance) bool {
+	return minimumEnds(i).After(in.Now) && f.Operational != fleet.FleetDraining
+}
+
+// comparePaid puts first what has the least left of the billing period that is paid
+// for already.
+func comparePaid(in Input, a, b Instance) int {
+	left := func(i Instance) time.Duration {
+		if i.Cost.BillingPeriod <= 0 {
+			return 0
+		}
+		return i.PaidUntil(in.Now).Sub(in.Now)
+	}
+	return cmp.Compare(left(a), left(b))
+}
+
+// paidFor are the instances that stay because they are paid for, and until when the
+// first of them does.
+type paidFor struct {
+	hosts int
+	until time.Time
+}
+
+func (p *paidFor) add(i Instance) {
+	if ends := minimumEnds(i); p.hosts == 0 || ends.Before(p.until) {
+		p.until = ends
+	}
+	p.hosts++
+}
+
+// tell says of at most so many of them that they stay.
+func (p *paidFor) tell(plan *FleetPlan, most int) {
+	if p.hosts = max(0, min(p.hosts, most)); p.hosts == 0 {
+		return
+	}
+	what := "its minimum is paid for until"
+	if p.hosts > 1 {
+		what = "their minimum is paid for, the first one's until"
+	}
+	plan.wait(PaidMinimum, sentence("%s above the desired %d, and kept as idle capacity: %s %s.", instancesAre(p.hosts), plan.Desired, what, moment(p.until)))
+}
+
+// keepPaid says how much of the excess of a fleet without a scheduler stays because
+// it is paid for. Where demand decides, what is idle for long enough does so itself.
+func (p *FleetPlan) keepPaid(in Input, f fleet.ManagedFleet, instances []Instance, excess int) {
+	if f.Scheduler != "" {
+		return
+	}
+	var paid paidFor
+	others := 0
+	for _, i := range instances {
+		switch {
+		case !lifecycle.Capacity(i.State, i.Silent) || !mayChoose(f, i):
+		case insideMinimum(in, f, i):
+			paid.add(i)
+		default:
+			others++
+		}
+	}
+	paid.tell(p, excess-p.KeptByPin-others)
+	p.KeptPaid = paid.hosts
+}
+
+// paidTimes are when minimums end.
+func paidTimes(instances []Instance) (times []time.Time) {
+	for _, i := range instances {
+		times = append(times, minimumEnds(i))
+	}
+	return times
+}
+
+// Calm says that a wait is nothing amiss: it is on its way down, or a person's wish.
+func (c WaitCode) Calm() bool {
+	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == PaidMinimum
+}
