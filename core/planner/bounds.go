@@ -119,6 +119,9 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 			most, because = base, limit{IsProtected, "%s missing, and a protected fleet has the size of its file.", "it is protected and keeps the size of its file"}
 		}
 	}
+	if room, bounded := in.rollouts[f.ID].bound(); bounded && room < most {
+		most, because = room, limit{RolloutWaits, "%s missing, and while the new ones are on trial there may be no more of them.", "its new ones are on trial"}
+	}
 	if step := f.Scaling.ScaleUp; step.MaxStep > 0 {
 		started := 0
 		for _, i := range instances {

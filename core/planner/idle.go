@@ -46,7 +46,7 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 	}
 	reason := sentence("%d wanted, %d there, and it has been idle for over %s: %s.", p.Desired, p.Counts.Capacity, short(policy.IdleGrace), p.why())
 	leaving, young := 0, 0
-	for _, i := range p.leavers(instances, s) {
+	for _, i := range p.leavers(instances, s, in.rollouts[f.ID].first) {
 		if leaving == excess {
 			break
 		}
@@ -75,14 +75,10 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 
 // leavers are the instances that no job runs on or is meant for, the cheapest to
 // lose first.
-func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
+func (p *FleetPlan) leavers(instances []Instance, s *supply, first map[fleet.CapacityInstanceID]bool) []Instance {
 	needed := map[fleet.CapacityInstanceID]bool{}
 	for _, b := range s.there {
 		needed[b.instance] = b.used || b.useless
-	}
-	outdated := map[fleet.CapacityInstanceID]bool{}
-	for _, d := range p.Drifted {
-		outdated[d.Instance] = true
 	}
 	out := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
 		leaves := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Instance == i.ID })
@@ -91,7 +87,7 @@ func (p *FleetPlan) leavers(instances []Instance, s *supply) []Instance {
 	slices.SortFunc(out, func(a, b Instance) int {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
-			compareBool(outdated[b.ID], outdated[a.ID]),
+			compareBool(first[b.ID], first[a.ID]),
 			b.Created.Compare(a.Created), // the oldest has the warmest caches
 			cmp.Compare(a.ID, b.ID),
 		)
@@ -130,6 +126,7 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 	for _, at := range decidedTimes(in, f, instances) {
 		earlier(at)
 	}
+	earlier(in.rollouts[f.ID].next(f))
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}

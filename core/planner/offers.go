@@ -17,6 +17,9 @@ type Request struct {
 	Offers []fleet.Offer
 	// Probes are the circuits that the instance is the one to try.
 	Probes []breaker.Scope
+	// Make is what it is made from in the place of the fleet's own definition; nil:
+	// that.
+	Make *fleet.Make
 }
 
 // OfferState says whether an offer may be used now.

@@ -52,8 +52,13 @@ type Input struct {
 	Reservations []fleet.CapacityReservation
 	Standing     fleet.StandingOrders
 
-	// allotted is what the reservations come to.
+	// Rollouts are what is remembered of those of the fleets.
+	Rollouts map[fleet.RunnerFleetID]fleet.Rollout
+
+	// allotted is what the reservations come to, and rollouts how far those of the
+	// fleets are.
 	allotted allotted
+	rollouts map[fleet.RunnerFleetID]*rollout
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -76,6 +81,9 @@ type Instance struct {
 	HeadsFor string
 	// JoinUntil is how long its host may still be joined, where it waits for that.
 	JoinUntil time.Time
+	// Spoiled says what went wrong with it in this step: it didn't boot or enroll, was
+	// quarantined, or was lost. Empty: nothing.
+	Spoiled string
 	// Pinned says that a person wants it to stay. Plan sets it.
 	Pinned bool
 }
@@ -161,6 +169,12 @@ type FleetPlan struct {
 	Halted bool `json:"halted,omitempty"`
 	// KeptByPin is how many instances above Desired stay because they are pinned.
 	KeptByPin int `json:"kept_by_pin,omitempty"`
+	// Rollout is the one that is under way; nil: there is none.
+	Rollout *RolloutPlan `json:"rollout,omitempty"`
+	// Remember is to be stored of it, where that has changed, and Turn says what has,
+	// for people.
+	Remember *fleet.Rollout `json:"-"`
+	Turn     string         `json:"-"`
 }
 
 // ActionKind is what happens to one instance.
@@ -210,7 +224,14 @@ const (
 	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
 	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
 	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
+	RolloutWaits      WaitCode = "rollout_waits"        // its rollout leaves no room for one more now
+	RolloutStopped    WaitCode = "rollout_halted"       // something went wrong with a new one, or a person paused it
 )
+
+// Calm says that a wait is nothing amiss: it is over by itself, or somebody wants it.
+func (c WaitCode) Calm() bool {
+	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == RolloutWaits
+}
 
 // Drift is one instance that isn't what the definition asks for.
 type Drift struct {
@@ -227,6 +248,7 @@ func Plan(in Input) Output {
 	in.Fleets = slices.SortedFunc(slices.Values(in.Fleets), func(a, b fleet.ManagedFleet) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
 	})
+	in.rollouts = rolloutsOf(in, byFleet)
 	in.constrain(byFleet)
 	supplies, unmet := distribute(in, byFleet)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
@@ -299,6 +321,8 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	}
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
+	r := in.rollouts[f.ID]
+	p.tell(in, f, r)
 	p.Next = nextChange(in, f, instances)
 	p.Offers = in.markets[f.ID].report(in.Now)
 	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
@@ -314,20 +338,21 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	_, barred := in.Standing.Bars(f)
 	p.Halted = barred || f.Operational == fleet.FleetScaleUpOnly && p.Counts.Capacity >= p.Desired
 	p.spare(f, instances)
+	r.leaveFirst(in, f, p.Drifted, instances)
 	p.withdrawClaims(in, f, waiting)
 	p.release(in, f, instances)
 	if f.Operational != fleet.FleetScaleUpOnly {
-		p.refresh(in, instances)
+		p.refresh(in, instances, r)
 	}
 	if len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
 	there := p.Counts.Capacity - p.retire(in, f, instances)
 	there += p.reactivate(f, s, p.Desired-there)
-	switch excess := there - p.Desired; {
-	case excess < 0 && f.Joined: // a person makes it up
-	case excess < 0:
-		p.grow(in, f, instances, -excess)
+	switch missing, more, excess := p.gap(f, r, there); {
+	case missing > 0 && f.Joined: // a person makes it up
+	case missing+more > 0:
+		p.grow(in, f, instances, missing, more)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:
 		p.keepPinned(f, instances, excess)
 		if f.Scheduler != "" && f.Operational == fleet.FleetActive {
@@ -337,27 +362,32 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 		}
 	}
 	if f.Operational == fleet.FleetActive {
-		p.replace(in, f, instances)
+		p.replace(in, f, instances, r)
 	}
 	return p
 }
 
-// grow starts missing instances as far as the fleet's budget allows.
-func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, missing int) {
+// grow starts missing instances as far as the fleet's budget allows, and more for
+// its rollout.
+func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, missing, more int) {
 	allowed, limit := budget(in, f, instances)
-	create := min(missing, allowed)
-	if create < missing {
+	create := min(missing+more, allowed)
+	switch {
+	case create < missing:
 		p.wait(limit.code, sentence(limit.format, instancesAre(missing-create)))
+	case create < missing+more:
+		p.wait(RolloutWaits, sentence("The rollout would start %s now, but %s.", plural(missing+more-create, "instance"), limit.brief))
 	}
 	if create == 0 {
 		return
 	}
 	p.Requests = in.requests(f, create)
+	p.divide(in.rollouts[f.ID])
 	if p.Create = len(p.Requests); p.Create == 0 {
 		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
 		return
 	}
-	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.", p.Desired, p.Counts.Capacity, p.why())
+	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.%s", p.Desired, p.Counts.Capacity, p.why(), in.rollouts[f.ID].creates(p.Requests, p.Create-missing))
 }
 
 func (p *FleetPlan) wait(code WaitCode, text string) {

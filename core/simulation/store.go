@@ -20,6 +20,8 @@ type memoryStore struct {
 	operations map[fleet.OperationID]fleet.Operation
 	runners    map[fleet.CapacityInstanceID]fleet.Runner
 	decisions  []fleet.Decision
+	standing   fleet.StandingOrders
+	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
 	assets     []fleet.Asset
 	claims     []fleet.AssetClaim
 	// open are the instances that aren't concluded, in order.
@@ -40,13 +42,13 @@ var (
 func newMemoryStore(w *world) *memoryStore {
 	return &memoryStore{
 		w: w, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{}, operations: map[fleet.OperationID]fleet.Operation{},
-		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, stored: map[fleet.OperationID]int{},
+		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, rollouts: map[fleet.RunnerFleetID]fleet.Rollout{}, stored: map[fleet.OperationID]int{},
 	}
 }
 
 // Load is all that the loop plans from.
 func (m *memoryStore) Load(context.Context) (store.State, error) {
-	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims)}
+	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
 	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]
@@ -81,6 +83,9 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 		if m.stored[op.ID] == 0 {
 			m.stored[op.ID] = m.commits
 		}
+	}
+	for _, r := range c.Rollouts {
+		m.rollouts[r.Fleet] = r
 	}
 	m.decisions = append(m.decisions, c.Decisions...)
 	m.release(c)

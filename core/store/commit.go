@@ -14,6 +14,7 @@ type Change struct {
 	Instances  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Decisions  []fleet.Decision
+	Rollouts   []fleet.Rollout
 	// RetireFleets are removed fleets that have nothing left. Serial is that of
 	// the State which showed it: a fleet that a later apply declared again stays.
 	RetireFleets []fleet.RunnerFleetID
@@ -22,7 +23,7 @@ type Change struct {
 
 // Empty says that there is nothing to write.
 func (c Change) Empty() bool {
-	return len(c.Instances)+len(c.Operations)+len(c.Decisions)+len(c.RetireFleets) == 0
+	return len(c.Instances)+len(c.Operations)+len(c.Decisions)+len(c.Rollouts)+len(c.RetireFleets) == 0
 }
 
 // Commit writes the change in one transaction: after it returns without an
@@ -44,6 +45,9 @@ func (s *Store) Commit(ctx context.Context, change Change) error {
 			return err
 		}
 		if err := upsertDecisions(ctx, tx, change.Decisions); err != nil {
+			return err
+		}
+		if err := upsertRollouts(ctx, tx, change.Rollouts); err != nil {
 			return err
 		}
 		return retireFleets(ctx, tx, change.RetireFleets, change.Serial)

@@ -16,6 +16,7 @@ const (
 	freezeKind      = "freeze"
 	quarantineKind  = "quarantine"
 	reservationKind = "reservation"
+	rolloutKind     = "rollout"
 )
 
 // standingRow is one standing order as its table has it.
@@ -39,6 +40,8 @@ func rowOf(order any) (standingRow, error) {
 		return standingRow{quarantineKind, subjectOf("fleet", string(o.Fleet), "instance", string(o.Instance), "image", o.Image), time.Time{}, o}, nil
 	case fleet.CapacityReservation:
 		return standingRow{reservationKind, string(o.ID), o.End, o}, nil
+	case fleet.RolloutOrder:
+		return standingRow{rolloutKind, subjectOf("fleet", string(o.Fleet)), time.Time{}, o}, nil
 	}
 	return standingRow{}, fmt.Errorf("%T is no standing order", order)
 }
@@ -53,8 +56,8 @@ func subjectOf(pairs ...string) string {
 	return ""
 }
 
-// SetStandingOrder keeps an override, pin, freeze, quarantine or reservation in
-// the place of the one before about the same thing, together with the record of
+// SetStandingOrder keeps an override, pin, freeze, quarantine, reservation or the
+// last word about a rollout in the place of the one before about the same thing, together with the record of
 // who did it, both or neither.
 func (s *Store) SetStandingOrder(ctx context.Context, order any, audit AuditRecord) error {
 	row, err := rowOf(order)
@@ -142,6 +145,8 @@ func take(orders *fleet.StandingOrders, kind string, from row) (err error) {
 		err = appendDecoded(&orders.Quarantines, from)
 	case reservationKind:
 		err = appendDecoded(&orders.Reservations, from)
+	case rolloutKind:
+		err = appendDecoded(&orders.Rollouts, from)
 	default:
 		err = fmt.Errorf("the store has a standing order of the unknown kind %q", kind)
 	}
