@@ -63,6 +63,9 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	for _, text := range f.Standing {
 		a.printf("  %s\n", text)
 	}
+	if f.Rollout != nil {
+		a.printf("\nRollout, since %s\n  %s\n", moment(f.Rollout.Began), f.Rollout.Sentence)
+	}
 	a.renderScheduler(f, manager)
 	a.renderInterruptions(f.Interruptions)
 	a.renderUnmet(f.Unmet)
@@ -133,7 +136,7 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 // reasons.
 func (a *app) renderCalmWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code == planner.IdleGrace || w.Code == planner.CoolsDown || w.Code == planner.IsPinned {
+		if w.Code.Calm() {
 			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
 		}
 	}

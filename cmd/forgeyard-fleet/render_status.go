@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -44,6 +45,9 @@ func (a *app) renderFleet(f view.Fleet) {
 	a.renderBounds("    ", f.Bounds)
 	for _, text := range f.Standing {
 		a.printf("  * %s\n", text)
+	}
+	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons
+		a.printf("  > %s\n", r.Sentence)
 	}
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)

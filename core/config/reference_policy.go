@@ -51,9 +51,8 @@ var fleetPolicyReference = []ReferenceBlock{
 		},
 	},
 	{
-		Path:   "fleet.rollout",
-		Doc:    "How hosts are replaced when what they should be changes.",
-		NotYet: "They are replaced one at a time, each after its job.",
+		Path: "fleet.rollout",
+		Doc:  "How hosts are replaced when what they should be changes.",
 		Attributes: []ReferenceAttribute{
 			{Name: "canary", Type: CountValue, Default: "1", Doc: "How many are replaced first."},
 			{Name: "soak", Type: DurationValue, Default: `"15m"`, Doc: "How long these must be healthy before the others follow."},

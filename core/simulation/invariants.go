@@ -45,6 +45,7 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.massSilenceCondemnsNobody(res)
 	w.deadRowsStarveNobody(res)
 	w.noRequestIsMadeForWhereThereIsNoRoom(res)
+	w.rolloutStaysInItsBudget(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven

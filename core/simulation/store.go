@@ -84,6 +84,7 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 			m.stored[op.ID] = m.commits
 		}
 	}
+	m.w.haltedMakesNothingNew(c, m.rollouts)
 	for _, r := range c.Rollouts {
 		m.rollouts[r.Fleet] = r
 	}

@@ -25,14 +25,18 @@ type world struct {
 	options Options
 	agenda  agenda
 	// at is true time since the beginning, skew what the manager's clock is off.
-	at, skew   time.Duration
-	faults     []Fault
-	store      *memoryStore
-	manager    *manager
-	clouds     []*cloud
-	ci         *ci
-	hosts      []*host
-	people     people
+	at, skew time.Duration
+	faults   []Fault
+	store    *memoryStore
+	manager  *manager
+	clouds   []*cloud
+	ci       *ci
+	hosts    []*host
+	people   people
+	// images counts the images that files have asked for; broken are the digests of
+	// those whose hosts never enroll.
+	images     int
+	broken     []string
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -66,6 +70,8 @@ func newWorld(o Options) *world {
 		w.clouds = append(w.clouds, &cloud{w: w, number: n, facts: facts, address: w.store.fleets[n].Provider, random: source(10 + uint64(n)), looks: map[time.Time]look{},
 			lastCall: map[fleet.OperationID]time.Duration{}})
 	}
+	policies, _ := rolloutsOf(o.Seed)
+	w.giveImages(policies)
 	w.drawInventory(source(7))
 	for n := range 3 + random.IntN(12) {
 		j := &job{number: n, length: time.Duration(10+random.IntN(100)) * time.Second}
@@ -141,6 +147,7 @@ func (w *world) makePeace() {
 	if w.manager.alive {
 		w.manager.crash = noCrash
 	}
+	w.after(time.Minute, w.lookAfterRollouts)
 	w.after(3*time.Minute, func() {
 		for _, c := range w.clouds {
 			c.tidy()

@@ -20,6 +20,7 @@ func keepsStandingOrders(t *testing.T, location string) {
 		Freezes:      []fleet.Freeze{{Fleet: "f1", ScaleUpOnly: true, Decided: by}, {Provider: "local.here", Decided: by}},
 		Quarantines:  []fleet.Quarantine{{Fleet: "f1", Decided: by}, {Image: "sha256:x", Decided: by}, {Instance: "i1", Decided: by}},
 		Reservations: []fleet.CapacityReservation{{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by}},
+		Rollouts:     []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.PauseRollout, Decided: by}},
 	}
 	n := 0
 	set := func(order any) {
@@ -37,6 +38,7 @@ func keepsStandingOrders(t *testing.T, location string) {
 		set(q)
 	}
 	set(want.Reservations[0])
+	set(want.Rollouts[0])
 	must(t, s.Close())
 
 	s = claim(t, open(t, location), "another")

@@ -65,6 +65,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"standing orders outlive the process and every apply", keepsStandingOrders},
 		{"a standing order is taken back once, and an expired one forgotten", endsStandingOrders},
 		{"a standing order about what is forgotten is forgotten, too", forgetsStandingOrdersAboutNothing},
+		{"an apply of another image ends a rollback, and no other word", endsRollbacks},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, location(t)) })
