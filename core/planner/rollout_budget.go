@@ -10,7 +10,8 @@ import (
 
 // latitude is by how many a fleet may differ from its desired number while it is
 // replaced: surge more, unavailable fewer. Where max leaves no room for one more,
-// or nothing but the file changes the fleet's size, it is one fewer.
+// or nothing but the file changes the fleet's size, it is one fewer. Those that
+// leave after their job count for neither, and are no more than both together.
 func latitude(f fleet.ManagedFleet, desired int) (surge, unavailable int) {
 	surge = max(0, min(f.Rollout.Surge, f.Scaling.Max-desired))
 	if f.Protected || f.Joined {
@@ -29,17 +30,14 @@ func (p *FleetPlan) gap(f fleet.ManagedFleet, r *rollout, there int) (missing, m
 	if !r.active() || f.Joined {
 		return max(0, p.Desired-there), 0, max(0, there-p.Desired)
 	}
-	surge, _ := latitude(f, p.Desired)
-	room := max(0, p.Desired+surge-there-r.leaving)
-	if missing = max(0, p.Desired-there); missing > room {
-		p.wait(RolloutWaits, sentence("%s missing until outdated ones that leave are gone: surge = %d.", instancesAre(missing-room), surge))
-		missing = room
-	}
+	surge, unavailable := latitude(f, p.Desired)
+	room := max(0, p.Desired+surge-there+min(0, unavailable-r.leaving))
+	missing = max(0, p.Desired-there) // jobs don't wait for those that leave
 	slack := 0
 	if p.Desired > 0 {
 		slack = min(surge, r.fresh)
 		if !r.halted() && f.Operational == fleet.FleetActive {
-			more = min(max(0, r.wants()-r.share(missing)), room-missing)
+			more = min(max(0, r.wants()-r.share(missing)), max(0, room-missing))
 		}
 	}
 	return missing, more, max(0, there-p.Desired-slack)
@@ -90,12 +88,12 @@ func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance
 
 // spareable is how many runners may leave for the rollout now.
 func (p *FleetPlan) spareable(f fleet.ManagedFleet, ready []Instance, unavailable, surge int, r *rollout) int {
-	n := p.Counts.Ready - (p.Desired - unavailable)
+	n := min(p.Counts.Ready-(p.Desired-unavailable), surge+unavailable-r.leaving)
 	if f.Joined {
 		return min(n, 1)
 	}
 	if r.limited() {
-		if p.Desired+surge-p.Counts.Capacity-r.leaving-p.Create > 0 {
+		if p.Desired+surge-p.Counts.Capacity-p.Create > 0 {
 			return 0 // there is room for a canary as it is
 		}
 		n = min(n, r.wants()-r.leaving-r.share(p.Create))

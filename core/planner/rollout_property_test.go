@@ -75,14 +75,18 @@ func (u *upgrade) hold(t *rapid.T, f fleet.ManagedFleet, p FleetPlan) {
 	if p.Create > 0 && p.Counts.Footprint+p.Create > f.Scaling.Max {
 		t.Fatalf("footprint %d and %d new are more than max = %d", p.Counts.Footprint, p.Create, f.Scaling.Max)
 	}
-	if p.Create > 0 && r.active() && p.Counts.Capacity+r.leaving+p.Create > p.Desired+surge {
-		t.Fatalf("%d there, %d leaving and %d new are more than %d wanted and %d beyond", p.Counts.Capacity, r.leaving, p.Create, p.Desired, surge)
+	more := p.Counts.Capacity+p.Create > p.Desired
+	if p.Create > 0 && more && (p.Counts.Capacity+p.Create > p.Desired+surge || p.Counts.Capacity+r.leaving+p.Create > p.Desired+surge+unavailable) {
+		t.Fatalf("%d there, %d leaving and %d new; %d are wanted, %d may be more, and %d fewer", p.Counts.Capacity, r.leaving, p.Create, p.Desired, surge, unavailable)
 	}
 	drains := 0
 	for _, a := range p.Actions {
 		if a.Cause == lifecycle.ForRollout {
 			drains++
 		}
+	}
+	if drains > 0 && r.leaving+drains > surge+unavailable {
+		t.Fatalf("%d leave and %d more, with surge = %d and unavailable = %d", r.leaving, drains, surge, unavailable)
 	}
 	if drains > 0 && p.Counts.Ready-drains < p.Desired-unavailable {
 		t.Fatalf("%d of %d ready ones leave, and %d of %d may be missing", drains, p.Counts.Ready, unavailable, p.Desired)
