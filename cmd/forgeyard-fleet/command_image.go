@@ -43,9 +43,9 @@ func (a *app) imageListCommand() *cobra.Command {
 					a.printf("No fleet has an image.\n")
 					return nil
 				}
-				a.table([]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS"}, len(images), func(n int) []any {
+				a.table([]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"}, len(images), func(n int) []any {
 					i := images[n]
-					return []any{orDash(i.Name), orDash(shortDigest(i.Digest)), i.State, i.Instances, i.Others, imageFleets(i)}
+					return []any{orDash(i.Name), orDash(shortDigest(i.Digest)), i.State, i.Instances, i.Others, imageFleets(i), orDash(i.Bootstrap), imageRefs(i)}
 				})
 				return nil
 			})
@@ -64,6 +64,15 @@ func imageFleets(i view.ImageReport) string {
 		names = append(names, string(f.Fleet))
 	}
 	return strings.Join(names, ", ")
+}
+
+// imageRefs are what providers know an image by.
+func imageRefs(i view.ImageReport) string {
+	var refs []string
+	for _, r := range i.Refs {
+		refs = append(refs, fmt.Sprintf("%s:%s", r.Provider, r.Ref))
+	}
+	return orDash(strings.Join(refs, ", "))
 }
 
 func (a *app) imageShowCommand() *cobra.Command {
