@@ -28,12 +28,14 @@ type fakeStore struct {
 	commits    int // those that wrote something
 	fail       error
 	standing   fleet.StandingOrders
+	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
 }
 
 func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 	m := &fakeStore{
 		fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{}, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
 		operations: map[fleet.OperationID]fleet.Operation{}, runners: map[fleet.RunnerID]fleet.Runner{},
+		rollouts: map[fleet.RunnerFleetID]fleet.Rollout{},
 	}
 	for _, f := range fleets {
 		m.fleets[f.ID] = f
@@ -42,7 +44,7 @@ func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 }
 
 func (m *fakeStore) Load(context.Context) (store.State, error) {
-	s := store.State{Standing: m.standing}
+	s := store.State{Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
 		switch {
@@ -65,7 +67,7 @@ func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 	if m.fail != nil {
 		return m.fail
 	}
-	if len(c.Instances)+len(c.Operations)+len(c.Decisions)+len(c.RetireFleets) > 0 {
+	if !c.Empty() {
 		m.commits++
 	}
 	for _, i := range c.Instances {
@@ -73,6 +75,9 @@ func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 	}
 	for _, op := range c.Operations {
 		m.operations[op.ID] = op
+	}
+	for _, r := range c.Rollouts {
+		m.rollouts[r.Fleet] = r
 	}
 	m.decisions = append(m.decisions, c.Decisions...)
 	for _, id := range c.RetireFleets {
@@ -323,10 +328,12 @@ func (w *world) beat(id fleet.RunnerID, change func(*fleet.Runner)) {
 	w.store.runners[id] = r
 }
 
-// settle runs everything as it should go until nothing is on its way.
+// settle runs everything as it should go until nothing is on its way. A person
+// takes up the rollouts that were halted.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 2000 {
+		w.takeUp()
 		var events []Event
 		for _, e := range w.effects {
 			events = append(events, w.run(e))
@@ -343,6 +350,14 @@ func (w *world) settle() {
 		}
 	}
 	w.t.Fatalf("not settled: %s", w.describe())
+}
+
+func (w *world) takeUp() {
+	for id, known := range w.store.rollouts {
+		if known.Halted != nil {
+			w.store.standing.Rollouts = []fleet.RolloutOrder{{Fleet: id, Word: fleet.ResumeRollout, Decided: fleet.Decided{By: "ada", At: w.now}}}
+		}
+	}
 }
 
 // run carries out an effect as a healthy provider does.
