@@ -194,7 +194,7 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout takes %s up again", planner.ImageWords(good.Image), planner.ImageWords(f.Image))
 		return r, nil
 	}
-	return r, &ConflictError{fmt.Sprintf("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries were healthy; else put the image to boot into the file and apply", f.Address, barred)}
+	return r, &ConflictError{fmt.Sprintf("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)}
 }
 
 // Images lists the images of the caller's fleets.

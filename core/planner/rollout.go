@@ -69,7 +69,7 @@ func rolloutOf(in Input, f fleet.ManagedFleet, members, spoiled []Instance) *rol
 	r.order, _ = in.Standing.Rollout(f)
 	r.paused = r.order.Word == fleet.PauseRollout
 	_, r.blind = in.Unobserved[f.Provider]
-	r.aim(in, f)
+	r.aim(in, f, members)
 	r.base = r.usable(in, f)
 	r.count(in, f, members)
 	if r.round && r.active() {
@@ -87,7 +87,7 @@ const mostGood = 2
 // aim begins a round where something else is to be made than before. What was
 // known good before needs no canary, and what a person rolls back to doesn't
 // either.
-func (r *rollout) aim(in Input, f fleet.ManagedFleet) {
+func (r *rollout) aim(in Input, f fleet.ManagedFleet, members []Instance) {
 	was, want := r.record, f.Make()
 	begun, same := !was.Began.IsZero(), was.Target.Same(want)
 	switch {
@@ -98,11 +98,11 @@ func (r *rollout) aim(in Input, f fleet.ManagedFleet) {
 		return
 	}
 	next := fleet.Rollout{Fleet: f.ID, Target: want, Agent: in.AgentVersion, Began: in.Now, AgentOnly: begun && same, Heeded: was.Heeded, Good: was.Good}
-	if begun && !same && was.Halted == nil && !was.Soaking.IsZero() {
-		next.Good = append([]fleet.Make{was.Target}, next.Good...)
-	}
 	rolledBack := r.order.Word == fleet.RollBack
 	known := slices.ContainsFunc(next.Good, want.Same)
+	if begun && !same && provedGood(was, known, members) {
+		next.Good = append([]fleet.Make{was.Target}, next.Good...)
+	}
 	next.Good = slices.DeleteFunc(next.Good, func(m fleet.Make) bool {
 		return m.Same(want) || rolledBack && m.Image.Same(r.order.From)
 	})
@@ -111,6 +111,19 @@ func (r *rollout) aim(in Input, f fleet.ManagedFleet) {
 		next.Passed = in.Now
 	}
 	r.record, r.changed, r.round = next, true, true
+}
+
+// provedGood says that what a round made is known good once another one begins: its
+// canaries passed their trial, or were healthy where there was nothing before. What
+// people go back from in the middle of its rollout isn't.
+func provedGood(was fleet.Rollout, back bool, members []Instance) bool {
+	if was.Halted != nil || was.Soaking.IsZero() {
+		return false
+	}
+	whole := !slices.ContainsFunc(members, func(i Instance) bool {
+		return lifecycle.Capacity(i.State, false) && !was.Target.Made(i.CapacityInstance, was.Agent)
+	})
+	return len(was.Good) == 0 || !was.Passed.IsZero() && (whole || !back)
 }
 
 // usable is what instances can be made from in the place of a new make that isn't

@@ -233,6 +233,38 @@ func TestARollbackBootsTheImageThatWasKnownGoodUntilTheFileSaysOtherwise(t *test
 	}
 }
 
+func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
+	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	third := with(f, fleet.Image{Name: "ubuntu-24", Digest: "sha256:3333" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-3"})
+	back := with(f, oldImage)
+	for _, test := range []struct {
+		name       string
+		to         fleet.ManagedFleet
+		old, fresh int
+		record     func(*fleet.Rollout)
+		want       string
+	}{
+		{"what is everywhere", third, 0, 3, passed, "ami-2 ami-1"},
+		{"what passed its trial", third, 2, 1, passed, "ami-2 ami-1"},
+		{"what is on trial isn't", third, 2, 1, soaking(time.Minute), "ami-1"},
+		{"what was halted isn't", third, 2, 1, func(r *fleet.Rollout) { passed(r); haltedFor("it was lost")(r) }, "ami-1"},
+		{"what the file goes back from in the middle isn't", back, 2, 1, passed, ""},
+		{"what the file goes back from once it is everywhere", back, 0, 3, passed, "ami-2"},
+		{"what was there first and healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil; soaking(time.Minute)(r) }, "ami-2"},
+		{"what was there first and never healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil }, ""},
+	} {
+		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.to}, Rollouts: recorded(f, test.record),
+			Instances: members(f, states(test.old, fleet.Healthy), states(test.fresh, fleet.Healthy))}).Fleets[0]
+		var refs []string
+		for _, m := range p.Remember.Good {
+			refs = append(refs, m.Image.Ref)
+		}
+		if got := strings.Join(refs, " "); got != test.want {
+			t.Errorf("%s: known good are %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
 func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
 	f := rolled(3, 3, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Bootstrapping), nil),
