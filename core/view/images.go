@@ -96,7 +96,8 @@ func Images(s store.State, m Moment, visible func(fleet.FleetAddress) bool) []Im
 		images = append(images, *i)
 	}
 	slices.SortFunc(images, func(a, b ImageReport) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
+		// Those that nobody has a name for come last.
+		return cmp.Or(cmp.Compare(cmp.Or(a.Name, "~"), cmp.Or(b.Name, "~")), cmp.Compare(a.Digest, b.Digest))
 	})
 	return images
 }
