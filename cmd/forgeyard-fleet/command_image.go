@@ -39,20 +39,24 @@ func (a *app) imageListCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(images)
 				}
-				if len(images) == 0 {
-					a.printf("No fleet has an image.\n")
-					return nil
-				}
-				a.table([]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"}, len(images), func(n int) []any {
-					i := images[n]
-					return []any{orDash(i.Name), orDash(shortDigest(i.Digest)), i.State, i.Instances, i.Others, imageFleets(i), orDash(i.Bootstrap), imageRefs(i)}
-				})
+				a.renderImages(images)
 				return nil
 			})
 		},
 	}
 	lookFlags(c, &asJSON)
 	return c
+}
+
+func (a *app) renderImages(images []view.ImageReport) {
+	if len(images) == 0 {
+		a.printf("No fleet has an image.\n")
+		return
+	}
+	a.table([]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"}, len(images), func(n int) []any {
+		i := images[n]
+		return []any{orDash(i.Name), orDash(shortDigest(i.Digest)), i.State, i.Instances, i.Others, imageFleets(i), orDash(i.Bootstrap), imageRefs(i)}
+	})
 }
 
 // shortDigest is enough of a digest to tell it from another.
