@@ -19,6 +19,8 @@ type definition struct {
 	isolation    string // what job_isolation says; empty: none
 	pluginEnv    string // names of variables that the plugin gets
 	removed      bool   // the fleet is taken away
+	image        string // one hexadecimal digit of the image's digest; empty: no image
+	soak         string // of a rollout; empty: none
 }
 
 func (d definition) String() string {
@@ -34,6 +36,14 @@ func (d definition) String() string {
 	}
 	if d.isolation == "" {
 		d.isolation = "none"
+	}
+	if d.soak == "" {
+		d.soak = "0s"
+	}
+	image, of := "", ""
+	if d.image != "" {
+		image = fmt.Sprintf("\nimage \"base\" {\n  digest    = \"sha256:%s\"\n  bootstrap = \"file\"\n  refs      = { local = \"base-%s\" }\n}\n", strings.Repeat(d.image, 64), d.image)
+		of = "image = image.base"
 	}
 	head := fmt.Sprintf(`forgeyard {
   installation = %q
@@ -55,7 +65,7 @@ provider "local" "here" {
 	if d.removed {
 		return head + "\nremoved {\n  from = fleet.demo\n}\n"
 	}
-	return head + strings.NewReplacer("@ARCH@", arch, "@ISOLATION@", d.isolation, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
+	return head + image + strings.NewReplacer("@IMAGE@", of, "@SOAK@", d.soak, "@ARCH@", arch, "@ISOLATION@", d.isolation, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
 		"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).Replace(demo)
 }
 
@@ -79,6 +89,7 @@ capacity_class "small" {
 fleet "demo" {
   capacity_class = capacity_class.small
   provider       = provider.local.here
+  @IMAGE@
 
   instance {
     @INSTANCE@
@@ -87,6 +98,10 @@ fleet "demo" {
   scaling {
     min = @MIN@
     max = @MAX@
+  }
+
+  rollout {
+    soak = "@SOAK@"
   }
 
   runner {

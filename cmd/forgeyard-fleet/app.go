@@ -113,7 +113,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
 	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error; serve logs from info on by default")
 	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.explainCommand(), a.listCommand(), a.eventsCommand(),
-		a.instanceCommand(), a.drainCommand(), a.scaleCommand(), a.pinCommand(), a.unpinCommand(), a.freezeCommand(), a.thawCommand(), a.quarantineCommand(), a.breakGlassCommand(), a.reservationCommand(), a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.pluginCommand(), a.reviewosCommand(), a.versionCommand(), a.completionCommand())
+		a.instanceCommand(), a.drainCommand(), a.scaleCommand(), a.pinCommand(), a.unpinCommand(), a.freezeCommand(), a.thawCommand(), a.quarantineCommand(), a.breakGlassCommand(), a.imageCommand(), a.reservationCommand(), a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.pluginCommand(), a.reviewosCommand(), a.versionCommand(), a.completionCommand())
 	a.completeFiles(root)
 	explainArguments(root)
 	return root

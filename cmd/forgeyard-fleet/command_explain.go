@@ -68,6 +68,9 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	for _, text := range f.Standing {
 		a.printf("  %s\n", text)
 	}
+	if f.Rollout != nil {
+		a.printf("\nRollout, since %s\n  %s\n", moment(f.Rollout.Began), f.Rollout.Sentence)
+	}
 	a.renderScheduler(f, manager)
 	a.renderInterruptions(f.Interruptions)
 	a.renderUnmet(f.Unmet)

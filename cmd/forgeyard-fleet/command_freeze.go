@@ -135,12 +135,16 @@ func (a *app) providerNames(ctx context.Context, look control.Reader) ([]string,
 	return slices.Compact(found), err
 }
 
-// quarantinable are the fleets and then the instances.
+// quarantinable are the fleets, then the instances, and then the images.
 func (a *app) quarantinable(ctx context.Context, look control.Reader) ([]string, error) {
 	fleets, err := a.fleetNames(ctx, look)
 	if err != nil {
 		return nil, err
 	}
 	instances, err := a.instanceIDs(ctx, look)
-	return append(fleets, instances...), err
+	if err != nil {
+		return nil, err
+	}
+	images, err := a.imageNames(ctx, look)
+	return append(append(fleets, instances...), images...), err
 }

@@ -32,18 +32,8 @@ func (f *standingFlags) register(c *cobra.Command, asks, gives bool) {
 // else the state directory, keep the order.
 func (a *app) orderStanding(c *cobra.Command, flags standingFlags, o control.StandingOrder, question string) error {
 	o.Reason = flags.reason
-	if question != "" && !flags.autoApprove {
-		if flags.asJSON {
-			return errors.New("--json asks nobody: pass --auto-approve, too")
-		}
-		yes, err := a.confirm(c.Context(), question)
-		if err != nil {
-			return err
-		}
-		if !yes {
-			a.printf("Nothing was done.\n")
-			return exitStatus(exitDeclined)
-		}
+	if yes, err := a.agreed(c, flags, question); err != nil || !yes {
+		return err
 	}
 	return a.withService(c, func(ctx context.Context, s control.Service) error {
 		receipt, err := s.OrderStanding(ctx, o)

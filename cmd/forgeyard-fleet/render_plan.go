@@ -89,12 +89,17 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
 	}
 	if n := len(f.Drifted); n > 0 {
-		a.printf("      %s replaced, one at a time, each after its job ends; the fleet is one short meanwhile\n", plural(n, "instance")+" "+isAre(n))
+		a.printf("      %s replaced, each after its job ends\n", plural(n, "instance")+" "+isAre(n))
+	}
+	if f.Rollout != nil {
+		a.printf("      %s\n", f.Rollout.Sentence)
 	}
 	a.renderOffers("      ", f.Offers, planOffers)
 	a.renderToJoin("      ", f.Address, f.ToJoin)
 	for _, w := range f.Waiting {
-		a.printf("      ! %s\n", w.Sentence)
+		if w.Code != planner.RolloutStopped { // said above
+			a.printf("      ! %s\n", w.Sentence)
+		}
 	}
 }
 

@@ -48,6 +48,9 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, text := range f.Standing {
 		a.printf("  * %s\n", text)
 	}
+	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons
+		a.printf("  > %s\n", r.Sentence)
+	}
 	for _, r := range f.Reasons {
 		a.printf("  ! %s\n", r)
 	}

@@ -62,6 +62,7 @@ func NewHandler(c Config) *Handler {
 	h.addInstances()
 	h.addOrders()
 	h.addStanding()
+	h.addImages()
 	h.addPlans()
 	h.addPastEvents()
 	h.addEvents()

@@ -58,6 +58,7 @@ func document() huma.Config {
 				{Name: "fleets", Description: "What fleets are and why."},
 				{Name: "instances", Description: "Single instances."},
 				{Name: "definition", Description: "Planning and applying fleet files."},
+				{Name: "images", Description: "Images and their rollouts."},
 				{Name: "events", Description: "Watching."},
 				{Name: "tokens", Description: "Who may do what, and who did what."},
 				{Name: "keys", Description: "What the installation signs and proves with."},

@@ -80,6 +80,10 @@ func (o operation) request() *http.Request {
 			"/v1/fleets/{id}/quarantine":    `{"reason":"incident 12"}`,
 			"/v1/instances/{id}/quarantine": `{}`,
 			"/v1/images/{id}/quarantine":    `{}`,
+			"/v1/images/{id}/rollout":       `{"skip_soak":true}`,
+			"/v1/images/{id}/rollback":      `{}`,
+			"/v1/fleets/{id}/rollout":       `{"pause":true}`,
+			"/v1/fleets/{id}/rollback":      `{"reason":"incident 12"}`,
 			"/v1/reservations":              `{"capacity_class":"small","quantity":3,"start":"2027-01-10T08:00:00Z","end":"2027-01-10T18:00:00Z"}`,
 		}[o.path])
 	}

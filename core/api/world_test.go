@@ -152,6 +152,26 @@ func (s *service) OrderStanding(ctx context.Context, o control.StandingOrder) (c
 	return control.StandingReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}, s.err
 }
 
+func (s *service) OrderRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
+	s.note(ctx, r)
+	return rolledBack, s.err
+}
+
+func (s *service) Images(ctx context.Context) ([]view.ImageReport, error) {
+	s.note(ctx)
+	return []view.ImageReport{ubuntu}, s.err
+}
+
+var rolledBack = control.RolloutReceipt{Fleets: []control.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}}, Loop: true}
+
+// ubuntu is an image with something of everything.
+var ubuntu = view.ImageReport{
+	Name: "ubuntu-24", Digest: "sha256:2c26", Bootstrap: "cloud-init", State: view.ImageQuarantined,
+	Refs:   []view.ImageRef{{Provider: "aws.frankfurt", Ref: "ami-0abc", ID: "sha256:1234"}},
+	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Sentence: "1 canary soaks."}}, Instances: 1, Others: 6,
+	Quarantine: &fleet.Quarantine{Image: "sha256:2c26", Decided: fleet.Decided{By: "ada", At: now, Reason: "odd"}},
+}
+
 func (s *service) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
 	s.note(ctx)
 	return []planner.ReservationPlan{reserved}, s.err

@@ -49,13 +49,12 @@ var fleetPolicyReference = []ReferenceBlock{
 		},
 	},
 	{
-		Path:   "fleet.rollout",
-		Doc:    "How hosts are replaced when what they should be changes.",
-		NotYet: "They are replaced one at a time, each after its job.",
+		Path: "fleet.rollout",
+		Doc:  "How hosts are replaced when what they should be changes.",
 		Attributes: []ReferenceAttribute{
-			{Name: "canary", Type: CountValue, Default: "1", Doc: "How many are replaced first."},
-			{Name: "soak", Type: DurationValue, Default: `"15m"`, Doc: "How long these must be healthy before the others follow."},
-			{Name: "surge", Type: CountValue, Default: "1", Doc: "How many more hosts than wanted there may be meanwhile. Not zero together with `unavailable`."},
+			{Name: "canary", Type: CountValue, Default: "1", Doc: "How many of the new ones come first. 0: none does."},
+			{Name: "soak", Type: DurationValue, Default: `"15m"`, Doc: "How long these must be healthy before the others follow. If one of the new ones doesn't boot or enroll, is quarantined or lost, the rollout is halted until a person takes it up or goes back."},
+			{Name: "surge", Type: CountValue, Default: "1", Doc: "How many more hosts than wanted there may be meanwhile, never more than `max`. Where `max` leaves no room, one is missing at a time instead. Not zero together with `unavailable`."},
 			{Name: "unavailable", Type: CountValue, Default: "0", Doc: "How many fewer."},
 		},
 	},

@@ -42,7 +42,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	}
 	failpoint.DefinitionUncommitted.Hit()
 	serial, err := m.store.ApplyDefinition(ctx, store.Apply{
-		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows, Plan: approved.id(),
+		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows, Reimaged: fresh.reimaged, Plan: approved.id(),
 		Audit: func(serial int64, changed bool) store.AuditRecord {
 			record.Detail = fmt.Sprintf("definition %d: %s%s", serial, outcome(fresh.Changes, changed), approved.origin())
 			return record

@@ -50,10 +50,13 @@ var Permissions = map[string]Permission{
 	"instance drain":   DrainFleets,
 
 	// What people decide beside the file.
-	"fleet scale":  ScaleFleets,
-	"instance pin": ScaleFleets,
-	"freeze":       FreezeFleets,
-	"quarantine":   FreezeFleets,
+	"fleet scale":    ScaleFleets,
+	"instance pin":   ScaleFleets,
+	"freeze":         FreezeFleets,
+	"quarantine":     FreezeFleets,
+	"images":         ReadFleets,
+	"image rollout":  ManageImages,
+	"image rollback": ManageImages,
 	// It lets money be spent that the file, which needs the same, doesn't let.
 	"break glass":        ManageFleets,
 	"reservations":       ReadFleets,

@@ -43,6 +43,8 @@ type Plan struct {
 
 	definition fleet.Definition
 	rows       []fleet.ManagedFleet
+	// reimaged are the fleets whose image the apply changes.
+	reimaged []fleet.RunnerFleetID
 }
 
 // Manager is where agents will reach the manager.
@@ -113,6 +115,9 @@ func makePlan(in planInput) (Plan, error) {
 		if known && row.Operational != fleet.FleetDraining && same(row.RunnerFleet, f) {
 			all[f.Address] = row
 			continue
+		}
+		if known && !row.Image.Same(f.Image) {
+			p.reimaged = append(p.reimaged, row.ID)
 		}
 		row.RunnerFleet = f
 		if !known {

@@ -33,6 +33,9 @@ type Service interface {
 	// OrderStanding keeps what a person decided about a fleet, instance, provider or
 	// image beside the file, or takes it back.
 	OrderStanding(ctx context.Context, o StandingOrder) (StandingReceipt, error)
+	// OrderRollout pauses, takes up again or rolls back the rollouts of a fleet, or of
+	// every fleet of an image; what can't be is a *ConflictError.
+	OrderRollout(ctx context.Context, r RolloutRequest) (RolloutReceipt, error)
 	// Reserve promises capacity of a class for a time. A promise that can't be kept
 	// is kept on the books all the same, and the answer says what is missing.
 	Reserve(ctx context.Context, r ReservationRequest) (planner.ReservationPlan, error)
@@ -75,6 +78,8 @@ type Reader interface {
 	Instance(ctx context.Context, id string) (view.Instance, error)
 	// Unrecorded lists what providers have that no live instance accounts for.
 	Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error)
+	// Images are those that fleets should boot or that instances were made from.
+	Images(ctx context.Context) ([]view.ImageReport, error)
 	// Reservations are those that haven't ended, of the file and made by command.
 	Reservations(ctx context.Context) ([]planner.ReservationPlan, error)
 	// Decisions are the newest of a fleet, the newest first.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -63,8 +64,8 @@ func Await(ctx context.Context, s Service, serial int64, wait time.Duration, obs
 }
 
 // stuck says that nothing moves any more and that what is missing needs a
-// person: a provider that won't come back, or a fleet held by an error that
-// waiting doesn't mend.
+// person: a provider that won't come back, a fleet held by an error that waiting
+// doesn't mend, or a rollout that was halted.
 func stuck(res reconcile.Result) bool {
 	if res.Calls > 0 || len(res.Effects) > 0 {
 		return false
@@ -74,6 +75,9 @@ func stuck(res reconcile.Result) bool {
 		if _, blocked := res.Blocked[i.Provider]; !blocked && !lifecycle.Settled(i.State) {
 			return false
 		}
+	}
+	for _, f := range res.Plan.Fleets {
+		waits = waits || f.Rollout != nil && f.Rollout.Stage == planner.RolloutHalted
 	}
 	for _, hold := range res.Holds {
 		waits = waits || hold.NeedsPerson

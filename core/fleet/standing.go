@@ -18,6 +18,7 @@ type StandingOrders struct {
 	Quarantines  []Quarantine
 	Reservations []CapacityReservation
 	BrokenGlass  []CostBreakGlass
+	Rollouts     []RolloutOrder
 }
 
 // Decided is who decided something, when and why.
@@ -194,9 +195,12 @@ func (s StandingOrders) Condemns(i CapacityInstance) (Quarantine, bool) {
 	return s.Quarantines[n], true
 }
 
-// Governed is a fleet under its freeze: Frozen goes before everything, and the
-// removal of a fleet before ScaleUpOnly.
+// Governed is a fleet under its freeze and its rollback: Frozen goes before
+// everything, and the removal of a fleet before ScaleUpOnly.
 func (s StandingOrders) Governed(f ManagedFleet) ManagedFleet {
+	if o, ordered := s.Rollout(f); ordered && o.Word == RollBack {
+		f.Image = o.To
+	}
 	switch freeze, frozen := s.Freeze(f); {
 	case !frozen:
 	case !freeze.ScaleUpOnly:

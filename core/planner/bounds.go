@@ -128,6 +128,9 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 	if room, why := in.purses[f.ID].room(); room < most {
 		most, because = room, why
 	}
+	if room, bounded := in.rollouts[f.ID].bound(); bounded && room < most {
+		most, because = room, limit{RolloutWaits, "%s missing, and while the new ones are on trial there may be no more of them.", "its new ones are on trial"}
+	}
 	if step := f.Scaling.ScaleUp; step.MaxStep > 0 {
 		started := 0
 		for _, i := range instances {

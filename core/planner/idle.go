@@ -80,13 +80,10 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 // leavers are the instances that no job runs on or is meant for, the cheapest to
 // lose first.
 func (p *FleetPlan) leavers(in Input, instances []Instance, s *supply) []Instance {
+	first := in.rollouts[p.Fleet].first
 	needed := map[fleet.CapacityInstanceID]bool{}
 	for _, b := range s.there {
 		needed[b.instance] = b.used || b.useless
-	}
-	outdated := map[fleet.CapacityInstanceID]bool{}
-	for _, d := range p.Drifted {
-		outdated[d.Instance] = true
 	}
 	out := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
 		leaves := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Instance == i.ID })
@@ -95,7 +92,7 @@ func (p *FleetPlan) leavers(in Input, instances []Instance, s *supply) []Instanc
 	slices.SortFunc(out, func(a, b Instance) int {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
-			compareBool(outdated[b.ID], outdated[a.ID]),
+			compareBool(first[b.ID], first[a.ID]),
 			comparePaid(in, a, b),
 			b.Created.Compare(a.Created), // the oldest has the warmest caches
 			cmp.Compare(a.ID, b.ID),
@@ -137,6 +134,7 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 	}
 	earlier(in.warm[f.ID].until)
 	earlier(in.Forecasts[f.ID].Changes)
+	earlier(in.rollouts[f.ID].next(f))
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}

@@ -27,6 +27,9 @@ func (p FleetPlan) Reached() bool {
 	if p.Halted || p.Joined && p.Counts.Capacity < p.Desired {
 		return true
 	}
+	if p.Rollout != nil && p.Rollout.Stage == RolloutPaused {
+		return p.Counts.Capacity >= p.Desired
+	}
 	if p.Follows {
 		return p.Counts.Capacity >= p.Desired && len(p.Drifted) == 0
 	}

@@ -73,6 +73,11 @@ type Input struct {
 	// or later. purses are what the cost guardrails leave to each fleet.
 	Leases []fleet.Lease
 	purses map[fleet.RunnerFleetID]*purse
+
+	// Rollouts are what is remembered of those of the fleets, rollouts how far they
+	// are.
+	Rollouts map[fleet.RunnerFleetID]fleet.Rollout
+	rollouts map[fleet.RunnerFleetID]*rollout
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -95,6 +100,9 @@ type Instance struct {
 	HeadsFor string
 	// JoinUntil is how long its host may still be joined, where it waits for that.
 	JoinUntil time.Time
+	// Spoiled says what went wrong with it in this step: it didn't boot or enroll, was
+	// quarantined, or was lost. Empty: nothing.
+	Spoiled string
 	// Pinned says that a person wants it to stay. Plan sets it.
 	Pinned bool
 }
@@ -192,6 +200,12 @@ type FleetPlan struct {
 	KeptPaid int `json:"kept_paid,omitempty"`
 	// Cost is what the fleet costs; nil: nobody says.
 	Cost *CostReport `json:"cost,omitempty"`
+	// Rollout is the one that is under way; nil: there is none.
+	Rollout *RolloutPlan `json:"rollout,omitempty"`
+	// Remember is to be stored of it, where that has changed, and Turn says what has,
+	// for people.
+	Remember *fleet.Rollout `json:"-"`
+	Turn     string         `json:"-"`
 }
 
 // ActionKind is what happens to one instance.
@@ -245,7 +259,14 @@ const (
 	SpreadHeld        WaitCode = "spread"               // its provider would have more than its even share
 	CostGuardrail     WaitCode = "cost_guardrail"       // max_hourly or max_daily
 	PaidMinimum       WaitCode = "paid_minimum"         // it is paid for, whether it leaves or not
+	RolloutWaits      WaitCode = "rollout_waits"        // its rollout leaves no room for one more now
+	RolloutStopped    WaitCode = "rollout_halted"       // something went wrong with a new one, or a person paused it
 )
+
+// Calm says that a wait is nothing amiss: it is over by itself, or somebody wants it.
+func (c WaitCode) Calm() bool {
+	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == RolloutWaits
+}
 
 // Drift is one instance that isn't what the definition asks for.
 type Drift struct {
@@ -263,6 +284,7 @@ func Plan(in Input) Output {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
 	})
 	in.constrain(byFleet)
+	in.rollouts = rolloutsOf(in, byFleet)
 	in.warm = warmths(in)
 	in.entitled = entitledRoomOf(in, byFleet)
 	in.spreads = providerSpreadsOf(in, byFleet)
@@ -341,6 +363,8 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
+	r := in.rollouts[f.ID]
+	p.tell(in, f, r)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
 	p.foreseen(in, f, s)
@@ -358,20 +382,21 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	_, barred := in.Standing.Bars(f)
 	p.Halted = barred || f.Operational == fleet.FleetScaleUpOnly && p.Counts.Capacity >= p.Desired
 	p.spare(f, instances)
+	r.leaveFirst(in, f, p.Drifted, instances)
 	p.withdrawClaims(in, f, waiting)
 	p.release(in, f, instances)
 	if f.Operational != fleet.FleetScaleUpOnly {
-		p.refresh(in, instances)
+		p.refresh(in, instances, r)
 	}
 	if len(p.Actions) > 0 {
 		return p // the numbers are judged once these are on their way
 	}
 	there := p.Counts.Capacity - p.retire(in, f, instances)
 	there += p.reactivate(f, s, p.Desired-there)
-	switch excess := there - p.Desired; {
-	case excess < 0 && f.Joined: // a person makes it up
-	case excess < 0:
-		p.grow(in, f, instances, -excess)
+	switch missing, more, excess := p.gap(f, r, there); {
+	case missing > 0 && f.Joined: // a person makes it up
+	case missing+more > 0:
+		p.grow(in, f, instances, missing, more)
 	case excess > 0 && f.Operational != fleet.FleetScaleUpOnly:
 		p.keepPinned(f, instances, excess)
 		p.keepPaid(in, f, instances, excess)
@@ -382,23 +407,28 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 		}
 	}
 	if f.Operational == fleet.FleetActive {
-		p.replace(in, f, instances)
+		p.replace(in, f, instances, r)
 	}
 	return p
 }
 
-// grow starts missing instances as far as the fleet's budget allows.
-func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, missing int) {
+// grow starts missing instances as far as the fleet's budget allows, and more for
+// its rollout.
+func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, missing, more int) {
 	allowed, limit := budget(in, f, instances)
-	create := min(missing, allowed)
-	if create < missing {
+	create := min(missing+more, allowed)
+	switch {
+	case create < missing:
 		p.waitOnce(limit.code, sentence(limit.format, instancesAre(missing-create)))
+	case create < missing+more:
+		p.wait(RolloutWaits, sentence("The rollout would start %s now, but %s.", plural(missing+more-create, "instance"), limit.brief))
 	}
 	if create == 0 {
 		return
 	}
 	p.Requests = in.requests(f, create)
 	bound := p.payFor(in, f, create)
+	p.divide(in.rollouts[f.ID])
 	if p.Create = len(p.Requests); p.Create == 0 && bound {
 		return
 	}
@@ -407,7 +437,7 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 		return
 	}
 	in.entitled.note(f, p.Create)
-	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.", p.Desired, p.Counts.Capacity, p.why())
+	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.%s", p.Desired, p.Counts.Capacity, p.why(), in.rollouts[f.ID].creates(p.Requests, p.Create-missing))
 }
 
 func (p *FleetPlan) wait(code WaitCode, text string) {

@@ -126,8 +126,8 @@ func TestPlan(t *testing.T) {
 		{name: "an outdated request that was never sent is cancelled", fleet: f, instances: []Instance{instance(f, 0, h), outdated(instance(f, 1, r))}, want: "cancel i01 (cancelled)"},
 		{name: "an outdated host that was never admitted is withdrawn", fleet: f, instances: []Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))}, want: "withdraw i01 (withdrawn)"},
 		{name: "a runner admitted under a laxer policy is replaced", fleet: strict, instances: []Instance{lax(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (rollout)"},
-		{name: "a replacement waits for the last one to end", fleet: f,
-			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Terminating)}, want: "nothing"},
+		{name: "a replacement waits until the last one has a successor", fleet: f,
+			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, fleet.Enrolling), instance(f, 2, fleet.Terminating)}, want: "nothing"},
 		{name: "nothing is replaced while new ones can't start", fleet: f,
 			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, hold: &Hold{Reason: "the image doesn't exist"}, want: string(HeldBack)},
 	}

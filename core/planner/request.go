@@ -13,6 +13,9 @@ type Request struct {
 	Offers []fleet.Offer
 	// Probes are the circuits that the instance is the one to try.
 	Probes []breaker.Scope
+	// Make is what it is made from in the place of the fleet's own definition; nil:
+	// that.
+	Make *fleet.Make
 }
 
 // maxRequestOffers bounds the offers of one request: it is stored with each

@@ -81,6 +81,10 @@ func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string
 	if b, holds := in.Standing.BreakGlass(f, in.Now); holds {
 		said = append(said, glassSentence(f, b))
 	}
+	if o, ordered := in.Standing.Rollout(f); ordered && o.Word == fleet.RollBack {
+		said = append(said, sentence("%s rolled the fleet back on %s%s: it boots %s, and its file says %s. To take that up again: forgeyard-fleet image rollout %s.",
+			o.By, moment(o.At), because(o.Reason), ImageWords(o.To), ImageWords(o.From), name))
+	}
 	for _, i := range instances {
 		if pin, holds := in.Standing.Pin(i.ID, in.Now); holds {
 			said = append(said, sentence("%s pinned %s until %s%s: it is no choice for a scale-down, max_age or a rollout.", pin.By, i.ID, moment(pin.Until), because(pin.Reason)))

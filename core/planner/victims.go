@@ -12,17 +12,14 @@ import (
 // what was never admitted, then idle runners, and busy ones last and only where
 // the file itself asks for fewer. Nothing here ends a job: a drain waits for it.
 func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance, excess int) {
-	outdated := map[fleet.CapacityInstanceID]bool{}
-	for _, d := range p.Drifted {
-		outdated[d.Instance] = true
-	}
+	first := in.rollouts[f.ID].first
 	candidates := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
 		return !lifecycle.Capacity(i.State, i.Silent) || !mayChoose(f, i) || insideMinimum(in, f, i)
 	})
 	slices.SortFunc(candidates, func(a, b Instance) int {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
-			compareBool(outdated[b.ID], outdated[a.ID]), // outdated ones leave first
+			compareBool(first[b.ID], first[a.ID]),
 			comparePaid(in, a, b),
 			b.Created.Compare(a.Created), // the oldest has the warmest caches
 			cmp.Compare(a.ID, b.ID),
@@ -84,7 +81,10 @@ func leaveRank(i Instance) int {
 
 // refresh takes back what is outdated before it was admitted: nothing is lost
 // with it, and to go on would mean to boot it only to replace it.
-func (p *FleetPlan) refresh(in Input, instances []Instance) {
+func (p *FleetPlan) refresh(in Input, instances []Instance, r *rollout) {
+	if r.limited() {
+		return // what would come in its place is no better, or may not be made yet
+	}
 	for _, d := range p.Drifted {
 		n := slices.IndexFunc(instances, func(i Instance) bool { return i.ID == d.Instance })
 		i := instances[n]
@@ -98,44 +98,6 @@ func (p *FleetPlan) refresh(in Input, instances []Instance) {
 	}
 }
 
-// replace drains one outdated runner at a time, and only while nothing else of
-// the fleet is on its way in or out, so that at most one is missing.
-func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance) {
-	if len(p.Drifted) == 0 || p.Create > 0 || len(p.Actions) > 0 || p.Counts.Capacity < p.Desired {
-		return
-	}
-	for _, i := range instances {
-		if !lifecycle.Settled(i.State) {
-			return
-		}
-	}
-	for _, i := range instances {
-		if why, blind := in.Unobserved[i.Provider]; blind {
-			p.wait(CannotSee, sentence("%s outdated, but %s can't be seen (%s): nothing is replaced.", instancesAre(len(p.Drifted)), i.Provider, why))
-			return
-		}
-	}
-	if hold, held := in.Holds[f.ID]; held && (hold.Until.IsZero() || hold.Until.After(in.Now)) {
-		p.wait(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), hold.Sentence(in.Now)))
-		return
-	}
-	reasons := map[fleet.CapacityInstanceID]string{}
-	for _, d := range p.Drifted {
-		reasons[d.Instance] = d.Reason
-	}
-	ready := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
-		return reasons[i.ID] == "" || i.State != fleet.Healthy
-	})
-	if len(ready) == 0 {
-		return
-	}
-	slices.SortFunc(ready, func(a, b Instance) int {
-		return cmp.Or(compareBool(a.Busy, b.Busy), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-	})
-	first := ready[0]
-	p.act(Drain, first, lifecycle.ForRollout, sentence("%s; %d of %d left to replace, one at a time.", reasons[first.ID], len(p.Drifted), p.Counts.Ready))
-}
-
 func (p *FleetPlan) act(kind ActionKind, i Instance, cause lifecycle.Cause, reason string) {
 	p.Actions = append(p.Actions, Action{Kind: kind, Instance: i.ID, Cause: cause, Reason: reason})
 }
@@ -143,29 +105,51 @@ func (p *FleetPlan) act(kind ActionKind, i Instance, cause lifecycle.Cause, reas
 // drifted lists the live, not yet leaving instances that the definition would
 // make otherwise today [67].
 func drifted(f fleet.ManagedFleet, instances []Instance, agentVersion string) []Drift {
-	class, image, digest := f.Class.ID(), f.Image.ID(agentVersion), f.InstanceDigest()
+	is := today(f, agentVersion)
 	var out []Drift
 	for _, i := range instances {
 		if !lifecycle.Capacity(i.State, false) {
 			continue
 		}
-		switch {
-		case i.Class != class:
-			out = append(out, Drift{i.ID, "It was made for another capacity class"})
-		case i.InstanceDigest != digest:
-			out = append(out, Drift{i.ID, "It was made from an older instance block"})
-		case i.Image != image && !f.Joined:
-			// Nobody would join such a host again just for a newer agent.
-			out = append(out, Drift{i.ID, "It runs another image or agent version"})
-		case i.Scheduling.Told() && i.Scheduling.Scheduler != f.Scheduler:
-			out = append(out, Drift{i.ID, "Its scheduler is another one now"})
-		case i.Provider != f.Provider:
-			out = append(out, Drift{i.ID, "It was made by another provider block"})
-		case i.State == fleet.Healthy && f.Admission.Asks(i.Admission.Policy):
-			out = append(out, Drift{i.ID, "It was admitted under a policy that asked for less"})
+		if why := is.outdated(i); why != "" {
+			out = append(out, Drift{i.ID, why})
 		}
 	}
 	return out
+}
+
+// definition is what a fleet's instances are held against.
+type definition struct {
+	fleet  fleet.ManagedFleet
+	class  fleet.CapacityClassID
+	image  fleet.RunnerImageID
+	digest string
+}
+
+// today is what the fleet's instances would be made from now.
+func today(f fleet.ManagedFleet, agentVersion string) definition {
+	return definition{f, f.Class.ID(), f.Image.ID(agentVersion), f.InstanceDigest()}
+}
+
+// outdated says in what an instance is otherwise; "": in nothing.
+func (d definition) outdated(i Instance) string {
+	f := d.fleet
+	switch {
+	case i.Class != d.class:
+		return "It was made for another capacity class"
+	case i.InstanceDigest != d.digest:
+		return "It was made from an older instance block"
+	case i.Image != d.image && !f.Joined:
+		// Nobody would join such a host again just for a newer agent.
+		return "It runs another image or agent version"
+	case i.Scheduling.Told() && i.Scheduling.Scheduler != f.Scheduler:
+		return "Its scheduler is another one now"
+	case i.Provider != f.Provider:
+		return "It was made by another provider block"
+	case i.State == fleet.Healthy && f.Admission.Asks(i.Admission.Policy):
+		return "It was admitted under a policy that asked for less"
+	}
+	return ""
 }
 
 func compareBool(a, b bool) int {

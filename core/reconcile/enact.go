@@ -30,15 +30,17 @@ func (l *Loop) plan(w *work) planner.Output {
 		Forecasts:    w.forecasts,
 		Policy:       w.policy,
 		Leases:       w.leases,
+		Rollouts:     w.rollouts,
 	}
 	in.ImprovementSteps = planner.DefaultImprovementSteps
 	for _, f := range w.fleets {
 		in.Fleets = append(in.Fleets, f)
 	}
+	spoiled := w.spoiled()
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{
 			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
-			JoinUntil: r.joinUntil(), HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
+			JoinUntil: r.joinUntil(), Spoiled: spoiled[r.ID], HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
 		})
 	}
 	return l.settings.Planner(in)
@@ -76,7 +78,7 @@ func (l *Loop) dropOutdated(w *work) {
 	for _, r := range w.rows {
 		outdated := r.InstanceDigest != r.fleet.InstanceDigest() || r.Class != r.fleet.Class.ID() ||
 			r.Image != r.fleet.Image.ID(l.settings.AgentVersion) || r.Provider != r.fleet.Provider
-		if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending && outdated {
+		if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending && outdated && !w.standsIn(r, l.settings.AgentVersion) {
 			w.move(r, fleet.Failed, lifecycle.Withdrawn, "Its request is of an older definition and doesn't go out again.")
 		}
 	}
@@ -133,6 +135,9 @@ func (l *Loop) enact(w *work, plan planner.Output) error {
 		for _, a := range p.Actions {
 			w.act(rows[a.Instance], a)
 		}
+		if p.Remember != nil {
+			w.remembered = append(w.remembered, *p.Remember)
+		}
 		if err := l.decide(w, p); err != nil {
 			return err
 		}
@@ -158,14 +163,9 @@ func (w *work) act(r *row, a planner.Action) {
 }
 
 // create stores the intent of p.Create new instances of a fleet and returns how
-// many it stored: none where hosts of the platform could not be let in.
+// many it stored: fewer where hosts of the platform could not be let in.
 func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, error) {
 	if p.Create == 0 {
-		return 0, nil
-	}
-	bootstrap, err := l.enrollment.Bootstrap(f.Provider, f.Image.Bootstrap, f.Class.Platform)
-	if err != nil {
-		w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
 		return 0, nil
 	}
 	for n := range p.Create {
@@ -174,16 +174,26 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 		if n < len(p.Requests) {
 			may = p.Requests[n]
 		}
-		if err := l.request(w, f, bootstrap, may, p.CreateReason); err != nil {
+		of := f
+		if may.Make != nil {
+			of = f.From(*may.Make)
+		}
+		bootstrap, err := l.enrollment.Bootstrap(of.Provider, of.Image.Bootstrap, of.Class.Platform)
+		if err != nil {
+			w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
+			return n, nil
+		}
+		if err := l.request(w, f, of, bootstrap, may, p.CreateReason); err != nil {
 			return 0, err
 		}
 	}
 	return p.Create, nil
 }
 
-// request stores one instance and the operation that will provision it, with
-// everything that goes to the provider [151].
-func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, reason string) error {
+// request stores one instance of a fleet and the operation that will provision it,
+// with everything that goes to the provider [151]. of is the fleet as it is made
+// from now.
+func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, reason string) error {
 	id, err := l.settings.NewID(w.now)
 	if err != nil {
 		return err
@@ -195,16 +205,16 @@ func (l *Loop) request(w *work, f fleet.ManagedFleet, bootstrap fleet.BootstrapI
 	instance := fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Key: fleet.OperationID(key),
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
-		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
-		ImageDigest: f.Image.Digest, Cost: f.Cost.Of(may.Offers...),
+		Class: of.Class.ID(), Image: of.Image.ID(l.settings.AgentVersion), InstanceDigest: of.InstanceDigest(),
+		ImageDigest: of.Image.Digest, Cost: f.Cost.Of(may.Offers...),
 	}
 	tags, err := l.tags(f, instance)
 	if err != nil {
 		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
-		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: f.Instance, InstanceDigest: instance.InstanceDigest,
-		Image: f.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
+		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
+		Image: of.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
@@ -243,6 +253,9 @@ func instanceName(a fleet.FleetAddress, key string) string {
 // nothing records nothing.
 func (l *Loop) decide(w *work, p planner.FleetPlan) error {
 	var decisions []fleet.Decision
+	if p.Turn != "" {
+		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutTurn, Reason: p.Turn})
+	}
 	if p.Create > 0 {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})
 	}

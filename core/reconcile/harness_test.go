@@ -31,13 +31,15 @@ type fakeStore struct {
 	standing   fleet.StandingOrders
 	needed     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
 	unreadable error // why what fleets needed can't be read
+	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
 }
 
 func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 	m := &fakeStore{
 		fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{}, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
 		operations: map[fleet.OperationID]fleet.Operation{}, runners: map[fleet.RunnerID]fleet.Runner{},
-		needed: map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
+		needed:   map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
+		rollouts: map[fleet.RunnerFleetID]fleet.Rollout{},
 	}
 	for _, f := range fleets {
 		m.fleets[f.ID] = f
@@ -46,7 +48,7 @@ func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 }
 
 func (m *fakeStore) Load(context.Context) (store.State, error) {
-	s := store.State{Standing: m.standing}
+	s := store.State{Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
 		switch {
@@ -86,6 +88,9 @@ func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 	}
 	for _, op := range c.Operations {
 		m.operations[op.ID] = op
+	}
+	for _, r := range c.Rollouts {
+		m.rollouts[r.Fleet] = r
 	}
 	m.decisions = append(m.decisions, c.Decisions...)
 	for _, id := range c.RetireFleets {
@@ -346,10 +351,12 @@ func (w *world) beat(id fleet.RunnerID, change func(*fleet.Runner)) {
 	w.store.runners[id] = r
 }
 
-// settle runs everything as it should go until nothing is on its way.
+// settle runs everything as it should go until nothing is on its way. A person
+// takes up the rollouts that were halted.
 func (w *world) settle() {
 	w.t.Helper()
 	for range 2000 {
+		w.takeUp()
 		var events []Event
 		for _, e := range w.effects {
 			events = append(events, w.run(e))
@@ -366,6 +373,14 @@ func (w *world) settle() {
 		}
 	}
 	w.t.Fatalf("not settled: %s", w.describe())
+}
+
+func (w *world) takeUp() {
+	for id, known := range w.store.rollouts {
+		if known.Halted != nil {
+			w.store.standing.Rollouts = []fleet.RolloutOrder{{Fleet: id, Word: fleet.ResumeRollout, Decided: fleet.Decided{By: "ada", At: w.now}}}
+		}
+	}
 }
 
 // run carries out an effect as a healthy provider does.

@@ -25,7 +25,11 @@ type work struct {
 	policy       fleet.InstallationPolicy
 	standing     fleet.StandingOrders
 	// leases are what ended instances are paid for.
-	leases      []fleet.Lease
+	leases []fleet.Lease
+	// rollouts are what is remembered of those of the fleets, and remembered what
+	// this step adds to it.
+	rollouts    map[fleet.RunnerFleetID]fleet.Rollout
+	remembered  []fleet.Rollout
 	rows        []*row // by instance id
 	byID        map[fleet.CapacityInstanceID]*row
 	byKey       map[fleet.OperationID]*row
@@ -68,6 +72,7 @@ type row struct {
 type end struct {
 	row   *row
 	cause lifecycle.Cause
+	from  fleet.CapacityInstanceState
 }
 
 // newWork joins the rows that belong together. A row that makes no sense is set
@@ -78,7 +83,7 @@ func newWork(now time.Time, s store.State) *work {
 		serial:       s.Serial,
 		fleets:       make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
 		assets:       s.Assets(),
-		reservations: s.Reservations, standing: s.Standing, policy: s.Policy, leases: s.Leases,
+		reservations: s.Reservations, standing: s.Standing, policy: s.Policy, leases: s.Leases, rollouts: s.Rollouts,
 		rows:        make([]*row, 0, len(s.Instances)),
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
@@ -144,7 +149,7 @@ func (w *work) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Caus
 		return false
 	}
 	r.dirty = true
-	w.ends = append(w.ends, end{r, cause})
+	w.ends = append(w.ends, end{r, cause, from})
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: reason})
 	return true
 }
@@ -168,7 +173,7 @@ func (r *row) conflict(why string) {
 // change is everything that the step writes. A step that changed nothing writes
 // nothing.
 func (w *work) change() store.Change {
-	c := store.Change{Decisions: w.decisions, Needed: w.needed, RetireFleets: w.retired, Serial: w.serial}
+	c := store.Change{Decisions: w.decisions, Needed: w.needed, Rollouts: w.remembered, RetireFleets: w.retired, Serial: w.serial}
 	for _, r := range w.rows {
 		if r.dirty {
 			c.Instances = append(c.Instances, r.CapacityInstance)

@@ -117,7 +117,8 @@ func faultsOf(seed uint64) []Fault {
 		}
 		faults[n] = f
 	}
-	faults = append(faults, noticesOf(seed)...)
+	_, images := rolloutsOf(seed)
+	faults = append(append(faults, noticesOf(seed)...), images...)
 	slices.SortStableFunc(faults, func(a, b Fault) int { return int(a.At - b.At) })
 	for n := range faults {
 		faults[n].Number = n
@@ -183,6 +184,8 @@ func (w *world) strike(f Fault) {
 		w.strikeAgent(f, random)
 	case Resize, Rollout:
 		w.changeFile(f.Kind, random)
+	case NewImage, BrokenImage, ImageOrder:
+		w.strikeImage(f, random)
 	default:
 		if slices.Contains(noticeKinds, f.Kind) {
 			w.announce(f, random)

@@ -90,6 +90,9 @@ func (h *host) enroll() {
 	if !known || !lifecycle.AcceptsEnrollment(i.State) || h.w.now().After(h.w.store.tokenExpires(i)) {
 		return // refused for good
 	}
+	if h.w.isBroken(i.ImageDigest) {
+		return // nothing in it ever calls
+	}
 	h.enrolled = true
 	h.w.say("%s enrolls", h.instance)
 	h.w.store.runners[h.instance] = fleet.Runner{

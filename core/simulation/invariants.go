@@ -51,6 +51,7 @@ func (w *world) checkStep(res reconcile.Result) {
 	w.noStartPassesAGuardrail(res)
 	w.booksKnowWhatMachinesCost()
 	w.scaleDownTakesNothingThatIsPaidFor(res)
+	w.rolloutStaysInItsBudget(res)
 }
 
 // boundsAreEnforced: "min/max/warm bounds are enforced;". Whatever isn't proven

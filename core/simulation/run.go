@@ -90,7 +90,7 @@ func Shrink(o Options) Report {
 		}
 		return keep
 	}
-	for _, kind := range slices.Concat(kinds, noticeKinds) {
+	for _, kind := range slices.Concat(kinds, noticeKinds, imageKinds) {
 		if slices.ContainsFunc(last.Faults, func(f Fault) bool { return f.Kind == kind }) {
 			try(numbers(func(f Fault) bool { return f.Kind == kind }))
 		}

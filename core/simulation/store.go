@@ -22,6 +22,8 @@ type memoryStore struct {
 	operations map[fleet.OperationID]fleet.Operation
 	runners    map[fleet.CapacityInstanceID]fleet.Runner
 	decisions  []fleet.Decision
+	standing   fleet.StandingOrders
+	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
 	assets     []fleet.Asset
 	claims     []fleet.AssetClaim
 	needed     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
@@ -43,13 +45,13 @@ var (
 func newMemoryStore(w *world) *memoryStore {
 	return &memoryStore{
 		w: w, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{}, operations: map[fleet.OperationID]fleet.Operation{},
-		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, stored: map[fleet.OperationID]int{}, needed: map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
+		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, rollouts: map[fleet.RunnerFleetID]fleet.Rollout{}, stored: map[fleet.OperationID]int{}, needed: map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
 	}
 }
 
 // Load is all that the loop plans from.
 func (m *memoryStore) Load(context.Context) (store.State, error) {
-	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy}
+	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy, Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
 	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]
@@ -89,6 +91,10 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 		if m.stored[op.ID] == 0 {
 			m.stored[op.ID] = m.commits
 		}
+	}
+	m.w.haltedMakesNothingNew(c, m.rollouts)
+	for _, r := range c.Rollouts {
+		m.rollouts[r.Fleet] = r
 	}
 	m.decisions = append(m.decisions, c.Decisions...)
 	m.takeDown(c.Needed)

@@ -34,9 +34,13 @@ type world struct {
 	hosts    []*host
 	people   people
 	// ahead is how many instances schedules and forecasts may ask for.
-	ahead      int
-	rules      rules
-	costs      costs
+	ahead int
+	rules rules
+	costs costs
+	// images counts the images that files have asked for; broken are the digests of
+	// those whose hosts never enroll.
+	images     int
+	broken     []string
 	hostRandom *rand.Rand
 	keys       ownership.Keyring
 	// calm says that no fault strikes any more, settled that all is as it should
@@ -72,6 +76,8 @@ func newWorld(o Options) *world {
 		w.clouds = append(w.clouds, &cloud{w: w, number: n, facts: facts, address: w.store.fleets[n].Provider, random: source(10 + uint64(n)), looks: map[time.Time]look{},
 			lastCall: map[fleet.OperationID]time.Duration{}})
 	}
+	policies, _ := rolloutsOf(o.Seed)
+	w.giveImages(policies)
 	w.drawInventory(source(7))
 	w.drawRules(source(33))
 	for n := range 3 + random.IntN(12) {
@@ -148,6 +154,7 @@ func (w *world) makePeace() {
 	if w.manager.alive {
 		w.manager.crash = noCrash
 	}
+	w.after(time.Minute, w.lookAfterRollouts)
 	w.after(3*time.Minute, func() {
 		for _, c := range w.clouds {
 			c.tidy()

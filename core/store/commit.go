@@ -15,6 +15,7 @@ type Change struct {
 	Operations []fleet.Operation
 	Decisions  []fleet.Decision
 	Needed     []NeededRun
+	Rollouts   []fleet.Rollout
 	// RetireFleets are removed fleets that have nothing left. Serial is that of
 	// the State which showed it: a fleet that a later apply declared again stays.
 	RetireFleets []fleet.RunnerFleetID
@@ -23,7 +24,7 @@ type Change struct {
 
 // Empty says that there is nothing to write.
 func (c Change) Empty() bool {
-	return len(c.Instances)+len(c.Operations)+len(c.Decisions)+len(c.Needed)+len(c.RetireFleets) == 0
+	return len(c.Instances)+len(c.Operations)+len(c.Decisions)+len(c.Needed)+len(c.Rollouts)+len(c.RetireFleets) == 0
 }
 
 // Commit writes the change in one transaction: after it returns without an
@@ -48,6 +49,9 @@ func (s *Store) Commit(ctx context.Context, change Change) error {
 			return err
 		}
 		if err := upsertNeeded(ctx, tx, change.Needed); err != nil {
+			return err
+		}
+		if err := upsertRollouts(ctx, tx, change.Rollouts); err != nil {
 			return err
 		}
 		return retireFleets(ctx, tx, change.RetireFleets, change.Serial)

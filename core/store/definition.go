@@ -30,6 +30,9 @@ type Apply struct {
 	// Fleets are the whole rows of the fleets that this apply adds or changes,
 	// those that it removes among them (draining). Their Serial is set here.
 	Fleets []fleet.ManagedFleet
+	// Reimaged are the fleets whose image is another one: a rollback from the one
+	// before ends.
+	Reimaged []fleet.RunnerFleetID
 	// Plan is the id of a saved plan, which this apply uses up; empty: none.
 	Plan string
 	// Audit makes the record of this apply from what it came to, which is kept in
@@ -108,6 +111,9 @@ func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64,
 			return err
 		}
 		if err := upsertFleets(ctx, tx, serial, apply.Fleets); err != nil {
+			return err
+		}
+		if err := endRollbacks(ctx, tx, apply.Reimaged); err != nil {
 			return err
 		}
 		return applyEnds(ctx, tx, apply, serial, true)

@@ -34,11 +34,13 @@ type State struct {
 	Standing     fleet.StandingOrders
 	// Policy is the current definition's.
 	Policy fleet.InstallationPolicy
+	// Rollouts are what is remembered of those of the fleets.
+	Rollouts map[fleet.RunnerFleetID]fleet.Rollout
 }
 
-// Governed are the fleets under their freezes.
+// Governed are the fleets under their freezes and rollbacks.
 func (s State) Governed() []fleet.ManagedFleet {
-	if len(s.Standing.Freezes) == 0 {
+	if len(s.Standing.Freezes)+len(s.Standing.Rollouts) == 0 {
 		return s.Fleets
 	}
 	governed := make([]fleet.ManagedFleet, 0, len(s.Fleets))
@@ -87,6 +89,9 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 			return err
 		}
 		if state.Claims, err = claims(ctx, tx); err != nil {
+			return err
+		}
+		if state.Rollouts, err = rollouts(ctx, tx); err != nil {
 			return err
 		}
 		if last == nil {

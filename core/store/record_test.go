@@ -74,9 +74,11 @@ func filledRecords(t *testing.T) (fleet.Definition, fleet.ManagedFleet, Change, 
 	operation, runner, decision := filledRecord[fleet.Operation](t), filledRecord[fleet.Runner](t), filledRecord[fleet.Decision](t)
 	instance.Fleet, operation.Fleet, runner.Fleet, decision.Fleet = managed.ID, managed.ID, managed.ID, managed.ID
 	operation.Instance, runner.Instance, runner.Operation = instance.ID, instance.ID, operation.ID
+	rollout := filledRecord[fleet.Rollout](t)
+	rollout.Fleet = managed.ID
 	managed.Serial = 1 // the store sets it
 	return filledRecord[fleet.Definition](t), managed, Change{Instances: []fleet.CapacityInstance{instance},
-		Operations: []fleet.Operation{operation}, Decisions: []fleet.Decision{decision}}, runner
+		Operations: []fleet.Operation{operation}, Decisions: []fleet.Decision{decision}, Rollouts: []fleet.Rollout{rollout}}, runner
 }
 
 func everyFieldComesBack(t *testing.T, location string) {
@@ -89,7 +91,8 @@ func everyFieldComesBack(t *testing.T, location string) {
 	state, err := s.Load(t.Context())
 	must(t, err)
 	want := State{Serial: 1, Providers: definition.Providers, Reservations: definition.Reservations, Fleets: []fleet.ManagedFleet{managed},
-		Instances: c.Instances, Operations: c.Operations, Runners: []fleet.Runner{runner}}
+		Instances: c.Instances, Operations: c.Operations, Runners: []fleet.Runner{runner},
+		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{managed.ID: c.Rollouts[0]}}
 	if diff := cmp.Diff(want, state); diff != "" {
 		t.Error(diff)
 	}

@@ -17,6 +17,7 @@ const (
 	quarantineKind  = "quarantine"
 	reservationKind = "reservation"
 	breakGlassKind  = "break_glass"
+	rolloutKind     = "rollout"
 )
 
 // standingRow is one standing order as its table has it.
@@ -42,6 +43,8 @@ func rowOf(order any) (standingRow, error) {
 		return standingRow{reservationKind, string(o.ID), o.End, o}, nil
 	case fleet.CostBreakGlass:
 		return standingRow{breakGlassKind, string(o.Fleet), o.Until, o}, nil
+	case fleet.RolloutOrder:
+		return standingRow{rolloutKind, subjectOf("fleet", string(o.Fleet)), time.Time{}, o}, nil
 	}
 	return standingRow{}, fmt.Errorf("%T is no standing order", order)
 }
@@ -56,8 +59,9 @@ func subjectOf(pairs ...string) string {
 	return ""
 }
 
-// SetStandingOrder keeps an override, pin, freeze, quarantine, reservation or broken
-// glass in the place of the one before about the same thing, together with the record of
+// SetStandingOrder keeps an override, pin, freeze, quarantine, reservation, broken
+// glass or the last word about a rollout in the place of the one before about the
+// same thing, together with the record of
 // who did it, both or neither.
 func (s *Store) SetStandingOrder(ctx context.Context, order any, audit AuditRecord) error {
 	row, err := rowOf(order)
@@ -147,6 +151,8 @@ func take(orders *fleet.StandingOrders, kind string, from row) (err error) {
 		err = appendDecoded(&orders.Reservations, from)
 	case breakGlassKind:
 		err = appendDecoded(&orders.BrokenGlass, from)
+	case rolloutKind:
+		err = appendDecoded(&orders.Rollouts, from)
 	default:
 		err = fmt.Errorf("the store has a standing order of the unknown kind %q", kind)
 	}

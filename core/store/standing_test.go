@@ -21,6 +21,7 @@ func keepsStandingOrders(t *testing.T, location string) {
 		Quarantines:  []fleet.Quarantine{{Fleet: "f1", Decided: by}, {Image: "sha256:x", Decided: by}, {Instance: "i1", Decided: by}},
 		Reservations: []fleet.CapacityReservation{{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by}},
 		BrokenGlass:  []fleet.CostBreakGlass{{Fleet: "f1", MaxHourly: fleet.Money{Micros: 5, Currency: "USD"}, Until: hour, Decided: by}},
+		Rollouts:     []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.PauseRollout, Decided: by}},
 	}
 	n := 0
 	set := func(order any) {
@@ -40,6 +41,7 @@ func keepsStandingOrders(t *testing.T, location string) {
 	set(want.Reservations[0])
 	set(fleet.CostBreakGlass{Fleet: "f1", Until: hour, Decided: by})
 	set(want.BrokenGlass[0])
+	set(want.Rollouts[0])
 	must(t, s.Close())
 
 	s = claim(t, open(t, location), "another")

@@ -68,6 +68,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"standing orders outlive the process and every apply", keepsStandingOrders},
 		{"a standing order is taken back once, and an expired one forgotten", endsStandingOrders},
 		{"a standing order about what is forgotten is forgotten, too", forgetsStandingOrdersAboutNothing},
+		{"an apply of another image ends a rollback, and no other word", endsRollbacks},
 		{"what ended long ago is forgotten, and nothing else", prunes},
 		{"what fleets needed outlives the process, each run in the place of the one with its beginning", keepsNeeded},
 		{"what fleets needed is forgotten after its time, and what lies ahead", prunesNeeded},

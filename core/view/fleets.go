@@ -64,6 +64,8 @@ type Fleet struct {
 	// Standing says in a sentence each what people decided about the fleet beside
 	// its file. Min, Max and Operational are with its effect.
 	Standing []string `json:"standing,omitempty"`
+	// Rollout is the one that is under way.
+	Rollout *planner.RolloutPlan `json:"rollout,omitempty"`
 	// Override is in the place of the file's min or max for a time.
 	Override *fleet.FleetScaleOverride `json:"override,omitempty"`
 	// Decisions are the newest ones, where a single fleet is looked at.
@@ -109,7 +111,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 	}
 	in := planner.Input{
 		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy, Leases: s.Leases,
+		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy, Leases: s.Leases, Rollouts: s.Rollouts,
 		ImprovementSteps: planner.DefaultImprovementSteps,
 		Instances:        make([]planner.Instance, 0, len(s.Instances)),
 	}
@@ -164,7 +166,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(m.Demand[f.Scheduler], f),
 		}
-		v.Standing, v.Cost = p.Standing, p.Cost
+		v.Standing, v.Cost, v.Rollout = p.Standing, p.Cost, p.Rollout
 		if o, holds := s.Standing.Override(f, m.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}

@@ -95,7 +95,11 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 		if w.Code == planner.NoOffer && p.Constrained != nil {
 			continue // said above
 		}
-		if !w.Code.Calm() {
+		switch {
+		case w.Code.Calm():
+		case w.Code == planner.RolloutStopped:
+			say(BootstrapDegraded, "%s", w.Sentence)
+		default:
 			say(CapacityConstrained, "%s", w.Sentence)
 		}
 	}

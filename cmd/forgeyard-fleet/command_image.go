@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+func (a *app) imageCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "image",
+		Short: "See images and their rollouts, halt them, take them up, and go back",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.imageListCommand(), a.imageShowCommand(), a.imageRolloutCommand(), a.imageRollbackCommand())
+	return c
+}
+
+func (a *app) imageListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the images that fleets should boot or that instances were made from, and their states",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+				images, err := look.Images(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(images)
+				}
+				a.renderImages(images)
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &asJSON)
+	return c
+}
+
+func (a *app) renderImages(images []view.ImageReport) {
+	if len(images) == 0 {
+		a.printf("No fleet has an image.\n")
+		return
+	}
+	a.table([]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"}, len(images), func(n int) []any {
+		i := images[n]
+		return []any{orDash(i.Name), orDash(shortDigest(i.Digest)), i.State, i.Instances, i.Others, imageFleets(i), orDash(i.Bootstrap), imageRefs(i)}
+	})
+}
+
+// shortDigest is enough of a digest to tell it from another.
+func shortDigest(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
+
+func imageFleets(i view.ImageReport) string {
+	var names []string
+	for _, f := range i.Fleets {
+		names = append(names, string(f.Fleet))
+	}
+	return strings.Join(names, ", ")
+}
+
+// imageRefs are what providers know an image by.
+func imageRefs(i view.ImageReport) string {
+	var refs []string
+	for _, r := range i.Refs {
+		refs = append(refs, fmt.Sprintf("%s:%s", r.Provider, r.Ref))
+	}
+	return orDash(strings.Join(refs, ", "))
+}
+
+func (a *app) imageShowCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "show IMAGE",
+		Short: "Show an image: what providers know it by, and what it is to each fleet",
+		Long:  "Show the images of a name, or the one of a digest (sha256:…). An old image and the new one may have the same name.",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+				all, err := look.Images(ctx)
+				if err != nil {
+					return err
+				}
+				named := []view.ImageReport{}
+				for _, i := range all {
+					if i.Named(args[0]) {
+						named = append(named, i)
+					}
+				}
+				if len(named) == 0 {
+					return fmt.Errorf("there is no image %q: see forgeyard-fleet image list", args[0])
+				}
+				if asJSON {
+					return a.printJSON(named)
+				}
+				for n, i := range named {
+					if n > 0 {
+						a.printf("\n")
+					}
+					a.renderImage(i)
+				}
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &asJSON)
+	a.completes(c, a.imageNames, "", nil)
+	return c
+}
+
+func (a *app) renderImage(i view.ImageReport) {
+	a.printf("image.%s   %s\n", orDash(i.Name), i.State)
+	a.printf("  digest %s, bootstrap %s\n", orDash(i.Digest), orDash(i.Bootstrap))
+	for _, r := range i.Refs {
+		a.printf("  %s has it as %s, id %s\n", r.Provider, orDash(r.Ref), shortDigest(string(r.ID)))
+	}
+	if q := i.Quarantine; q != nil {
+		a.printf("  ! %s quarantined it on %s. To release it: forgeyard-fleet quarantine %s --release.\n", q.By, moment(q.At), q.Image)
+	}
+	for _, f := range i.Fleets {
+		a.printf("  %s: %s; %s from it, %d not\n", f.Fleet, f.State, plural(f.Instances, "instance"), f.Others)
+		if f.Sentence != "" {
+			a.printf("      %s\n", f.Sentence)
+		}
+	}
+}
+
+func (a *app) imageRolloutCommand() *cobra.Command {
+	var flags standingFlags
+	var pause bool
+	r := control.RolloutRequest{Word: fleet.ResumeRollout}
+	c := &cobra.Command{
+		Use:   "rollout FLEET|IMAGE",
+		Short: "Take up a rollout that was halted, paused or rolled back; or pause it",
+		Long: "Take up the rollout of a fleet, or of every fleet whose file asks for an image (image.NAME or sha256:…), after it was\n" +
+			"halted, paused or rolled back. It begins with a canary again, unless it was only paused. With --skip-soak the\n" +
+			"others follow at once. With --pause it halts, over restarts and applies: nothing is replaced, and what is missing\n" +
+			"is made from the image that was known good. A rollout begins by itself when an apply changes what instances are\n" +
+			"made from.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Subject = args[0]
+			question := fmt.Sprintf("Take up the rollout of %s?", args[0])
+			if pause {
+				r.Word, question = fleet.PauseRollout, ""
+			}
+			return a.orderRollout(c, flags, r, question)
+		},
+	}
+	flags.register(c, true, true)
+	c.Flags().BoolVar(&pause, "pause", false, "halt it until it is taken up again")
+	c.Flags().BoolVar(&r.SkipSoak, "skip-soak", false, "let the others follow without waiting for the canaries")
+	c.MarkFlagsMutuallyExclusive("pause", "skip-soak")
+	a.completes(c, a.rolloutSubjects, "", nil)
+	return c
+}
+
+func (a *app) imageRollbackCommand() *cobra.Command {
+	var flags standingFlags
+	r := control.RolloutRequest{Word: fleet.RollBack}
+	c := &cobra.Command{
+		Use:   "rollback FLEET|IMAGE",
+		Short: "Go back to the image that was known good before, whatever the file says",
+		Long: "Have a fleet, or every fleet whose file asks for an image (image.NAME or sha256:…), boot the image that was known\n" +
+			"good there before. What was made from the file's image leaves after its job, within the fleet's surge and\n" +
+			"unavailable, and without a soak. It holds until an apply changes the image in the file, or image rollout takes it\n" +
+			"up again; plan, status and explain say so meanwhile.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Subject = args[0]
+			return a.orderRollout(c, flags, r, fmt.Sprintf("Roll %s back to the image that was known good before?", args[0]))
+		},
+	}
+	flags.register(c, true, true)
+	a.completes(c, a.rolloutSubjects, "", nil)
+	return c
+}
+
+// orderRollout asks where there is a question, and has the manager that runs, or
+// else the state directory, keep the word.
+func (a *app) orderRollout(c *cobra.Command, flags standingFlags, r control.RolloutRequest, question string) error {
+	r.Reason = flags.reason
+	if yes, err := a.agreed(c, flags, question); err != nil || !yes {
+		return err
+	}
+	return a.withService(c, func(ctx context.Context, s control.Service) error {
+		receipt, err := s.OrderRollout(ctx, r)
+		if err != nil {
+			return err
+		}
+		if flags.asJSON {
+			return a.printJSON(receipt)
+		}
+		changed := false
+		for _, f := range receipt.Fleets {
+			a.printf("%s: %s.\n", f.Fleet, f.Done)
+			changed = changed || f.Changed
+		}
+		if !receipt.Loop && changed {
+			a.printf("No manager runs; the next one goes by it.\n")
+		}
+		return nil
+	})
+}
+
+// agreed asks a person, unless there is nothing to ask or they said so already.
+// Where they decline it says so by its error.
+func (a *app) agreed(c *cobra.Command, flags standingFlags, question string) (bool, error) {
+	if question == "" || flags.autoApprove {
+		return true, nil
+	}
+	if flags.asJSON {
+		return false, errors.New("--json asks nobody: pass --auto-approve, too")
+	}
+	yes, err := a.confirm(c.Context(), question)
+	if err != nil || yes {
+		return yes, err
+	}
+	a.printf("Nothing was done.\n")
+	return false, exitStatus(exitDeclined)
+}
+
+func (a *app) imageNames(ctx context.Context, look control.Reader) ([]string, error) {
+	images, err := look.Images(ctx)
+	var found []string
+	for _, i := range images {
+		if i.Name != "" {
+			found = append(found, fmt.Sprintf("image.%s\t%s, %s", i.Name, i.State, shortDigest(i.Digest)))
+		}
+		if i.Digest != "" {
+			found = append(found, fmt.Sprintf("%s\t%s, %s", i.Digest, i.State, orDash(i.Name)))
+		}
+	}
+	return found, err
+}
+
+// rolloutSubjects are the fleets and then the images.
+func (a *app) rolloutSubjects(ctx context.Context, look control.Reader) ([]string, error) {
+	fleets, err := a.fleetNames(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	images, err := a.imageNames(ctx, look)
+	return append(fleets, images...), err
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+var ubuntu = view.ImageReport{
+	Name: "ubuntu-24", Digest: "sha256:" + strings.Repeat("2c", 32), Bootstrap: "cloud-init", State: view.ImageQuarantined, Instances: 1, Others: 6,
+	Refs:       []view.ImageRef{{Provider: "aws.here", Ref: "ami-2", ID: "sha256:0123456789abcdef"}},
+	Fleets:     []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Sentence: "1 canary soaks."}},
+	Quarantine: &fleet.Quarantine{Image: "sha256:x", Decided: fleet.Decided{By: "ada", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}},
+}
+
+func TestAnImageIsShownWithWhatItIsToEachFleet(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out}
+	a.renderImage(ubuntu)
+	a.renderImages([]view.ImageReport{ubuntu})
+	want := `image.ubuntu-24   quarantined
+  digest sha256:` + strings.Repeat("2c", 32) + `, bootstrap cloud-init
+  aws.here has it as ami-2, id sha256:0123456789ab
+  ! ada quarantined it on 2026-11-29 12:00:00 UTC. To release it: forgeyard-fleet quarantine sha256:x --release.
+  fleet.linux: canary; 1 instance from it, 6 not
+      1 canary soaks.
+IMAGE      DIGEST               STATE        INSTANCES  OTHERS  FLEETS       BOOTSTRAP   KNOWN AS
+ubuntu-24  sha256:2c2c2c2c2c2c  quarantined  1          6       fleet.linux  cloud-init  aws.here:ami-2
+`
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestTheStatusOfAFleetSaysHowFarItsRolloutIsOnce(t *testing.T) {
+	for stage, want := range map[planner.RolloutStage]string{planner.RolloutCanary: "  > 1 canary soaks.\n", planner.RolloutHalted: "  ! 1 canary soaks.\n"} {
+		var out bytes.Buffer
+		a := &app{out: &out}
+		f := view.Fleet{Address: "fleet.demo", Rollout: &planner.RolloutPlan{Stage: stage, Sentence: "1 canary soaks."}}
+		if stage == planner.RolloutHalted {
+			f.Reasons = []string{"1 canary soaks."} // it is what is amiss
+		}
+		if a.renderFleet(f); strings.Count(out.String(), "canary") != 1 || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: it shows\n%s", stage, out.String())
+		}
+	}
+}

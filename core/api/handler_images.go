@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// ResumeRequest takes a rollout up again.
+type ResumeRequest struct {
+	Pause    bool   `json:"pause,omitempty" doc:"Halt it instead, until it is taken up again."`
+	SkipSoak bool   `json:"skip_soak,omitempty" doc:"The others follow at once."`
+	Reason   string `json:"reason,omitempty" maxLength:"500"`
+}
+
+// word is what the request says.
+func (r ResumeRequest) word() fleet.RolloutWord {
+	if r.Pause {
+		return fleet.PauseRollout
+	}
+	return fleet.ResumeRollout
+}
+
+type rolloutInput[T any] struct {
+	ID   string `path:"id" maxLength:"512" doc:"A fleet's address, name or id, or an image as image.NAME or by its declared digest: then every fleet whose file asks for it."`
+	Body T
+}
+
+func (h *Handler) addImages() {
+	add(h, route{id: "images", method: http.MethodGet, path: "/v1/images", useCase: "images", tag: "images",
+		summary: "The images that fleets should boot or that instances were made from",
+		about:   "Each says what it is to its fleets, and how far its rollouts are."},
+		func(ctx context.Context, _ *struct{}) (*body[List[view.ImageReport]], error) {
+			found, err := h.service.Images(ctx)
+			return listOf(found), err
+		})
+	for _, of := range []struct{ prefix, path string }{{"", "/v1/images/{id}"}, {"fleet-", "/v1/fleets/{id}"}} {
+		add(h, route{id: of.prefix + "rollout", method: http.MethodPost, path: of.path + "/rollout", useCase: "image rollout", tag: "images", status: http.StatusOK,
+			summary: "Take up a rollout that was halted, paused or rolled back, or pause it",
+			about:   "What was halted or rolled back begins with a canary again. Where there is nothing to take up, that is the answer."},
+			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[control.RolloutReceipt], error) {
+				receipt, err := h.service.OrderRollout(ctx, control.RolloutRequest{Subject: in.ID, Word: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
+				return &body[control.RolloutReceipt]{receipt}, err
+			})
+		add(h, route{id: of.prefix + "rollback", method: http.MethodPost, path: of.path + "/rollback", useCase: "image rollback", tag: "images", status: http.StatusOK,
+			summary: "Go back to the image that was known good before",
+			about:   "It holds until an apply changes the image, or the rollout is taken up again. Without an image that was known good it is a problem 409."},
+			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[control.RolloutReceipt], error) {
+				receipt, err := h.service.OrderRollout(ctx, control.RolloutRequest{Subject: in.ID, Word: fleet.RollBack, Reason: in.Body.Reason})
+				return &body[control.RolloutReceipt]{receipt}, err
+			})
+	}
+}

@@ -1,0 +1,211 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// RolloutRequest is a person's word about rollouts [66, 223].
+type RolloutRequest struct {
+	// Subject is a fleet by its address, name or id, or an image as image.NAME or by
+	// its digest, which means every fleet whose file asks for it.
+	Subject string
+	Word    fleet.RolloutWord
+	// SkipSoak lets the others follow without a soak; of a resume.
+	SkipSoak bool
+	Reason   string
+}
+
+// RolloutReceipt says what was decided about each fleet.
+type RolloutReceipt struct {
+	Fleets []FleetRollout `json:"fleets"`
+	// Loop says that a running manager goes by it already; false: none runs, and the
+	// next one will.
+	Loop bool `json:"loop"`
+}
+
+// FleetRollout is what was decided about one fleet.
+type FleetRollout struct {
+	Fleet fleet.FleetAddress `json:"fleet"`
+	Done  string             `json:"done"`
+	// Changed is false where it was so already.
+	Changed bool `json:"changed"`
+}
+
+// rolloutUseCases name what each word needs permission for.
+var rolloutUseCases = map[fleet.RolloutWord]string{
+	fleet.PauseRollout: "image rollout", fleet.ResumeRollout: "image rollout", fleet.RollBack: "image rollback",
+}
+
+// OrderRollout keeps a person's word about the rollouts of a fleet, or of every
+// fleet of an image, each with its audit record, and makes sure that a loop which
+// runs goes by it before it returns. One that makes no sense for one of the fleets
+// is refused for all.
+func (m *Manager) OrderRollout(ctx context.Context, request RolloutRequest) (RolloutReceipt, error) {
+	useCase, known := rolloutUseCases[request.Word]
+	if !known {
+		return RolloutReceipt{}, &InvalidError{fmt.Sprintf("there is no word %q about a rollout: it is %s, %s or %s", request.Word, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)}
+	}
+	caller, err := authorize(ctx, useCase)
+	if err != nil {
+		return RolloutReceipt{}, err
+	}
+	if why := unsayable(request.Reason); why != "" {
+		return RolloutReceipt{}, &InvalidError{"the reason " + why}
+	}
+	state, err := m.store.Load(ctx)
+	if err != nil {
+		return RolloutReceipt{}, err
+	}
+	j := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: m.options.Clock().UTC(), Reason: request.Reason}}
+	fleets, err := j.rolledOut(request.Subject)
+	if err != nil {
+		return RolloutReceipt{}, err
+	}
+	var rulings []rolloutRuling
+	for _, f := range fleets {
+		r, err := j.rollout(f, request)
+		if err != nil {
+			return RolloutReceipt{}, err
+		}
+		rulings = append(rulings, r)
+	}
+	return m.enterRollouts(ctx, useCase, rulings)
+}
+
+// rolloutRuling is an order that was found valid; where changed is false there is
+// none, since it is so already.
+type rolloutRuling struct {
+	order   fleet.RolloutOrder
+	fleet   fleet.ManagedFleet
+	done    string
+	changed bool
+}
+
+func (m *Manager) enterRollouts(ctx context.Context, useCase string, rulings []rolloutRuling) (RolloutReceipt, error) {
+	var receipt RolloutReceipt
+	for _, r := range rulings {
+		receipt.Fleets = append(receipt.Fleets, FleetRollout{Fleet: r.fleet.Address, Done: r.done, Changed: r.changed})
+		if !r.changed {
+			continue
+		}
+		record, err := m.auditRecord(ctx, useCase, fmt.Sprintf("%s: %s%s", r.fleet.Address, r.done, afterSemicolon(r.order.Reason)))
+		if err != nil {
+			return RolloutReceipt{}, err
+		}
+		if err := m.store.SetStandingOrder(ctx, r.order, record); err != nil {
+			return RolloutReceipt{}, err
+		}
+	}
+	var err error
+	receipt.Loop, err = m.takeNote(ctx, "the rollout")
+	return receipt, err
+}
+
+// rolledOut are the fleets that a word means.
+func (j *judgement) rolledOut(subject string) ([]fleet.ManagedFleet, error) {
+	name, isImage := strings.CutPrefix(subject, "image.")
+	if !isImage && !strings.HasPrefix(subject, "sha256:") {
+		f, err := j.fleet(subject)
+		return []fleet.ManagedFleet{f}, err
+	}
+	if err := j.unlimited(subject); err != nil {
+		return nil, err
+	}
+	var found []fleet.ManagedFleet
+	for _, f := range j.state.Fleets {
+		named := isImage && f.Image.Name == name || !isImage && f.Image.Digest == subject
+		if named && f.Operational != fleet.FleetDraining && !f.Joined {
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		return nil, &NotFoundError{Kind: "image", ID: subject}
+	}
+	return found, nil
+}
+
+// rollout holds a word about one fleet's rollouts against what is known of them.
+func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rolloutRuling, error) {
+	r := rolloutRuling{fleet: f, changed: true, order: fleet.RolloutOrder{Fleet: f.ID, Word: request.Word, SkipSoak: request.SkipSoak, Decided: j.decided}}
+	if f.Operational == fleet.FleetDraining {
+		return r, &ConflictError{fmt.Sprintf("%s is being removed", f.Address)}
+	}
+	last, _ := j.state.Standing.Rollout(f)
+	switch request.Word {
+	case fleet.RollBack:
+		return j.rollBack(r, last)
+	case fleet.PauseRollout:
+		if last.Word == fleet.RollBack {
+			return r, &ConflictError{fmt.Sprintf("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)}
+		}
+		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout takes it up again"
+		r.changed = last.Word != fleet.PauseRollout
+		return r, nil
+	}
+	known := j.state.Rollouts[f.ID]
+	switch {
+	case last.Word == fleet.RollBack:
+		r.done = fmt.Sprintf("taken up again: %s with a canary first", planner.ImageWords(f.Image))
+	case last.Word == fleet.PauseRollout || known.Halted != nil:
+		r.done = "taken up again, and soaks anew where it was halted"
+	case request.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
+		r.done = "goes on"
+	default:
+		r.done, r.changed = "there was nothing to take up: no rollout of it is halted, paused or rolled back", false
+	}
+	if request.SkipSoak && r.changed {
+		r.done += ", without a soak"
+	}
+	return r, nil
+}
+
+// rollBack finds the image to go back to: the newest other one that was known good.
+func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutRuling, error) {
+	f := r.fleet
+	if last.Word == fleet.RollBack {
+		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", planner.ImageWords(last.To)), false
+		return r, nil
+	}
+	if f.Joined || f.Image == (fleet.Image{}) {
+		return r, &InvalidError{fmt.Sprintf("%s has no image", f.Address)}
+	}
+	known := j.state.Rollouts[f.ID]
+	candidates := slices.Clone(known.Good)
+	if known.Halted == nil && !known.Soaking.IsZero() { // an apply that the loop hasn't taken in yet
+		candidates = append([]fleet.Make{known.Target}, candidates...)
+	}
+	barred := ""
+	for _, good := range candidates {
+		if good.Image.Same(f.Image) || good.Image == (fleet.Image{}) || good.Provider != f.Provider {
+			continue
+		}
+		if _, quarantined := j.state.Standing.Bars(f.From(good)); quarantined {
+			barred = fmt.Sprintf("; %s is quarantined", planner.ImageWords(good.Image))
+			continue
+		}
+		r.order.From, r.order.To = f.Image, good.Image
+		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout takes %s up again", planner.ImageWords(good.Image), planner.ImageWords(f.Image))
+		return r, nil
+	}
+	return r, &ConflictError{fmt.Sprintf("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)}
+}
+
+// Images lists the images of the caller's fleets.
+func (r *reading) Images(ctx context.Context) ([]view.ImageReport, error) {
+	caller, err := authorize(ctx, "images")
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return view.Images(state, r.moment(), caller.mayTouch), nil
+}

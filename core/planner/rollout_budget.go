@@ -1,0 +1,183 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// latitude is by how many a fleet may differ from its desired number while it is
+// replaced: surge more, unavailable fewer. Where max leaves no room for one more,
+// or nothing but the file changes the fleet's size, it is one fewer. Those that
+// leave after their job count for neither, and are no more than both together.
+func latitude(f fleet.ManagedFleet, desired int) (surge, unavailable int) {
+	surge = max(0, min(f.Rollout.Surge, f.Scaling.Max-desired))
+	if f.Protected || f.Joined {
+		surge = 0
+	}
+	unavailable = f.Rollout.Unavailable
+	if surge == 0 {
+		unavailable = max(1, unavailable)
+	}
+	return surge, unavailable
+}
+
+// gap is how many instances are missing, how many more the rollout wants beyond
+// the desired number, and how many are too many. there is what the plan leaves.
+func (p *FleetPlan) gap(f fleet.ManagedFleet, r *rollout, there int) (missing, more, excess int) {
+	if !r.active() || f.Joined {
+		return max(0, p.Desired-there), 0, max(0, there-p.Desired)
+	}
+	surge, unavailable := latitude(f, p.Desired)
+	room := max(0, p.Desired+surge-there+min(0, unavailable-r.leaving))
+	missing = max(0, p.Desired-there) // jobs don't wait for those that leave
+	slack := 0
+	if p.Desired > 0 {
+		slack = min(surge, r.fresh)
+		if !r.halted() && f.Operational == fleet.FleetActive {
+			more = min(max(0, r.wants()-r.share(missing)), max(0, room-missing))
+		}
+	}
+	return missing, more, max(0, there-p.Desired-slack)
+}
+
+// wants is how many of the new make the rollout would start now if there were room.
+func (r *rollout) wants() int {
+	if r.limited() {
+		return max(0, min(r.canary, r.old+r.fresh)-r.fresh)
+	}
+	return r.old
+}
+
+// replace drains outdated runners, idle ones first; busy ones leave after their
+// job. No fewer run than the fleet may do without, and none leaves while something
+// can't be seen or no new one could come.
+func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance, r *rollout) {
+	if len(p.Drifted) == 0 || len(p.Actions) > 0 || r.halted() && r.guarded {
+		return
+	}
+	if f.Joined && !allSettled(instances) {
+		return
+	}
+	if why := in.unseenFor(f, instances); why != "" {
+		p.waitOnce(CannotSee, sentence("%s outdated, but %s: nothing is replaced.", instancesAre(len(p.Drifted)), why))
+		return
+	}
+	if hold, held := in.Holds[f.ID]; held && (hold.Until.IsZero() || hold.Until.After(in.Now)) {
+		p.waitOnce(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), hold.Sentence(in.Now)))
+		return
+	}
+	reasons := map[fleet.CapacityInstanceID]string{}
+	for _, d := range p.Drifted {
+		reasons[d.Instance] = d.Reason
+	}
+	ready := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
+		return reasons[i.ID] == "" || i.State != fleet.Healthy
+	})
+	slices.SortFunc(ready, func(a, b Instance) int {
+		return cmp.Or(compareBool(a.Busy, b.Busy), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	surge, unavailable := latitude(f, p.Desired)
+	n := min(len(ready), p.spareable(f, ready, unavailable, surge, r))
+	for _, i := range ready[:max(0, n)] {
+		p.act(Drain, i, lifecycle.ForRollout, sentence("%s; %d of %d left to replace, %s.", reasons[i.ID], len(p.Drifted), p.Counts.Ready, pace(surge, unavailable)))
+	}
+}
+
+// spareable is how many runners may leave for the rollout now.
+func (p *FleetPlan) spareable(f fleet.ManagedFleet, ready []Instance, unavailable, surge int, r *rollout) int {
+	n := min(p.Counts.Ready-(p.Desired-unavailable), surge+unavailable-r.leaving)
+	if f.Joined {
+		return min(n, 1)
+	}
+	if r.limited() {
+		if p.Desired+surge-p.Counts.Capacity-p.Create > 0 {
+			return 0 // there is room for a canary as it is
+		}
+		n = min(n, r.wants()-r.leaving-r.share(p.Create))
+	}
+	return n
+}
+
+// unseenFor is what can't be seen of a fleet that a replacement would rest on.
+func (in Input) unseenFor(f fleet.ManagedFleet, instances []Instance) string {
+	for _, i := range instances {
+		if why, blind := in.Unobserved[i.Provider]; blind {
+			return sentence("%s can't be seen (%s)", i.Provider, why)
+		}
+	}
+	if why := in.Demand[f.Scheduler].Blind; f.Scheduler != "" && why != "" {
+		return sentence("%s can't be seen (%s)", f.Scheduler, why)
+	}
+	return ""
+}
+
+func allSettled(instances []Instance) bool {
+	return !slices.ContainsFunc(instances, func(i Instance) bool { return !lifecycle.Settled(i.State) })
+}
+
+// pace is how a rollout goes, in words.
+func pace(surge, unavailable int) string {
+	switch {
+	case surge == 0 && unavailable == 1:
+		return "one at a time"
+	case surge == 0:
+		return sentence("at most %d missing meanwhile", unavailable)
+	case unavailable == 0:
+		return sentence("at most %d more than wanted meanwhile", surge)
+	}
+	return sentence("at most %d more than wanted and %d fewer meanwhile", surge, unavailable)
+}
+
+// tell says what the rollout is about to people and to whoever stores it.
+func (p *FleetPlan) tell(in Input, f fleet.ManagedFleet, r *rollout) {
+	if r.changed {
+		p.Remember, p.Turn = &r.record, r.turn
+	}
+	if p.Rollout = r.report(in, f); p.Rollout != nil && r.halted() && r.guarded {
+		p.wait(RolloutStopped, p.Rollout.Sentence)
+	}
+}
+
+// divide gives the first of the requests to the new make, as many as it may have,
+// and the others to the base.
+func (p *FleetPlan) divide(r *rollout) {
+	for n := r.share(len(p.Requests)); n < len(p.Requests); n++ {
+		p.Requests[n].Make = r.base
+	}
+}
+
+// creates says what is special about the instances that start.
+func (r *rollout) creates(requests []Request, beyond int) (text string) {
+	based := 0
+	for _, one := range requests {
+		if one.Make != nil {
+			based++
+		}
+	}
+	if beyond > 0 {
+		text += sentence(" %d more for the rollout.", beyond)
+	}
+	if based > 0 {
+		text += sentence(" %d of them from %s, known good.", based, makeWords(*r.base))
+	}
+	return text
+}
+
+// leaveFirst finds the instances that leave before others of their rank: outdated
+// ones, but where a rollout is halted the new ones that nobody trusts.
+func (r *rollout) leaveFirst(in Input, f fleet.ManagedFleet, drifted []Drift, instances []Instance) {
+	r.first = map[fleet.CapacityInstanceID]bool{}
+	if !r.halted() || !r.limited() {
+		for _, d := range drifted {
+			r.first[d.Instance] = true
+		}
+		return
+	}
+	is := today(f, in.AgentVersion)
+	for _, i := range instances {
+		r.first[i.ID] = is.outdated(i) == ""
+	}
+}

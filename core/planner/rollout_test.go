@@ -1,0 +1,314 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+var (
+	oldImage = fleet.Image{Name: "ubuntu-24", Digest: "sha256:1111" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-1"}
+	newImage = fleet.Image{Name: "ubuntu-24", Digest: "sha256:2c26" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-2"}
+)
+
+// rolled is a fleet of a size that was made from the old image and is now to be
+// made from the new one.
+func rolled(size, most int, policy fleet.RolloutPolicy) fleet.ManagedFleet {
+	f := sampleFleet(size, most, 0)
+	f.Image, f.Rollout = newImage, policy
+	return f
+}
+
+func with(f fleet.ManagedFleet, image fleet.Image) fleet.ManagedFleet {
+	f.Image = image
+	return f
+}
+
+// members are instances of both images, the old ones first.
+func members(f fleet.ManagedFleet, old, fresh []fleet.CapacityInstanceState) []Instance {
+	all := instances(with(f, oldImage), old...)
+	for n, state := range fresh {
+		all = append(all, instance(f, len(old)+n, state))
+	}
+	for n := range all {
+		if all[n].State == fleet.Draining {
+			all[n].Cause = string(lifecycle.ForRollout)
+		}
+	}
+	return all
+}
+
+func states(n int, state fleet.CapacityInstanceState) (all []fleet.CapacityInstanceState) {
+	for range n {
+		all = append(all, state)
+	}
+	return all
+}
+
+// recorded is what is remembered of a rollout that began an hour ago, after the
+// old image was known good.
+func recorded(f fleet.ManagedFleet, change func(*fleet.Rollout)) map[fleet.RunnerFleetID]fleet.Rollout {
+	r := fleet.Rollout{Fleet: f.ID, Target: f.Make(), Agent: agentVersion, Began: now.Add(-time.Hour), Good: []fleet.Make{with(f, oldImage).Make()}}
+	if change != nil {
+		change(&r)
+	}
+	return map[fleet.RunnerFleetID]fleet.Rollout{f.ID: r}
+}
+
+func soaking(since time.Duration) func(*fleet.Rollout) {
+	return func(r *fleet.Rollout) { r.Soaking = now.Add(-since) }
+}
+
+func passed(r *fleet.Rollout) {
+	r.Soaking, r.Passed = now.Add(-time.Hour), now.Add(-time.Minute)
+}
+
+func haltedFor(reason string) func(*fleet.Rollout) {
+	return func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now.Add(-time.Minute), Reason: reason} }
+}
+
+// based is how many of the requests are of the make of before.
+func based(p FleetPlan) (n int) {
+	for _, r := range p.Requests {
+		if r.Make != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
+	h, b, d := fleet.Healthy, fleet.Bootstrapping, fleet.Draining
+	usual := fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1}
+	wide := fleet.RolloutPolicy{Canary: 2, Soak: 15 * time.Minute, Surge: 3, Unavailable: 1}
+	none := []fleet.CapacityInstanceState{}
+	pause := fleet.StandingOrders{Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.PauseRollout, Decided: ada}}}
+	for _, test := range []struct {
+		name       string
+		fleet      fleet.ManagedFleet
+		old, fresh []fleet.CapacityInstanceState
+		record     func(*fleet.Rollout)
+		standing   fleet.StandingOrders
+		want       string
+		base       int
+		says       string
+	}{
+		{"first comes one canary beyond the desired number", rolled(7, 9, usual), states(7, h), none, nil, fleet.StandingOrders{}, "create 1", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 7 left."},
+		{"while it boots nothing else happens", rolled(7, 9, usual), states(7, h), states(1, b), nil, fleet.StandingOrders{}, "nothing", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 8 left."},
+		{"while it soaks nothing else happens", rolled(6, 9, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.StandingOrders{}, "nothing", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left."},
+		{"what is missing meanwhile is made from what was known good", rolled(9, 12, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.StandingOrders{}, "create 2", 2,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left."},
+		{"after the soak an old one leaves, since there is one more than wanted", rolled(6, 9, usual), states(6, h), states(1, h), soaking(15 * time.Minute), fleet.StandingOrders{}, "drain i00 (rollout)", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 6 of 7 left, at most 1 more than wanted meanwhile."},
+		{"the next new one waits until the old one is gone", rolled(6, 9, usual), append(states(5, h), d), states(1, h), passed, fleet.StandingOrders{}, "nothing", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 more than wanted meanwhile."},
+		{"then it is made", rolled(6, 9, usual), states(5, h), states(1, h), passed, fleet.StandingOrders{}, "create 1", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 more than wanted meanwhile."},
+		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.StandingOrders{}, "create 3, drain i00 (rollout)", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 6 of 6 left, at most 3 more than wanted and 1 fewer meanwhile."},
+		{"what leaves after its job holds nobody's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.StandingOrders{}, "create 1", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 2 of 2 left, one at a time."},
+		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.StandingOrders{}, "drain i00 (rollout)", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 3 of 3 left."},
+		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.StandingOrders{},
+			"max_held_by_unproven", 0, "Rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left."},
+		{"halted: nothing is replaced, and what is missing is of before", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.StandingOrders{}, "create 1, rollout_halted", 1,
+			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled. 6 of 6 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
+		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_halted", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
+		{"from zero there is one canary, and the rest is of before", rolled(4, 9, usual), none, none, nil, fleet.StandingOrders{}, "create 4", 3,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left."},
+		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.StandingOrders{}, "drain i02 (scale_down)", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left."},
+		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}), states(3, h), states(1, h), haltedFor("it was lost"), fleet.StandingOrders{},
+			"drain i03 (scale_down), rollout_halted", 0,
+			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost. 3 of 4 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
+	} {
+		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
+			Rollouts: recorded(test.fleet, test.record), Standing: test.standing}).Fleets[0]
+		if got := story(p); got != test.want || based(p) != test.base {
+			t.Errorf("%s: %s, %d from before; want %s, %d", test.name, got, based(p), test.want, test.base)
+		}
+		if p.Rollout == nil || p.Rollout.Sentence != test.says {
+			t.Errorf("%s: it says %+v\nwant %s", test.name, p.Rollout, test.says)
+		}
+	}
+}
+
+// The planner is asked again when a soak is over, since nothing else may happen then.
+func TestThePlanIsLookedAtAgainWhenTheSoakIsOver(t *testing.T) {
+	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(5*time.Minute))}
+	p := Plan(in).Fleets[0]
+	if want := now.Add(10 * time.Minute); !p.Next.Equal(want) || !p.Rollout.SoakEnds.Equal(want) || p.Remember != nil {
+		t.Errorf("it is looked at again at %s and soaks until %s, and remembers %+v; want %s and nothing", p.Next, p.Rollout.SoakEnds, p.Remember, want)
+	}
+	in.Now = p.Next
+	if p = Plan(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) || p.Turn != "Rollout of image ubuntu-24 (sha256:2c26…) goes on: 1 canary was healthy for 15m, and the others follow." {
+		t.Errorf("then it remembers %+v and says %q", p.Remember, p.Turn)
+	}
+}
+
+func TestWhatGoesWrongWithANewOneHaltsTheRolloutAndNothingElseDoes(t *testing.T) {
+	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	for _, test := range []struct {
+		name   string
+		change func(all []Instance)
+		halted string
+	}{
+		{"nothing", func([]Instance) {}, ""},
+		{"a new one didn't enroll", func(all []Instance) { all[3].State, all[3].Spoiled = fleet.Failed, "no agent enrolled within 3m" }, "i03 of the new ones: no agent enrolled within 3m"},
+		{"a new one is gone in this step", func(all []Instance) { all[3].State, all[3].Spoiled = fleet.Terminated, "it is gone" }, "i03 of the new ones: it is gone"},
+		{"an old one was lost", func(all []Instance) { all[0].State, all[0].Spoiled = fleet.Quarantined, "no heartbeat" }, ""},
+	} {
+		all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
+		test.change(all)
+		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(14*time.Minute))}).Fleets[0]
+		halted := ""
+		if p.Remember != nil && p.Remember.Halted != nil {
+			halted = p.Remember.Halted.Reason
+		}
+		if halted != test.halted {
+			t.Errorf("%s: halted because %q, want %q", test.name, halted, test.halted)
+		}
+	}
+}
+
+// The record is the next plan's input, as the loop stores it.
+func remembered(in *Input, p FleetPlan) FleetPlan {
+	if p.Remember != nil {
+		in.Rollouts = map[fleet.RunnerFleetID]fleet.Rollout{p.Fleet: *p.Remember}
+	}
+	return p
+}
+
+func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
+	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
+		Rollouts: recorded(f, haltedFor("it was lost"))}
+	in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.ResumeRollout, Decided: ada}}
+	p := remembered(&in, Plan(in).Fleets[0])
+	if p.Rollout.Stage != RolloutCanary || p.Remember.Halted != nil || !p.Remember.Soaking.Equal(now) {
+		t.Fatalf("after the order it is %+v, remembered as %+v", p.Rollout, p.Remember)
+	}
+	all := in.Instances
+	in.Instances = append(all[:3:3], all[3])
+	in.Instances[3].Spoiled = "it was lost again"
+	if p = remembered(&in, Plan(in).Fleets[0]); p.Rollout.Stage != RolloutHalted {
+		t.Errorf("the order of before covers what goes wrong later: %+v", p.Rollout)
+	}
+	in.Instances[3].Spoiled = ""
+	in.Standing.Rollouts[0].At, in.Standing.Rollouts[0].SkipSoak = now, true
+	if p = remembered(&in, Plan(in).Fleets[0]); p.Rollout.Stage != RolloutRolling || story(p) != "drain i00 (rollout)" {
+		t.Errorf("without the soak it is %+v: %s", p.Rollout, story(p))
+	}
+}
+
+func TestARollbackBootsTheImageThatWasKnownGoodUntilTheFileSaysOtherwise(t *testing.T) {
+	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
+		Rollouts: recorded(f, haltedFor("it was lost"))}
+	in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.RollBack, From: newImage, To: oldImage, Decided: ada}}
+	p := remembered(&in, Plan(in).Fleets[0])
+	if story(p) != "drain i03 (rollout)" || p.Remember.Passed.IsZero() || len(p.Remember.Good) != 0 {
+		t.Errorf("%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good", story(p), p.Remember)
+	}
+	want := "ada rolled the fleet back on 2026-11-29 11:00 UTC (incident 12): it boots image ubuntu-24 (sha256:1111…), and its file says image ubuntu-24 (sha256:2c26…). To take that up again: forgeyard-fleet image rollout demo."
+	if len(p.Standing) != 1 || p.Standing[0] != want {
+		t.Errorf("it says %q\nwant %q", p.Standing, want)
+	}
+	// Another image in the file is the later word.
+	third := newImage
+	third.Ref, third.Digest = "ami-3", "sha256:3333"+strings.Repeat("0", 60)
+	in.Fleets = []fleet.ManagedFleet{with(f, third)}
+	if p = Plan(in).Fleets[0]; len(p.Standing) != 0 || p.Rollout == nil || p.Rollout.Image != third {
+		t.Errorf("after an apply of a third image: %q, %+v", p.Standing, p.Rollout)
+	}
+}
+
+func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
+	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	third := with(f, fleet.Image{Name: "ubuntu-24", Digest: "sha256:3333" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-3"})
+	back := with(f, oldImage)
+	for _, test := range []struct {
+		name       string
+		to         fleet.ManagedFleet
+		old, fresh int
+		record     func(*fleet.Rollout)
+		want       string
+	}{
+		{"what is everywhere", third, 0, 3, passed, "ami-2 ami-1"},
+		{"what passed its trial", third, 2, 1, passed, "ami-2 ami-1"},
+		{"what is on trial isn't", third, 2, 1, soaking(time.Minute), "ami-1"},
+		{"what was halted isn't", third, 2, 1, func(r *fleet.Rollout) { passed(r); haltedFor("it was lost")(r) }, "ami-1"},
+		{"what the file goes back from in the middle isn't", back, 2, 1, passed, ""},
+		{"what the file goes back from once it is everywhere", back, 0, 3, passed, "ami-2"},
+		{"what was there first and healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil; soaking(time.Minute)(r) }, "ami-2"},
+		{"what was there first and never healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil }, ""},
+	} {
+		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.to}, Rollouts: recorded(f, test.record),
+			Instances: members(f, states(test.old, fleet.Healthy), states(test.fresh, fleet.Healthy))}).Fleets[0]
+		var refs []string
+		for _, m := range p.Remember.Good {
+			refs = append(refs, m.Image.Ref)
+		}
+		if got := strings.Join(refs, " "); got != test.want {
+			t.Errorf("%s: known good are %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
+	f := rolled(3, 3, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Bootstrapping), nil),
+		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{f.ID: {Fleet: f.ID, Target: with(f, oldImage).Make(), Agent: agentVersion, Began: now.Add(-time.Minute)}}}
+	if p := Plan(in).Fleets[0]; story(p) != "withdraw i00 (withdrawn), withdraw i01 (withdrawn), withdraw i02 (withdrawn)" || len(p.Remember.Good) != 0 {
+		t.Errorf("%s; it remembers %+v", story(p), p.Remember)
+	}
+}
+
+// An agent of before can't be made: to hold a fleet's growth for the soak of a new
+// one would make every upgrade of the manager a shortage.
+func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
+	f := rolled(5, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	in := Input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, states(3, fleet.Healthy)...),
+		Rollouts: recorded(f, passed)}
+	p := Plan(in).Fleets[0]
+	if story(p) != "create 2" || based(p) != 0 || !p.Remember.AgentOnly || len(p.Remember.Good) != 1 {
+		t.Errorf("%s, %d from before; it remembers %+v", story(p), based(p), p.Remember)
+	}
+	if want := "Rollout of the agent 0.2.0: 0 of 1 canary healthy; 3 of 3 left."; p.Rollout.Sentence != want {
+		t.Errorf("it says %q, want %q", p.Rollout.Sentence, want)
+	}
+}
+
+func TestNoMoreThanTheCanariesStartWhereNothingKnownGoodCanBeMade(t *testing.T) {
+	f := rolled(6, 9, fleet.RolloutPolicy{Canary: 2, Soak: 15 * time.Minute, Surge: 1})
+	for _, test := range []struct {
+		name     string
+		record   func(*fleet.Rollout)
+		standing fleet.StandingOrders
+		want     string
+	}{
+		{"nothing was known good", func(r *fleet.Rollout) { r.Good = nil }, fleet.StandingOrders{}, "create 2, rollout_waits"},
+		{"it was of another provider", func(r *fleet.Rollout) { r.Good[0].Provider = "aws.here" }, fleet.StandingOrders{}, "create 2, rollout_waits"},
+		{"it is quarantined", nil, fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Decided: ada}}}, "create 2, rollout_waits"},
+		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.StandingOrders{}, "rollout_halted, create 2, rollout_waits"},
+	} {
+		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil),
+			Rollouts: recorded(f, test.record), Standing: test.standing}).Fleets[0]
+		parts := strings.Join(strings.Fields(story(p)), " ")
+		for _, part := range strings.Split(test.want, ", ") {
+			if !strings.Contains(parts, part) || based(p) != 0 {
+				t.Errorf("%s: %s, %d from before; want %s", test.name, parts, based(p), test.want)
+			}
+		}
+	}
+}
