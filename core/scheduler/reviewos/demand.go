@@ -68,8 +68,8 @@ func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) 
 		at := slices.IndexFunc(c.Queues, func(q fleet.SchedulerQueue) bool { return q.Name == name })
 		switch {
 		case at >= 0:
-			queue := c.Queues[at]
-			group.Requirement, group.Resources, group.PreemptibleAllowed = requirementOf(queue), resourcesOf(queue), queue.Preemptible
+			job := Job(c.Queues[at])
+			group.Requirement, group.Resources, group.PreemptibleAllowed = job.Requirement, job.Resources, job.PreemptibleAllowed
 			group.Unlisted = &fleet.UnlistedUsage{Jobs: facts.running, Usable: facts.runners[lifecycleIdle] + facts.runners[lifecycleRunning]}
 		case facts.waiting == 0:
 			continue
@@ -77,6 +77,11 @@ func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) 
 		out = append(out, group)
 	}
 	return out
+}
+
+// Job is what one job of a mapped queue needs.
+func Job(q fleet.SchedulerQueue) fleet.UnmetDemand {
+	return fleet.UnmetDemand{Requirement: requirementOf(q), Resources: resourcesOf(q), PreemptibleAllowed: q.Preemptible}
 }
 
 // requirementOf is what the jobs of a mapped queue require: the class that the
