@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -28,6 +29,7 @@ type progress struct {
 	held   map[fleet.RunnerFleetID]string
 	unseen map[fleet.SchedulerAddress]string
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
+	stages map[fleet.FleetAddress]planner.RolloutStage
 	last   control.Progress
 	status bool
 }
@@ -38,7 +40,8 @@ const quietFor = 30 * time.Second
 func (a *app) newProgress() *progress {
 	p := &progress{
 		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
-		stop: make(chan struct{}), ended: make(chan struct{}),
+		stages: map[fleet.FleetAddress]planner.RolloutStage{},
+		stop:   make(chan struct{}), ended: make(chan struct{}),
 	}
 	if a.outTerminal {
 		close(p.ended)
@@ -77,6 +80,7 @@ func (p *progress) observe(res control.Progress) {
 	for _, t := range res.Transitions {
 		p.line("%s %s: %s", t.Fleet.Name(), t.Instance, step(t))
 	}
+	p.observeRollouts(res)
 	p.observeHolds(res)
 	p.observeSchedulers(res)
 	p.observeSilence(res)
@@ -85,6 +89,17 @@ func (p *progress) observe(res control.Progress) {
 		p.app.printf("%s", sum(res))
 		p.status = true
 	}
+}
+
+// observeRollouts says how far rollouts are, each time one comes to another stage.
+func (p *progress) observeRollouts(res control.Progress) {
+	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
+		if r := res.Rollouts[address]; p.stages[address] != r.Stage {
+			p.stages[address] = r.Stage
+			p.line("%s: %s", address.Name(), r.Sentence)
+		}
+	}
+	maps.DeleteFunc(p.stages, func(a fleet.FleetAddress, _ planner.RolloutStage) bool { _, still := res.Rollouts[a]; return !still })
 }
 
 // observeHolds says which fleets start nothing now, each time the reason changes.
@@ -152,6 +167,9 @@ func waitsFor(res control.Progress) string {
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
 		parts = append(parts, fmt.Sprintf("scheduler.%s can't be seen (%s)", address, res.Schedulers[address]))
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
+		parts = append(parts, strings.TrimSuffix(res.Rollouts[address].Sentence, "."))
 	}
 	for _, u := range res.Unmet {
 		parts = append(parts, strings.TrimSuffix(u.Sentence, "."))

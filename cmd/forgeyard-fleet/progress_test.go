@@ -97,3 +97,30 @@ func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 		t.Errorf("it says\n%s", out.String())
 	}
 }
+
+// A soak of minutes looks like an apply that hangs.
+func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := (&app{out: &out, now: time.Now}).newProgress()
+		at := func(stage planner.RolloutStage, sentence string) {
+			p.observe(control.Progress{At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 4},
+				Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": {Stage: stage, Sentence: sentence}}})
+		}
+		at(planner.RolloutCanary, "0 of 1 canary healthy.")
+		at(planner.RolloutCanary, "1 canary healthy for 0 of 15 minutes.")
+		time.Sleep(quietFor + time.Second)
+		at(planner.RolloutRolling, "3 of 4 left.")
+		p.observe(control.Progress{At: time.Now()})
+		p.end()
+		got := lines(&out)
+		want := []string{
+			"    0s  demo: 0 of 1 canary healthy.",
+			"   30s  waiting: 4 healthy; 1 canary healthy for 0 of 15 minutes",
+			"   31s  demo: 3 of 4 left.",
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}

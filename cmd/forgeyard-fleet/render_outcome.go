@@ -34,6 +34,9 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 		for _, id := range slices.Sorted(maps.Keys(o.Last.Holds)) {
 			a.printf("  %s: %s\n", o.Last.Fleets[id], o.Last.Holds[id].Reason)
 		}
+		for _, address := range slices.Sorted(maps.Keys(o.Last.Rollouts)) {
+			a.printf("  %s: %s\n", address, o.Last.Rollouts[address].Sentence)
+		}
 		return exitStatus(exitUnresolved)
 	}
 	for provider, reason := range o.Last.Unobserved {

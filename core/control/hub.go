@@ -160,6 +160,8 @@ func (p Progress) visibleTo(caller Caller) Progress {
 	maps.DeleteFunc(p.Silent, func(_ fleet.CapacityInstanceID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
 	maps.DeleteFunc(p.Fleets, func(_ fleet.RunnerFleetID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
 	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool { _, own := p.Fleets[id]; return !own })
+	p.Rollouts = maps.Clone(p.Rollouts)
+	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.mayTouch(a) })
 	var own []reconcile.Transition
 	for _, t := range p.Transitions {
 		if caller.mayTouch(t.Fleet) {
@@ -209,6 +211,12 @@ func progressOf(at time.Time, res reconcile.Result) Progress {
 		addresses[f.Fleet] = f.Address
 		if _, held := res.Holds[f.Fleet]; held {
 			p.Fleets[f.Fleet] = f.Address
+		}
+		if f.Rollout != nil {
+			if p.Rollouts == nil {
+				p.Rollouts = map[fleet.FleetAddress]planner.RolloutPlan{}
+			}
+			p.Rollouts[f.Address] = *f.Rollout
 		}
 	}
 	silent := make(map[fleet.CapacityInstanceID]bool, len(res.Silent))

@@ -161,6 +161,8 @@ type Progress struct {
 	// waiting work that nothing covers.
 	Schedulers map[fleet.SchedulerAddress]string `json:"schedulers,omitempty"`
 	Unmet      []planner.Unmet                   `json:"unmet,omitempty"`
+	// Rollouts are those that are under way.
+	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.
 	Fleets map[fleet.RunnerFleetID]fleet.FleetAddress `json:"fleets,omitempty"`
 }
