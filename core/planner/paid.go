@@ -90,8 +90,3 @@ func paidTimes(instances []Instance) (times []time.Time) {
 	}
 	return times
 }
-
-// Calm says that a wait is nothing amiss: it is on its way down, or a person's wish.
-func (c WaitCode) Calm() bool {
-	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == PaidMinimum
-}

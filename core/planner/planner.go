@@ -265,7 +265,7 @@ const (
 
 // Calm says that a wait is nothing amiss: it is over by itself, or somebody wants it.
 func (c WaitCode) Calm() bool {
-	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == RolloutWaits
+	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == PaidMinimum || c == RolloutWaits
 }
 
 // Drift is one instance that isn't what the definition asks for.
