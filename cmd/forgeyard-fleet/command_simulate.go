@@ -83,6 +83,7 @@ func (a *app) simulate(ctx context.Context, dir string, f simulateFlags) (*repla
 		return nil, err
 	}
 	settings.Fleets, settings.Reservations = replay.Fleets(definition), definition.Reservations
+	settings.Allowed = definition.Policy
 	schedulers := replay.Schedulers(definition)
 	if len(schedulers) == 0 {
 		return nil, fmt.Errorf("no fleet of %s follows a scheduler, so that no job would reach one; give the fleet block a scheduler", dir)

@@ -16,13 +16,13 @@ type cost struct {
 // perHour is the nanoseconds of an hour.
 const perHour = uint64(time.Hour)
 
-// add bills one host: its price for the time that it lived, and at least for the
-// policy's minimum. What is less than a millionth is carried on.
-func (c *cost) add(policy fleet.CostPolicy, lived time.Duration) {
+// add bills one host: its price for the time that is paid for. What is less than a
+// millionth is carried on.
+func (c *cost) add(policy fleet.CostPolicy, paid time.Duration) {
 	if policy.Hourly.IsZero() {
 		return
 	}
-	high, low := bits.Mul64(uint64(policy.Hourly.Micros), uint64(max(lived, policy.Minimum)))
+	high, low := bits.Mul64(uint64(policy.Hourly.Micros), uint64(paid))
 	if high >= perHour { // beyond any price that a file may name
 		c.whole = 1<<63 - 1
 		return

@@ -140,7 +140,8 @@ func (r *replay) launch(f *fleetState, reason string) {
 	h.CapacityInstance = fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(fmt.Sprintf("host-%09d", r.launches)), Fleet: f.ID, Provider: f.Provider,
 		State: fleet.Provisioning, Since: at(r.now), Created: at(r.now), Cause: string(lifecycle.IntentCommitted), Reason: reason,
-		Class: f.class, Image: f.image, InstanceDigest: f.digest, ImageDigest: f.Image.Digest,
+		Class: f.class, Image: f.image, InstanceDigest: f.digest, ImageDigest: f.Image.Digest, Cost: f.Cost.Of(),
+		ProviderInstance: fleet.ProviderInstanceRef(fmt.Sprintf("host-%09d", r.launches)),
 		Admission: fleet.Admission{Policy: f.Admission},
 	}
 	r.hosts = append(r.hosts, h)
@@ -199,11 +200,16 @@ func (r *replay) leave(h *host) {
 
 // end takes a host off the books, and bills it.
 func (r *replay) end(h *host) {
-	h.gone, h.State = true, fleet.Terminated
+	h.gone, h.State, h.Since = true, fleet.Terminated, at(r.now)
 	f := h.fleet
 	f.live--
 	f.departures = append(f.departures, r.now)
 	r.bill(h)
+	begins, _ := fleet.DayOf(at(r.now))
+	r.leases = slices.DeleteFunc(r.leases, func(l fleet.Lease) bool { return !l.Until.After(begins) })
+	if lease, paid := h.Lease(); paid {
+		r.leases = append(r.leases, lease)
+	}
 	r.hosts = slices.DeleteFunc(r.hosts, func(other *host) bool { return other == h })
 }
 
@@ -211,7 +217,7 @@ func (r *replay) end(h *host) {
 func (r *replay) bill(h *host) {
 	lived := time.Duration(r.now - h.launched)
 	h.fleet.instance += lived
-	h.fleet.cost.add(h.fleet.Cost, lived)
+	h.fleet.cost.add(h.fleet.Cost, h.PaidUntil(at(r.now)).Sub(h.Created))
 	if h.Leases > 0 {
 		h.fleet.busy += time.Duration(r.now - h.busySince)
 	}

@@ -36,6 +36,7 @@ func Schedulers(d fleet.Definition) []fleet.Scheduler {
 func (r *replay) input() planner.Input {
 	in := planner.Input{
 		Now: at(r.now), AgentVersion: agentVersion, Fleets: r.settings.Fleets, Reservations: r.settings.Reservations,
+		Policy: r.settings.Allowed, Leases: r.leases,
 		Demand: r.demand(), Scaled: map[fleet.RunnerFleetID]time.Time{}, ImprovementSteps: planner.DefaultImprovementSteps,
 	}
 	r.shown = r.shown[:0] // large, and no policy keeps it
@@ -82,7 +83,7 @@ func (r *replay) nearest(k *kindState) planner.Unmet {
 	group := k.UnmetDemand
 	group.Count, group.Admissible = k.unrunnable, k.unrunnable
 	in := planner.Input{
-		Now: at(r.now), AgentVersion: agentVersion, Fleets: r.settings.Fleets,
+		Now: at(r.now), AgentVersion: agentVersion, Fleets: r.settings.Fleets, Policy: r.settings.Allowed,
 		Demand: map[fleet.SchedulerAddress]planner.Demand{k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{group}}}},
 	}
 	return planner.Plan(in).Unmet[0] // there is one, since the planner judged that nothing can

@@ -19,6 +19,8 @@ type Policy func(planner.Input) planner.Output
 type Settings struct {
 	Fleets       []fleet.ManagedFleet
 	Reservations []fleet.CapacityReservation
+	// Allowed is what the policy block says.
+	Allowed fleet.InstallationPolicy
 	// Boot is how long a host takes from its launch to its first job.
 	Boot time.Duration
 	// Step is the beat of the loop: the policy is asked at most once in it, and a
@@ -49,7 +51,8 @@ type replay struct {
 	fleets     []*fleetState
 	byID       map[fleet.RunnerFleetID]*fleetState
 	kinds      []*kindState
-	hosts      []*host // not yet gone, in the order of their launch
+	hosts      []*host       // not yet gone, in the order of their launch
+	leases     []fleet.Lease // of hosts that have gone, as far as they are of today
 	shown      []planner.Instance
 
 	now      int64
@@ -118,7 +121,7 @@ func newReplay(s Settings, trace *Trace) *replay {
 		k := &kindState{Kind: &trace.Kinds[n], can: map[*fleetState]bool{}}
 		k.need = r.dimensions.vector(k.Resources, 1)
 		for _, f := range r.fleets {
-			if f.Scheduler == k.Scheduler && planner.CanRun(k.UnmetDemand, f.ManagedFleet) == "" {
+			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.UnmetDemand, f.ManagedFleet) == "" {
 				k.can[f] = true
 			}
 		}

@@ -41,7 +41,7 @@ func each(in planner.Input, decide func(situation) planner.FleetPlan) planner.Ou
 	}
 	for _, d := range in.Demand {
 		for _, jobs := range d.Snapshot.Queued {
-			n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return planner.CanRun(jobs, f) == "" })
+			n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return planner.CanRun(in.Policy, jobs, f) == "" })
 			if n >= 0 {
 				seen[n].waiting += jobs.Admissible
 				seen[n].filling += float64(jobs.Admissible) * part(jobs.Resources, fleets[n].Class.Resources)
