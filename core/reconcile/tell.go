@@ -108,9 +108,11 @@ func (w *work) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner
 // region is where the host is, as far as it is known: by the offer that it was made
 // of, or since its fleet may be in one only.
 func (r *row) region() string {
-	for _, o := range r.provision.Offers() {
-		if r.Zone != "" && o.Zone == r.Zone && o.Region != "" {
-			return o.Region
+	if r.Zone != "" {
+		for _, o := range r.provision.Offers() {
+			if o.Zone == r.Zone && o.Region != "" {
+				return o.Region
+			}
 		}
 	}
 	if regions := r.fleet.Placement.Regions; len(regions) == 1 {
