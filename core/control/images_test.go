@@ -74,6 +74,7 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	ada := as(t, LocalUser("ada"))
 	say := func(word fleet.RolloutWord, want string, changed bool) {
 		t.Helper()
+		now = now.Add(time.Second)
 		r, err := m.OrderRollout(ada, RolloutRequest{Subject: "fleet.demo", Word: word, Reason: "incident 12"})
 		if err != nil || len(r.Fleets) != 1 || r.Fleets[0].Changed != changed || !strings.Contains(r.Fleets[0].Done, want) {
 			t.Fatalf("%s: %+v, %v; want %q", word, r, err, want)
