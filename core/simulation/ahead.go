@@ -30,7 +30,7 @@ func (w *world) drawAhead(random *rand.Rand) (asked int) {
 			asked += 2 * warm
 		}
 	}
-	if random.IntN(3) == 0 {
+	if random.IntN(3) == 1 {
 		jobs.Forecast = forecast.Models()[random.IntN(2)]
 		needed := 1 + random.IntN(3)
 		w.store.needed[jobs.ID] = daysBefore(forecast.SlotOf(beginning), needed)
