@@ -74,7 +74,7 @@ func doubled(in planner.Input) planner.Output {
 }
 
 func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
-	caught(t, 16, planning(func(in planner.Input) planner.Output {
+	caught(t, 33, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
