@@ -82,6 +82,9 @@ type bin struct {
 	// known says that its scheduler has had the time to count it among its runners,
 	// useless that it doesn't count it among those that take jobs.
 	known, useless bool
+	// settled says that it has taken jobs for so long that those which wait don't
+	// just wait for it to begin.
+	settled bool
 }
 
 // assignment is what the demand of one scheduler comes to.
@@ -235,7 +238,7 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 			continue
 		}
 		s.there = append(s.there, bin{instance: i.ID, leases: i.Leases, used: i.Leases > 0 && !returns, returns: returns,
-			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) > knownAfter})
+			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) > knownAfter, settled: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= takenAfter})
 	}
 	return s
 }

@@ -32,8 +32,10 @@ type problem struct {
 	// bins are the hosts of each type that is there, owner the fleet of each type.
 	bins  [][]*bin
 	owner []*supply
-	// types are the types of each supply.
-	types map[*supply][]int
+	// types are the types of each supply, of which partly are hosts that have long
+	// taken jobs and have one.
+	types  map[*supply][]int
+	partly map[int]bool
 }
 
 // place gives the groups to capacity: to what is there or booting, then to
@@ -92,7 +94,7 @@ func newProblem(groups []*group, supplies []*supply) *problem {
 			names[name] = true
 		}
 	}
-	p := &problem{named: slices.Sorted(maps.Keys(names)), types: make(map[*supply][]int, len(supplies))}
+	p := &problem{named: slices.Sorted(maps.Keys(names)), types: make(map[*supply][]int, len(supplies)), partly: map[int]bool{}}
 	p.Dimensions = fixedDimensions + len(p.named)
 	if len(supplies) == 0 {
 		return p
@@ -115,10 +117,11 @@ func (p *problem) addThere(s *supply, returns bool) {
 	for n := 0; n < len(s.there); {
 		first := &s.there[n]
 		var alike []*bin
-		for ; n < len(s.there) && s.there[n].leases == first.leases && s.there[n].returns == first.returns; n++ {
+		for ; n < len(s.there) && s.there[n].leases == first.leases && s.there[n].returns == first.returns && s.there[n].settled == first.settled; n++ {
 			alike = append(alike, &s.there[n])
 		}
 		if first.returns == returns {
+			p.partly[len(p.Types)] = first.settled && first.leases > 0
 			p.add(s, roomOf(s.fleet.Class).without(first.leases), packing.Type{Standing: true, Limit: len(alike)}, alike)
 		}
 	}
@@ -135,6 +138,9 @@ func (p *problem) addClasses(groups []*group) {
 		c := packing.Class{Requirement: p.vector(g.Resources, 1), Count: min(g.Admissible, packing.NoLimit), Types: []int{}}
 		for _, s := range g.can {
 			c.Types = append(c.Types, p.types[s]...)
+		}
+		if showTaken(g.UnmetDemand) {
+			c.Types = slices.DeleteFunc(c.Types, func(t int) bool { return p.partly[t] })
 		}
 		p.Classes = append(p.Classes, c)
 	}

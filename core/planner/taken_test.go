@@ -1,0 +1,44 @@
+package planner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// A host of 4 cpu and 2 slots with one lease seems to have 2 cpu left. That its job
+// takes 3 is seen only by what goes on waiting.
+func TestJobsThatGoOnWaitingBesideAHostThatSeemsToHaveRoomGetANewOne(t *testing.T) {
+	f := burst(0, 4, 0)
+	host := func(since time.Duration, leases int, state fleet.CapacityInstanceState) Instance {
+		i := instance(f, 1, state)
+		i.Created, i.Since, i.Leases, i.Busy = now.Add(-time.Hour), now.Add(-since), leases, leases > 0
+		return i
+	}
+	group := func(waits time.Duration, count, admissible int) fleet.UnmetDemand {
+		g := waiting(count)
+		g.Resources.CPUMilli, g.OldestWait, g.Admissible = 2000, waits, admissible
+		return g
+	}
+	for _, test := range []struct {
+		name string
+		host Instance
+		jobs fleet.UnmetDemand
+		want int
+	}{
+		{"a job that has just come may find room there", host(time.Hour, 1, fleet.Healthy), group(9*time.Second, 1, 1), 0},
+		{"one that has waited has found none", host(time.Hour, 1, fleet.Healthy), group(10*time.Second, 1, 1), 1},
+		{"a host that has just begun to take jobs is still being filled", host(9*time.Second, 1, fleet.Healthy), group(time.Minute, 1, 1), 0},
+		{"an idle host has the room that it says", host(time.Hour, 0, fleet.Healthy), group(time.Minute, 2, 2), 0},
+		{"a booting host is waited for", host(time.Minute, 0, fleet.Bootstrapping), group(time.Minute, 2, 2), 0},
+		{"a group that a quota blocks waits for that", host(time.Hour, 1, fleet.Healthy), group(time.Minute, 2, 1), 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{test.host}, Demand: demand(test.jobs)}).Fleets[0]
+			if p.Create != test.want {
+				t.Errorf("it makes %d hosts, want %d: %+v", p.Create, test.want, p.Bounds)
+			}
+		})
+	}
+}
