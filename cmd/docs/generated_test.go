@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/plugindocs"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/replay"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
@@ -30,6 +31,7 @@ func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
 		{"docs/plugins/manual.md", "provider", plugindocs.Table(manual.Provider)},
 		{"docs/plugins/manual.md", "instance", plugindocs.Table(manual.Instance)},
 		{"docs/plugin-test.md", "rules", rulesMarkdown()},
+		{"docs/simulate.md", "columns", traceColumnsMarkdown()},
 	}
 	t.Run("the sample of every attribute", func(t *testing.T) {
 		path := filepath.Join(root, "docs", "samples", "every-attribute.hcl")
@@ -170,4 +172,14 @@ func rulesMarkdown() string {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", rule.Name, rule.Says, strings.Join(needs, ", "))
 	}
 	return table.String()
+}
+
+// traceColumnsMarkdown is a table of the columns of a trace.
+func traceColumnsMarkdown() string {
+	var page strings.Builder
+	page.WriteString("| column | |\n|---|---|\n")
+	for _, c := range replay.Columns() {
+		fmt.Fprintf(&page, "| `%s` | %s |\n", c.Name, c.Doc)
+	}
+	return page.String()
 }

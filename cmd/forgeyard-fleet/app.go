@@ -35,10 +35,13 @@ type app struct {
 	out, err    io.Writer
 	inTerminal  bool
 	outTerminal bool
-	lookupEnv   func(string) (string, bool)
-	environ     func() []string
-	now         func() time.Time
-	version     string
+	errTerminal bool
+	// width is how many columns the terminal of out has; nil: it isn't known.
+	width     func() int
+	lookupEnv func(string) (string, bool)
+	environ   func() []string
+	now       func() time.Time
+	version   string
 	// hurry is closed when the user no longer wants to wait for answers.
 	hurry <-chan struct{}
 
@@ -112,7 +115,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
 	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
 	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error; serve logs from info on by default")
-	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.explainCommand(), a.listCommand(), a.eventsCommand(),
+	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.simulateCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.explainCommand(), a.listCommand(), a.eventsCommand(),
 		a.instanceCommand(), a.drainCommand(), a.scaleCommand(), a.pinCommand(), a.unpinCommand(), a.freezeCommand(), a.thawCommand(), a.quarantineCommand(), a.reservationCommand(), a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.pluginCommand(), a.reviewosCommand(), a.versionCommand(), a.completionCommand())
 	a.completeFiles(root)
 	explainArguments(root)

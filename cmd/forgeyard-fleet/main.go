@@ -22,8 +22,17 @@ func main() {
 	ctx, hurry := interruptions(interrupts, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outTerminal: term.IsTerminal(int(os.Stdout.Fd())), errTerminal: term.IsTerminal(int(os.Stderr.Fd())), width: terminalWidth,
 		lookupEnv: os.LookupEnv, environ: os.Environ, now: func() time.Time { return time.Now().UTC() }, version: version.Version, hurry: hurry,
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// terminalWidth is how many columns standard output has.
+func terminalWidth() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || width <= 0 {
+		return plainWidth
+	}
+	return width
 }

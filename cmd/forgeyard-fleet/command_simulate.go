@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/replay"
+)
+
+// simulateFlags are those of simulate.
+type simulateFlags struct {
+	trace, compare       string
+	from, until          string
+	boot, step, relaunch time.Duration
+	variables            variableFlags
+	asJSON               bool
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	var f simulateFlags
+	c := &cobra.Command{
+		Use:   "simulate [DIR] --trace FILE",
+		Short: "Replay past jobs against the fleet files: how long they would have waited, and what it would have cost",
+		Long: "Replay past jobs against the fleet files, with the real planner in virtual time: how long they would have waited\n" +
+			"for a host, and what the hosts would have cost. FILE is CSV with a header; docs/simulate.md lists its columns and\n" +
+			"says what is modelled and what isn't. Nothing is started, no plugin is launched, and nothing is changed.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			dir, err := a.directory(args)
+			if err != nil {
+				return err
+			}
+			dirs := []string{dir}
+			if f.compare != "" {
+				dirs = append(dirs, f.compare)
+			}
+			var outcomes []simulated
+			for _, dir := range dirs {
+				result, err := a.simulate(c.Context(), dir, f)
+				if err != nil {
+					return err
+				}
+				outcomes = append(outcomes, simulated{Directory: dir, Result: result})
+			}
+			return a.showSimulated(outcomes, f.asJSON)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.trace, "trace", "", "CSV `FILE` of the jobs (required)")
+	flags.StringVar(&f.compare, "compare", "", "replay the same jobs against the fleet files of `DIR`, too, and compare")
+	flags.StringVar(&f.from, "from", "", "replay the jobs that arrive from this `TIME` on, such as 2026-10-05T00:00:00Z (default: from the first)")
+	flags.StringVar(&f.until, "until", "", "replay the jobs that arrive before this `TIME` (default: to the last)")
+	flags.DurationVar(&f.boot, "boot", replay.DefaultBoot, "how long a host takes from its launch until it takes a job")
+	flags.DurationVar(&f.step, "step", replay.DefaultStep, "the beat of the loop: the planner is asked at most once in it")
+	flags.DurationVar(&f.relaunch, "relaunch", replay.DefaultRelaunch, "how soon after a host has left a launch counts as its relaunch")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON: everything, with what there was over time")
+	f.variables.register(flags)
+	return c
+}
+
+// simulated is the outcome of one directory.
+type simulated struct {
+	Directory string         `json:"directory"`
+	Result    *replay.Result `json:"result"`
+}
+
+// simulate replays the trace against the fleet files of one directory.
+func (a *app) simulate(ctx context.Context, dir string, f simulateFlags) (*replay.Result, error) {
+	settings, err := f.settings()
+	if err != nil {
+		return nil, err
+	}
+	definition, err := a.definitionOf(dir, f.variables)
+	if err != nil {
+		return nil, err
+	}
+	settings.Fleets, settings.Reservations = replay.Fleets(definition), definition.Reservations
+	schedulers := replay.Schedulers(definition)
+	if len(schedulers) == 0 {
+		return nil, fmt.Errorf("no fleet of %s follows a scheduler, so that no job would reach one; give the fleet block a scheduler", dir)
+	}
+	trace, err := readTrace(ctx, f.trace, schedulers)
+	if err != nil {
+		return nil, err
+	}
+	shown := &replaying{app: a, dir: dir, silent: !a.errTerminal}
+	settings.Progress = shown.observe
+	defer shown.clear()
+	return replay.Run(ctx, settings, trace)
+}
+
+// settings are the flags as a replay takes them.
+func (f simulateFlags) settings() (replay.Settings, error) {
+	s := replay.Settings{Boot: f.boot, Step: f.step, Relaunch: f.relaunch}
+	const longest = 24 * time.Hour
+	switch {
+	case f.trace == "":
+		return s, errors.New("--trace FILE is missing: the CSV file of the jobs; docs/simulate.md says how to get one")
+	case f.boot < 0 || f.boot > longest:
+		return s, fmt.Errorf("--boot %s: it is from 0 to %s", f.boot, longest)
+	case f.step < time.Second || f.step > time.Hour:
+		return s, fmt.Errorf("--step %s: it is from 1s to 1h", f.step)
+	case f.relaunch < 0 || f.relaunch > longest:
+		return s, fmt.Errorf("--relaunch %s: it is from 0 to %s", f.relaunch, longest)
+	}
+	for _, one := range []struct {
+		flag, text string
+		into       *time.Time
+	}{{"from", f.from, &s.From}, {"until", f.until, &s.Until}} {
+		if one.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, one.text)
+		if err != nil {
+			return s, fmt.Errorf("--%s %q: it is a time like 2026-10-05T00:00:00Z", one.flag, one.text)
+		}
+		*one.into = at
+	}
+	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
+		return s, fmt.Errorf("--from %s isn't before --until %s", f.from, f.until)
+	}
+	return s, nil
+}
+
+// definitionOf loads the fleet files of a directory, as validate does.
+func (a *app) definitionOf(dir string, variables variableFlags) (fleet.Definition, error) {
+	plugins, err := control.PluginDirectory(a.lookupEnv)
+	if err != nil {
+		return fleet.Definition{}, err
+	}
+	w, err := control.ReadWorkspace(dir, plugins, a.version)
+	if err != nil {
+		return fleet.Definition{}, err
+	}
+	given, err := a.values(variables)
+	if err != nil {
+		return fleet.Definition{}, err
+	}
+	loaded, found := w.Load(given)
+	if err := a.report(found); err != nil {
+		return fleet.Definition{}, err
+	}
+	return loaded.Definition, nil
+}
+
+func readTrace(ctx context.Context, path string, schedulers []fleet.Scheduler) (*replay.Trace, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the trace: %w", err)
+	}
+	defer file.Close()
+	return replay.ReadTrace(path, untilDone{ctx, file}, schedulers)
+}
+
+// untilDone is a reader that ends with its context.
+type untilDone struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.from.Read(p)
+}
+
+// replaying shows on a terminal how far a replay is, in a line that changes in
+// place.
+type replaying struct {
+	app    *app
+	dir    string
+	silent bool
+	said   time.Time
+	shown  bool
+}
+
+func (r *replaying) observe(arrived, all int) {
+	if r.silent {
+		return
+	}
+	now := r.app.now()
+	if r.said.IsZero() {
+		r.said = now // what is quick needs no line
+	}
+	if now.Sub(r.said) < sayAgain {
+		return
+	}
+	r.said, r.shown = now, true
+	fmt.Fprintf(r.app.err, "\r\033[K%s", withoutControls(fmt.Sprintf("%s: %d of %d jobs", r.dir, arrived, all)))
+}
+
+// clear takes the line away.
+func (r *replaying) clear() {
+	if r.shown {
+		fmt.Fprint(r.app.err, "\r\033[K")
+		r.shown = false
+	}
+}

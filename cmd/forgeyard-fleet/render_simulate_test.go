@@ -1,0 +1,160 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/replay"
+)
+
+// morning is a replay with a burst in its middle.
+func morning() *replay.Result {
+	begin := time.Date(2026, 10, 5, 8, 0, 0, 0, time.UTC)
+	r := &replay.Result{
+		Begin: begin, End: begin.Add(8 * time.Minute), Jobs: 1200, Ran: 1198, Unrunnable: 2,
+		Unmet: []planner.Unmet{{Sentence: "2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os \"darwin\", and it has \"linux\"."}},
+		Wait:  replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
+		Total: replay.Use{Jobs: 1198, Launches: 40, Relaunches: 4, MostHosts: 12, InstanceHours: 100, BusyHours: 80, Utilisation: 0.625,
+			InstanceHoursPerBusyHour: 1.25, LaunchesPerJob: 0.0334, RelaunchesPerJob: 0.0033},
+		Costs: []fleet.Money{{Micros: 19_200_000, Currency: "USD"}}, MomentSeconds: 60,
+	}
+	r.Fleets = []replay.FleetResult{{Fleet: "fleet.a", Use: r.Total, Cost: &r.Costs[0]}}
+	for _, n := range []int{0, 0, 2, 12, 6, 0, 0, 0} {
+		r.Moments = append(r.Moments, replay.Moment{Waiting: n, Hosts: float64(n) / 2, Busy: float64(n) / 4})
+	}
+	return r
+}
+
+func rendered(a *app, r *replay.Result) string {
+	var out strings.Builder
+	a.out = &out
+	a.renderReplay(r)
+	return out.String()
+}
+
+func TestAReplayIsShownPlainWhereThereIsNoTerminal(t *testing.T) {
+	want := `1200 jobs from 2026-10-05 08:00:00 UTC to 2026-10-05 08:08:00 UTC.
+! 2 of them can be run by no fleet.
+    2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os "darwin", and it has "linux".
+
+Waited for a host: half of the jobs at most 0.0 s, 95% 1.6 min, 99% 1.6 min, the longest 2.0 h; 12.3 s on average, and 25.0% waited at all.
+
+FLEET    JOBS   COST       INSTANCE HOURS  PER BUSY HOUR  UTILISED  LAUNCHES  PER JOB  RELAUNCHES PER JOB  MOST HOSTS
+fleet.a  1,198  19.20 USD  100.0           1.25           62.5%     40        0.033    0.003               12
+
+Jobs that waited at once
+    12 |   #
+       |   #
+       |   #
+       |   ##
+       |   ##
+     0 |  ###
+
+Hosts: with a job, and above them those without
+     6 |   .
+       |   .
+       |   .
+       |   #.
+       |   ##
+     0 |  ###
+        2026-10-05 08:00 2026-10-05 08:08 UTC
+        each column is 1m0s
+`
+	if diff := cmp.Diff(want, rendered(&app{}, morning())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestColoursAndBlocksAreForTerminals(t *testing.T) {
+	unset := func(string) (string, bool) { return "", false }
+	set := func(string) (string, bool) { return "1", true }
+	plain := rendered(&app{}, morning())
+	blocks := rendered(&app{outTerminal: true, lookupEnv: set, width: func() int { return 100 }}, morning())
+	coloured := rendered(&app{outTerminal: true, lookupEnv: unset, width: func() int { return 100 }}, morning())
+	for _, one := range []struct {
+		name, text      string
+		blocks, colours bool
+	}{{"no terminal", plain, false, false}, {"NO_COLOR", blocks, true, false}, {"a terminal", coloured, true, true}} {
+		if strings.Contains(one.text, "█") != one.blocks || strings.Contains(one.text, "\x1b[") != one.colours {
+			t.Errorf("%s: blocks %t, colours %t\n%s", one.name, strings.Contains(one.text, "█"), strings.Contains(one.text, "\x1b["), one.text)
+		}
+	}
+}
+
+func TestAChartIsNoWiderThanItsTerminal(t *testing.T) {
+	r := morning()
+	for range 300 {
+		r.Moments = append(r.Moments, replay.Moment{Waiting: 3, Hosts: 5, Busy: 2})
+	}
+	for _, width := range []int{40, 80, 133, 500} {
+		a := &app{outTerminal: true, lookupEnv: func(string) (string, bool) { return "", true }, width: func() int { return width }}
+		widest := 0
+		for line := range strings.Lines(rendered(a, r)) {
+			if strings.ContainsAny(line, "█░▁") {
+				widest = max(widest, len([]rune(strings.TrimRight(line, "\n"))))
+			}
+		}
+		if want := min(width, widestChart+axisWidth); widest > width || widest < want-2 {
+			t.Errorf("at %d columns the widest line has %d", width, widest)
+		}
+	}
+}
+
+func TestAComparisonSaysWhichIsBetterOnWhat(t *testing.T) {
+	other := morning()
+	other.Wait.P95, other.Total.Utilisation, other.Total.MostHosts = 46.5, 0.5, 20
+	other.Costs = []fleet.Money{{Micros: 24_000_000, Currency: "USD"}}
+	var out strings.Builder
+	(&app{out: &out}).renderComparison(simulated{"before", morning()}, simulated{"after", other})
+	for _, want := range []string{
+		"wait, 95%                     1.6 min    46.5 s     -50.0%      after\n",
+		"cost                          19.20 USD  24.00 USD  +25.0%      before\n",
+		"utilised                      62.5%      50.0%      -20.0%      before\n",
+		"most hosts at once            12         20         +66.7%      \n",
+		"wait, 99%                     1.6 min    1.6 min                the same\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestCostsThatCannotBeComparedAreNot(t *testing.T) {
+	other := morning()
+	other.Costs, other.Unpriced = nil, []fleet.FleetAddress{"fleet.a"}
+	other.Fleets[0].Cost = nil
+	var out strings.Builder
+	(&app{out: &out}).renderComparison(simulated{"before", morning()}, simulated{"after", other})
+	if text := out.String(); strings.Contains(text, "\ncost ") || !strings.Contains(text, "The costs aren't compared: they are 19.20 USD and unknown.") {
+		t.Error(text)
+	}
+	if text := rendered(&app{}, other); !strings.Contains(text, "unknown") {
+		t.Error(text)
+	}
+}
+
+func TestTheFlagsOfAReplayAreChecked(t *testing.T) {
+	good := simulateFlags{trace: "x.csv", boot: replay.DefaultBoot, step: replay.DefaultStep, relaunch: replay.DefaultRelaunch}
+	if _, err := good.settings(); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*simulateFlags){
+		"--trace FILE is missing":                   func(f *simulateFlags) { f.trace = "" },
+		"--boot -1s: it is from 0 to 24h0m0s":       func(f *simulateFlags) { f.boot = -time.Second },
+		"--step 1ms: it is from 1s to 1h":           func(f *simulateFlags) { f.step = time.Millisecond },
+		"--relaunch 25h0m0s: it is from 0 to":       func(f *simulateFlags) { f.relaunch = 25 * time.Hour },
+		`--from "monday": it is a time like`:        func(f *simulateFlags) { f.from = "monday" },
+		"isn't before --until 2026-10-05T00:00:00Z": func(f *simulateFlags) { f.from, f.until = "2026-10-06T00:00:00Z", "2026-10-05T00:00:00Z" },
+	} {
+		f := good
+		change(&f)
+		if _, err := f.settings(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
