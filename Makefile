@@ -99,6 +99,14 @@ lint:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...
+	$(MAKE) policies
+
+# The tables of docs/policies.md, which take minutes of processor time: whether they
+# are what the replays say, and with UPDATE=-update they become it.
+UPDATE ?=
+.PHONY: policies
+policies:
+	$(GO) test -count=1 -timeout 60m -run '^TestTheTables' ./core/replay/policies -eight-weeks $(UPDATE)
 
 generate:
 	$(GO) generate ./plugin-sdk/... ./core/... ./cmd/...

@@ -1,0 +1,25 @@
+package policies
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// KeepIdle launches a host for every job that waits beyond those that boot, and
+// keeps each for a time after its last job.
+func KeepIdle(kept time.Duration) func(planner.Input) planner.Output {
+	return func(in planner.Input) planner.Output {
+		return each(in, func(s situation) planner.FleetPlan {
+			p := planner.FleetPlan{Create: max(0, s.waiting-s.booting), CreateReason: "a host for every job that waits"}
+			for _, i := range s.idle {
+				if ends := i.IdleSince.Add(kept); ends.After(s.now) {
+					p.Next = sooner(p.Next, ends)
+				} else if s.waiting == 0 {
+					p.Actions = append(p.Actions, drain(i, "idle for its time"))
+				}
+			}
+			return p
+		})
+	}
+}
