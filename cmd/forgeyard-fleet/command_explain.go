@@ -57,6 +57,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, f.Counts.Busy, f.Counts.Idle, f.Counts.Provisioning)
 	a.printf("\nWhy %d\n", f.Desired)
 	a.renderBounds("  ", f.Bounds)
+	a.renderNextWarm("  ", f.NextWarm)
 	if len(f.Standing) > 0 {
 		a.printf("\nDecided by people\n")
 	}

@@ -80,6 +80,7 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 		a.printf("; %s", way)
 	}
 	a.printf("\n")
+	a.renderNextWarm("      ", f.NextWarm)
 	for _, text := range f.Standing {
 		a.printf("      * %s\n", text)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -42,6 +43,7 @@ func (a *app) renderFleet(f view.Fleet) {
 		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
 	a.renderBounds("    ", f.Bounds)
+	a.renderNextWarm("    ", f.NextWarm)
 	for _, text := range f.Standing {
 		a.printf("  * %s\n", text)
 	}
@@ -67,6 +69,13 @@ func (a *app) renderBounds(indent string, bounds []fleet.Bound) {
 	}
 	for _, b := range bounds {
 		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Sentence)
+	}
+}
+
+// renderNextWarm says when a schedule changes how many idle runners are kept.
+func (a *app) renderNextWarm(indent string, change *planner.WarmChange) {
+	if change != nil {
+		a.printf("%s%s\n", indent, change.Sentence)
 	}
 }
 

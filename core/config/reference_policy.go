@@ -30,12 +30,11 @@ var fleetPolicyReference = []ReferenceBlock{
 	},
 	{
 		Path: "fleet.scaling.schedule", Labels: []string{"NAME"}, Repeated: true,
-		Doc:    "Keeps more hosts warm at times that are known.",
-		NotYet: "Only `warm` of the scaling block counts.",
+		Doc: "Keeps another number of hosts warm at times that are known. While it is open its `warm` counts in the place of the scaling block's, more or fewer; of several that are open the largest counts. A time that the zone's clock is put forward over begins then; one that comes twice begins the first time, and again only where `cron` begins in every hour.",
 		Attributes: []ReferenceAttribute{
 			{Name: "cron", Type: TextValue, Required: true, Doc: "When it begins, in five fields: minute, hour, day of the month, month, day of the week."},
-			{Name: "duration", Type: DurationValue, Required: true, Doc: "How long it lasts, at least `\"1m\"`."},
-			{Name: "warm", Type: CountValue, Required: true, Doc: "How many hosts to keep ready in that time, at most `max`."},
+			{Name: "duration", Type: DurationValue, Required: true, Doc: "How long it lasts in real time, at least `\"1m\"`. Windows that touch or overlap are one."},
+			{Name: "warm", Type: CountValue, Required: true, Doc: "How many idle hosts to keep ready in that time, at most `max`."},
 			{Name: "timezone", Type: TextValue, Default: `"UTC"`, Doc: "The zone of `cron`, such as `\"Europe/Berlin\"`."},
 		},
 	},

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // a machine without the files must read a fleet file alike
 
 	"github.com/adhocore/gronx"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/schedule"
 )
 
 // scaling reads the bounds [13]. That a fleet may go down to nothing is said
@@ -133,10 +133,11 @@ func (b *body) schedule(most int) fleet.ScalingSchedule {
 func (b *body) cron(text string) string {
 	const form = "Five fields say when it begins: minute, hour, day of the month, month, day of the week, such as \"0 8 * * 1-5\"."
 	fields := strings.Fields(text)
+	_, err := schedule.Read(strings.Join(fields, " "), "UTC")
 	switch {
 	case len(fields) != 5:
 		b.fail(b.at("cron"), b.where, fmt.Sprintf("\"cron\" has %s: %q", counted(len(fields), "field"), clip(text)), form)
-	case !gronx.IsValid(strings.Join(fields, " ")):
+	case err != nil:
 		b.fail(b.at("cron"), b.where, fmt.Sprintf("\"cron\" is no time: %q", clip(text)), form)
 	default:
 		// Any day will do to begin with: a date that never comes never comes.

@@ -37,8 +37,8 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 	if reserved, whose := reservedFor(in, f); reserved > 0 {
 		bound("reservation", max(n, reserved), "%s reserved: %s.", instancesAre(reserved), whose)
 	}
-	if w := f.Scaling.Warm; w > 0 && (s != nil || f.Scheduler == "") {
-		bound("warm", n+w, "Keep %s ready for work that may come.", plural(w, "idle runner"))
+	if s != nil || f.Scheduler == "" {
+		in.keepWarm(f, n, bound)
 	}
 	if n < f.Scaling.Min {
 		name, text := minRule(in, f)

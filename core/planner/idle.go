@@ -130,6 +130,7 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 	for _, at := range decidedTimes(in, f, instances) {
 		earlier(at)
 	}
+	earlier(in.warm[f.ID].until)
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}

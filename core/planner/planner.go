@@ -54,6 +54,8 @@ type Input struct {
 
 	// allotted is what the reservations come to.
 	allotted allotted
+	// warm is how many idle runners fleets keep now.
+	warm map[fleet.RunnerFleetID]warmth
 }
 
 // Instance is a live capacity instance with what was observed of it.
@@ -130,6 +132,10 @@ type FleetPlan struct {
 	Desired int           `json:"desired"`
 	Bounds  []fleet.Bound `json:"bounds"`
 	Counts  Counts        `json:"counts"`
+	// Warm is how many idle runners it keeps now, and NextWarm when a schedule makes
+	// that another number; nil: none does for a long time.
+	Warm     int         `json:"warm"`
+	NextWarm *WarmChange `json:"next_warm,omitempty"`
 	// Create is how many instances start now, with the reason.
 	Create       int    `json:"create"`
 	CreateReason string `json:"create_reason,omitempty"`
@@ -228,6 +234,7 @@ func Plan(in Input) Output {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
 	})
 	in.constrain(byFleet)
+	in.warm = warmths(in)
 	supplies, unmet := distribute(in, byFleet)
 	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
 	for _, f := range in.Fleets {
@@ -300,6 +307,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Next = nextChange(in, f, instances)
+	p.scheduled(in, f)
 	p.Offers = in.markets[f.ID].report(in.Now)
 	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
 		p.Constrained = &hold

@@ -19,13 +19,15 @@ type Fleet struct {
 	Operational fleet.FleetOperationalState `json:"operational"`
 	Min         int                         `json:"min"`
 	Max         int                         `json:"max"`
-	Warm        int                         `json:"warm"`
-	Desired     int                         `json:"desired"`
-	Counts      planner.Counts              `json:"counts"`
-	Bounds      []fleet.Bound               `json:"bounds"`
-	Outdated    int                         `json:"outdated"`
-	Unresolved  int                         `json:"unresolved"`
-	Health      Health                      `json:"health"`
+	// Warm is with the schedules' effect, NextWarm when that changes.
+	Warm       int                 `json:"warm"`
+	NextWarm   *planner.WarmChange `json:"next_warm,omitempty"`
+	Desired    int                 `json:"desired"`
+	Counts     planner.Counts      `json:"counts"`
+	Bounds     []fleet.Bound       `json:"bounds"`
+	Outdated   int                 `json:"outdated"`
+	Unresolved int                 `json:"unresolved"`
+	Health     Health              `json:"health"`
 	// Reasons say why the fleet isn't healthy, and what else a person should know.
 	Reasons []string `json:"reasons,omitempty"`
 	// Seen is when the last complete inspection of its provider began, as far as a
@@ -150,7 +152,7 @@ func Fleets(s store.State, m Moment) []Fleet {
 		f := fleets[p.Fleet]
 		v := Fleet{
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
-			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: f.Scaling.Warm,
+			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
 			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(m.Demand[f.Scheduler], f),

@@ -1,0 +1,179 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/schedule"
+)
+
+// WarmChange is how many idle runners a fleet keeps from a time on, since one of
+// its schedules begins or ends then.
+type WarmChange struct {
+	At   time.Time `json:"at"`
+	Warm int       `json:"warm"`
+	// Schedule is whose number that is; empty: that of the scaling block.
+	Schedule string `json:"schedule,omitempty"`
+	// Sentence tells a person.
+	Sentence string `json:"sentence"`
+}
+
+// warmth is how many idle runners a fleet keeps at a moment [16, 122].
+//
+// While a schedule is open its number counts in the place of the scaling block's,
+// whether it is larger or smaller: as a floor, the block's would leave no way to
+// keep fewer at night. Of several that are open the largest number counts, so that
+// a schedule for a busy day never takes away what another one promises. What must
+// be there always is min.
+type warmth struct {
+	warm int
+	// by is the schedule whose number it is; nil: the scaling block's.
+	by *fleet.ScalingSchedule
+	// until is when another number counts, or the same one for another reason;
+	// zero: not for a long time.
+	until time.Time
+	// clock is that of the schedule.
+	clock *time.Location
+	// unread are the schedules that make no sense; config takes none that doesn't.
+	unread []string
+}
+
+// openSchedule is a schedule with how it stands.
+type openSchedule struct {
+	*fleet.ScalingSchedule
+	schedule.Window
+	clock *time.Location
+}
+
+func warmAt(f fleet.ManagedFleet, now time.Time) warmth {
+	w := warmth{warm: f.Scaling.Warm}
+	var open, closed []openSchedule
+	for n := range f.Scaling.Schedules {
+		s := &f.Scaling.Schedules[n]
+		calendar, err := schedule.Read(s.Cron, s.TimeZone)
+		if err != nil {
+			w.unread = append(w.unread, s.Name)
+			continue
+		}
+		if at := (openSchedule{s, calendar.At(now, s.Duration), calendar.Zone()}); at.Open {
+			open = append(open, at)
+		} else {
+			closed = append(closed, at)
+		}
+	}
+	if len(open) > 0 {
+		governs := slices.MaxFunc(open, func(a, b openSchedule) int {
+			return cmp.Or(cmp.Compare(a.Warm, b.Warm), lasts(a.Changes, b.Changes), cmp.Compare(b.Name, a.Name))
+		})
+		w.warm, w.by, w.until, w.clock = governs.Warm, governs.ScalingSchedule, governs.Changes, governs.clock
+	}
+	for _, s := range closed {
+		if w.by != nil && s.Warm <= w.warm {
+			continue // it changes nothing while the other one is open
+		}
+		if !s.Changes.IsZero() && (w.until.IsZero() || s.Changes.Before(w.until)) {
+			w.until = s.Changes
+		}
+	}
+	return w
+}
+
+// lasts compares two ends; one that isn't in sight is the later one.
+func lasts(a, b time.Time) int {
+	if a.IsZero() || b.IsZero() {
+		return compareBool(a.IsZero(), b.IsZero())
+	}
+	return a.Compare(b)
+}
+
+// sentence says what is kept, and until when and why where a schedule says so.
+func (w warmth) sentence(now time.Time) string {
+	if w.by == nil {
+		return sentence("Keep %s ready for work that may come.", idleRunners(w.warm))
+	}
+	until := ""
+	if !w.until.IsZero() {
+		until = " until " + onClock(w.until, now, w.clock)
+	}
+	return sentence("Keep %s ready%s (schedule %q).", idleRunners(w.warm), until, w.by.Name)
+}
+
+// next is what is kept once that changes; nil: it doesn't for a long time, or the
+// number stays what it is.
+func (w warmth) next(f fleet.ManagedFleet, now time.Time) *WarmChange {
+	if w.until.IsZero() {
+		return nil
+	}
+	then := warmAt(f, w.until)
+	if then.warm == w.warm {
+		return nil
+	}
+	change := &WarmChange{At: w.until, Warm: then.warm}
+	verb, why := "are", ""
+	if then.warm <= 1 {
+		verb = "is"
+	}
+	clock := w.clock // that of whoever makes the change
+	if then.by != nil {
+		clock, change.Schedule, why = then.clock, then.by.Name, sentence(" (schedule %q)", then.by.Name)
+	}
+	change.Sentence = sentence("From %s on, %s %s kept ready%s.", onClock(w.until, now, clock), idleRunners(then.warm), verb, why)
+	return change
+}
+
+func idleRunners(n int) string {
+	if n == 0 {
+		return "no idle runner"
+	}
+	return plural(n, "idle runner")
+}
+
+// onClock is a moment on a zone's clock, with as much of its date as it takes to
+// know the day.
+func onClock(at, now time.Time, clock *time.Location) string {
+	at, now = at.In(clock), now.In(clock)
+	form := "2006-01-02 15:04 "
+	switch {
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		form = "15:04 "
+	case at.Sub(now).Abs() < 6*24*time.Hour:
+		form = "Mon 15:04 "
+	}
+	return at.Format(form) + clock.String()
+}
+
+// warms says whether a fleet keeps idle runners at all: not where a person brings
+// its hosts, nor where it leaves.
+func warms(f fleet.ManagedFleet) bool { return !f.Joined && f.Operational != fleet.FleetDraining }
+
+// keepWarm is the link of the chain that adds idle runners to n.
+func (in Input) keepWarm(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
+	w := in.warm[f.ID]
+	for _, name := range w.unread {
+		bound("warm", n, "The schedule %q can't be read, and has no effect.", name)
+	}
+	if w.warm > 0 || w.by != nil {
+		bound("warm", n+w.warm, "%s", w.sentence(in.Now))
+	}
+}
+
+// scheduled notes in the plan what the schedules of a fleet make of it.
+func (p *FleetPlan) scheduled(in Input, f fleet.ManagedFleet) {
+	p.Warm = f.Scaling.Warm
+	if w, keeps := in.warm[f.ID]; keeps {
+		p.Warm, p.NextWarm = w.warm, w.next(f, in.Now)
+	}
+}
+
+// warmths are those of the fleets that keep idle runners.
+func warmths(in Input) map[fleet.RunnerFleetID]warmth {
+	all := make(map[fleet.RunnerFleetID]warmth, len(in.Fleets))
+	for _, f := range in.Fleets {
+		if warms(f) {
+			all[f.ID] = warmAt(f, in.Now)
+		}
+	}
+	return all
+}
