@@ -108,8 +108,10 @@ type rowMemory struct {
 	// connected says that this process has what the runner needs to connect to
 	// its scheduler.
 	connected bool
-	// said is the last call to its scheduler.
-	said Tell
+	// said is the last call to its scheduler, heardIn the step that took in its last
+	// acknowledgement; 0: none yet.
+	said    Tell
+	heardIn int
 	// tellAfter delays the next word to the scheduler after tellFailures failed,
 	// the last of them with tellFailure.
 	tellAfter    time.Time

@@ -22,6 +22,9 @@ type simpleScheduler struct {
 	down string
 	// keeps says that it goes on listing what it was told to forget.
 	keeps bool
+	// stuck says that its revision stays what it is, and that it lists nobody.
+	stuck bool
+	looks int
 	// told is every call in words.
 	told []string
 }
@@ -43,6 +46,7 @@ func (s *simpleScheduler) run(w *world, e Effect) Event {
 
 // look is what the scheduler shows now.
 func (s *simpleScheduler) look(now time.Time) Observed {
+	s.looks++
 	o := Observed{Scheduler: ci, Lists: true, Uncordons: true}
 	if s.down != "" {
 		o.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
@@ -53,6 +57,9 @@ func (s *simpleScheduler) look(now time.Time) Observed {
 		o.Snapshot.Queued = []fleet.UnmetDemand{{Count: s.waiting, Admissible: s.waiting}}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.runners)) {
+		if s.stuck {
+			break
+		}
 		o.Snapshot.Running = append(o.Snapshot.Running, *s.runners[id])
 	}
 	return o
@@ -77,7 +84,9 @@ func (s *simpleScheduler) tell(e Tell) Told {
 		told.Unknown = true
 		return told
 	}
-	s.revision++
+	if !s.stuck {
+		s.revision++
+	}
 	told.Revision = s.revision
 	switch e.What {
 	case TellAdmit:
@@ -317,6 +326,17 @@ func TestASchedulerThatForgotEverythingIsToldAgain(t *testing.T) {
 	}
 	if now := w.only(); now.State != fleet.Healthy {
 		t.Errorf("%s", now.State)
+	}
+}
+
+func TestASchedulerWhoseRevisionStaysIsNotToldWithoutEnd(t *testing.T) {
+	w, _ := up(t)
+	w.ci.waiting, w.ci.stuck, w.ci.told, w.ci.looks = 1, true, nil, 0
+	for range 1000 { // of steps alone; a loop without end needs no time
+		w.tick(time.Second)
+	}
+	if len(w.ci.told) == 0 || len(w.ci.told) > w.ci.looks+1 {
+		t.Errorf("%d looks, and it was told %d times: %.5v", w.ci.looks, len(w.ci.told), w.ci.told)
 	}
 }
 

@@ -29,7 +29,7 @@ func (l *Loop) tellings(w *work) []Effect {
 			continue
 		}
 		t, wanted := l.telling(w, r)
-		if !wanted || under[t.Scheduler] >= tellLimit {
+		if !wanted || under[t.Scheduler] >= tellLimit || l.heardAlready(t) {
 			continue
 		}
 		under[t.Scheduler]++
@@ -39,6 +39,15 @@ func (l *Loop) tellings(w *work) []Effect {
 		effects = append(effects, t)
 	}
 	return append(effects, l.tellOfGhosts(w, under)...)
+}
+
+// heardAlready says that the scheduler acknowledged these very words and hasn't been
+// looked at since. What it shows contradicts them, perhaps because its revisions
+// don't grow as they should; once a look it is told again, and not without end.
+func (l *Loop) heardAlready(t Tell) bool {
+	m, s := l.row(t.Instance), l.schedulers[t.Scheduler]
+	same := m.said.What == t.What && m.said.Scheduler == t.Scheduler && m.said.Cause == t.Cause && m.said.Force == t.Force
+	return same && m.heardIn > 0 && s != nil && s.looked <= m.heardIn
 }
 
 // telling is the next thing that a row's scheduler must be told.
@@ -135,7 +144,7 @@ func (l *Loop) told(w *work, e Told) {
 		return
 	}
 	m.tellFailures, m.tellFailure, m.tellAfter = 0, "", time.Time{}
-	r.dirty = true
+	r.dirty, m.heardIn = true, l.steps
 	if e.Unknown || e.Gone {
 		l.notKnown(r, m, e)
 		return

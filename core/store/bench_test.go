@@ -45,7 +45,7 @@ func filled(b testing.TB, s *Store, n int) *Store {
 	}
 	must(b, s.Commit(b.Context(), c))
 	for _, runner := range runners {
-		must(b, s.Enroll(b.Context(), runner, ""))
+		must(b, s.Enroll(b.Context(), runner, hashOf(c, runner.Operation)))
 	}
 	return s
 }

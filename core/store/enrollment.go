@@ -29,8 +29,12 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 }
 
 func (s *Store) subject(ctx context.Context, doing, query, id string) (found fleet.EnrollmentSubject, ok bool, err error) {
+	asked, err := s.prepared(ctx, query)
+	if err != nil {
+		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
+	}
 	var operation, request, instance, managed, runner, revoked, claim []byte
-	err = s.reader.QueryRowContext(ctx, query, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim)
+	err = asked.QueryRowContext(ctx, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fleet.EnrollmentSubject{}, false, nil
 	}
@@ -55,60 +59,6 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
 	}
 	return found, true, nil
-}
-
-// Enroll records the runner and its certificate, and by that spends the token
-// of its operation: of two at once, one is recorded, and the other gets an
-// *fleet.AlreadyEnrolledError. The hash is of the token that was shown; one that
-// another has replaced meanwhile gives a *fleet.VoidTokenError and spends nothing.
-func (s *Store) Enroll(ctx context.Context, runner fleet.Runner, tokenHash string) error {
-	doing := "enroll runner " + string(runner.ID)
-	record, err := encodeRunner(runner)
-	if err != nil {
-		return s.failed(doing, err)
-	}
-	return s.write(ctx, doing, func(tx *sql.Tx, revision int64) error {
-		result, err := tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record, revoked_at)
-			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (operation) DO NOTHING`,
-			string(runner.ID), string(runner.Operation), string(runner.Instance), revision, record, revokedMicros(runner.Revoked))
-		if err != nil {
-			return err
-		}
-		inserted, err := result.RowsAffected()
-		switch {
-		case err != nil:
-			return err
-		case inserted > 0:
-			return refuseVoidToken(ctx, tx, runner.Operation, tokenHash)
-		}
-		existing, err := recordsOf(ctx, tx, decodeRunner,
-			`SELECT record, revoked_at FROM runner WHERE operation = $1`, string(runner.Operation))
-		if err != nil {
-			return err
-		}
-		return &fleet.AlreadyEnrolledError{Existing: existing[0]}
-	})
-}
-
-// refuseVoidToken holds a token against the one that its operation has now, which
-// may have been renewed since somebody read it.
-func refuseVoidToken(ctx context.Context, tx *sql.Tx, id fleet.OperationID, tokenHash string) error {
-	var record, request, claim []byte
-	err := tx.QueryRowContext(ctx, `SELECT operation.record, operation.request, claim.record
-		FROM operation LEFT JOIN claim ON claim.instance = operation.instance WHERE operation.id = $1`, string(id)).Scan(&record, &request, &claim)
-	if err != nil {
-		return err
-	}
-	operation, err := decodeOperation(row{record, request})
-	if err == nil && claim != nil {
-		var claimed fleet.AssetClaim
-		claimed, err = decode[fleet.AssetClaim](row{record: claim})
-		operation = withJoinToken(operation, claimed)
-	}
-	if err == nil && operation.TokenHash != tokenHash {
-		err = &fleet.VoidTokenError{Operation: id}
-	}
-	return err
 }
 
 // RecordRunners replaces what is known of enrolled runners, many in one

@@ -138,3 +138,66 @@ func revocationOutlivesHeartbeats(t *testing.T, location string) {
 		t.Errorf("the refusal names %s", unknown.Runner)
 	}
 }
+
+// burstSharesOneTransaction: while the writer is busy hosts come, one of them with a
+// token that was replaced and one of an operation that nobody knows. All others are
+// enrolled, in one transaction or, since one of them fails, in one each.
+func burstSharesOneTransaction(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	must(t, s.Commit(t.Context(), change(1, 20)))
+	for name, broken := range map[string]bool{"all are known": false, "one is unknown": true} {
+		first, last := 1, 10
+		if broken {
+			first, last = 11, 20
+		}
+		busy, err := s.writer.BeginTx(t.Context(), nil)
+		must(t, err)
+		before := revisionOf(t, s)
+		outcomes := make([]error, last-first+1)
+		var wait sync.WaitGroup
+		for n := range outcomes {
+			runner, hash := enrolled(first+n), ""
+			if n == 3 {
+				hash = "of an older token"
+			}
+			if broken && n == 7 {
+				runner.Operation = "nobody's"
+			}
+			wait.Go(func() { outcomes[n] = s.Enroll(t.Context(), runner, hash) })
+		}
+		for waiting := 0; waiting < len(outcomes); time.Sleep(time.Millisecond) {
+			s.enrolling.mu.Lock()
+			waiting = len(s.enrolling.waiting)
+			s.enrolling.mu.Unlock()
+		}
+		must(t, busy.Rollback())
+		wait.Wait()
+		for n, err := range outcomes {
+			switch {
+			case n == 3:
+				refused[*fleet.VoidTokenError](t, err)
+			case broken && n == 7:
+				if err == nil {
+					t.Errorf("%s: a runner of no operation was enrolled", name)
+				}
+			case err != nil:
+				t.Errorf("%s: runner %d: %v", name, n, err)
+			}
+		}
+		if spent := revisionOf(t, s) - before; !broken && spent != 1 {
+			t.Errorf("%s: the burst took %d transactions, want 1", name, spent)
+		}
+	}
+	state, err := s.Load(t.Context())
+	must(t, err)
+	if len(state.Runners) != 17 {
+		t.Errorf("%d runners are recorded, want 17", len(state.Runners))
+	}
+}
+
+// revisionOf is the number of the last transaction.
+func revisionOf(t *testing.T, s *Store) (revision int64) {
+	t.Helper()
+	must(t, s.reader.QueryRowContext(t.Context(), `SELECT revision FROM writer`).Scan(&revision))
+	return revision
+}

@@ -58,6 +58,7 @@ func connectPostgres(location string, parameters map[string]string) (*Store, err
 	}}
 	store.writer.SetMaxOpenConns(1)
 	store.reader.SetMaxOpenConns(8)
+	store.reader.SetMaxIdleConns(8)
 	store.dialect.lockMigrations = store.lockPostgresMigrations
 	return store, nil
 }

@@ -72,8 +72,10 @@ func sqliteReader(dsn string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
-	reader.SetMaxIdleConns(2)
+	// A connection that is kept has its statements prepared and its pages cached.
+	connections := max(4, runtime.GOMAXPROCS(0))
+	reader.SetMaxOpenConns(connections)
+	reader.SetMaxIdleConns(connections)
 	return reader, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
@@ -25,6 +26,9 @@ type Store struct {
 	reader *sql.DB
 	// epoch is the writer epoch that Claim got; 0: this Store only reads.
 	epoch atomic.Int64
+	// statements are the prepared queries of reader, by their text.
+	statements sync.Map
+	enrolling  enrollments
 	// loaded is the newest snapshot that Load has decoded, so that the next Load
 	// reads only what changed since.
 	loaded atomic.Pointer[snapshot]
@@ -76,7 +80,12 @@ func openAndMigrate(ctx context.Context, open func() (*Store, error)) (*Store, e
 
 // Close waits for running statements and closes the connections.
 func (s *Store) Close() error {
-	err := s.reader.Close()
+	var err error
+	s.statements.Range(func(_, one any) bool {
+		err = errors.Join(err, one.(*sql.Stmt).Close())
+		return true
+	})
+	err = errors.Join(err, s.reader.Close())
 	if s.writer != nil {
 		err = errors.Join(err, s.writer.Close())
 	}
@@ -123,6 +132,22 @@ func (s *Store) read(ctx context.Context, doing string, do func(tx *sql.Tx) erro
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
 	return s.failedIf(doing, do(tx))
+}
+
+// prepared is a query of reader that is parsed once for each connection: for what
+// every call of an agent asks. It ends with the store.
+func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if known, ok := s.statements.Load(query); ok {
+		return known.(*sql.Stmt), nil
+	}
+	fresh, err := s.reader.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if known, lost := s.statements.LoadOrStore(query, fresh); lost {
+		return known.(*sql.Stmt), fresh.Close()
+	}
+	return fresh, nil
 }
 
 // failedIf is failed where err may be nil.

@@ -32,9 +32,9 @@ lab='' manager=''
 
 finish() {
   status=$?
-  for pid in $manager $lab; do
-    kill "$pid" 2>/dev/null || true
-  done
+  [ -z "$manager" ] || kill "$manager" 2>/dev/null || true
+  # unshare lets TERM pass by, and takes its whole namespace with it when it dies.
+  [ -z "$lab" ] || kill -KILL "$lab" 2>/dev/null || true
   wait || true
   if [ $status -ne 0 ]; then
     echo
