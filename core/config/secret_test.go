@@ -129,7 +129,7 @@ fleet "z" {
 	for _, one := range found {
 		got = append(got, fmt.Sprintf("%s: %s", one.Range, one.Summary))
 	}
-	if len(found) != 2 || !strings.Contains(found[0].Summary, "fleet.lifetime_class") || !strings.Contains(found[0].Detail, "one place more") || !strings.Contains(found[1].Summary, "fleet.placement is read and stored, and has no effect yet") {
+	if len(found) != 2 || !strings.Contains(found[0].Summary, "fleet.lifetime_class") || !strings.Contains(found[0].Detail, "one place more") || !strings.Contains(found[1].Summary, "fleet.placement.spread is read and stored, and has no effect yet") {
 		t.Errorf("got %q", got)
 	}
 	if found := mustLoad(t, "", config.Variables{}).NoEffectYet(); len(found) != 0 {

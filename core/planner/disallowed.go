@@ -40,6 +40,9 @@ func (in Input) whyDisallowed(f fleet.ManagedFleet, i Instance) string {
 
 // regionOf is the region of a zone, as the market has it; "": it isn't known.
 func (m *market) regionOf(zone string) string {
+	if m == nil {
+		return ""
+	}
 	n := slices.IndexFunc(m.list.Offers, func(o fleet.Offer) bool { return zone != "" && o.Zone == zone })
 	if n < 0 {
 		return ""

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -165,7 +166,7 @@ func burstSharesOneTransaction(t *testing.T, location string) {
 			}
 			wait.Go(func() { outcomes[n] = s.Enroll(t.Context(), runner, hash) })
 		}
-		for waiting := 0; waiting < len(outcomes); time.Sleep(time.Millisecond) {
+		for waiting, deadline := 0, time.Now().Add(time.Minute); waiting < len(outcomes) && time.Now().Before(deadline); runtime.Gosched() {
 			s.enrolling.mu.Lock()
 			waiting = len(s.enrolling.waiting)
 			s.enrolling.mu.Unlock()

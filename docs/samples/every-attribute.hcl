@@ -46,7 +46,7 @@ scheduler "reviewos" "main" {
     capacity_class = capacity_class.small
     pool           = "deployment"
     tenant         = "acme"
-    project        = "web"
+    project        = "acme/web"
     preemptible    = true
     hostile        = false
     labels         = ["ubuntu-latest", "self-hosted"]
