@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
-	caught(t, 2, planning(func(in planner.Input) planner.Output {
+	caught(t, 3, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for n, p := range out.Fleets {
 			for _, d := range p.Drifted {
@@ -24,25 +23,4 @@ func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
 		}
 		return out
 	}), "a rollout stays in its budget")
-}
-
-// A halt that is forgotten makes the broken image again and again.
-func TestAHaltThatHoldsNothingIsSeen(t *testing.T) {
-	caught(t, 2, planning(func(in planner.Input) planner.Output {
-		before := in.Rollouts
-		in.Rollouts = maps.Clone(before)
-		for id, r := range before {
-			if r.Halted != nil {
-				r.Halted, r.Passed = nil, in.Now
-				in.Rollouts[id] = r
-			}
-		}
-		out := planner.Plan(in)
-		for n, p := range out.Fleets {
-			if before[p.Fleet].Halted != nil {
-				out.Fleets[n].Remember = nil
-			}
-		}
-		return out
-	}), "a halted rollout makes nothing new", "a rollout stays in its budget", "scale-up and scale-down don't thrash")
 }
