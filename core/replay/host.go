@@ -142,7 +142,7 @@ func (r *replay) launch(f *fleetState, reason string) {
 		State: fleet.Provisioning, Since: at(r.now), Created: at(r.now), Cause: string(lifecycle.IntentCommitted), Reason: reason,
 		Class: f.class, Image: f.image, InstanceDigest: f.digest, ImageDigest: f.Image.Digest, Cost: f.Cost.Of(),
 		ProviderInstance: fleet.ProviderInstanceRef(fmt.Sprintf("host-%09d", r.launches)),
-		Admission: fleet.Admission{Policy: f.Admission},
+		Admission:        fleet.Admission{Policy: f.Admission},
 	}
 	r.hosts = append(r.hosts, h)
 	r.mostHosts = max(r.mostHosts, len(r.hosts))
