@@ -8,30 +8,38 @@ import "slices"
 // there is no such plan.
 func (w *work) asIfNew(improvementSteps int) *plan {
 	like := w.alike()
-	before := w.Problem
-	before.Types = slices.Clone(w.Types)
-	found := false
-	for s, t := range like {
-		if t >= 0 && w.Types[s].Limit > 0 {
-			found = true
-			before.Types[t].Limit = min(before.Types[t].Limit+w.Types[s].Limit, NoLimit)
-			before.Types[s].Limit = 0
-		}
-	}
-	if !found {
+	if !hasAlike(like) {
 		return nil
 	}
-	before.Classes = slices.Clone(w.Classes)
-	for c := range before.Classes {
-		before.Classes[c].Count = w.demand[c]
+	before, kept := w.before(like)
+	return w.standingFor(Pack(before, improvementSteps), like, kept)
+}
+
+// coverAsIfNew is cover in that way. What it leaves nobody uncovered by is the same.
+func (w *work) coverAsIfNew() *plan {
+	like := w.alike()
+	if !hasAlike(like) {
+		return nil
 	}
-	solution := Pack(before, improvementSteps)
+	before, kept := w.before(like)
+	earlier := newWork(before)
+	return w.standingFor(earlier.solution(earlier.cover()), like, kept)
+}
+
+func hasAlike(like []int) bool {
+	return slices.ContainsFunc(like, func(t int) bool { return t >= 0 })
+}
+
+// standingFor is a solution from before, with standing machines in the place of as
+// many of its new ones as there are.
+func (w *work) standingFor(solution Solution, like, kept []int) *plan {
 	p := &plan{uncovered: solution.Uncovered}
 	there := make([]int, len(w.Types))
 	for s := range like {
 		there[s] = w.Types[s].Limit
 	}
 	for _, m := range solution.Machines {
+		m.Type = kept[m.Type]
 		for s, t := range like {
 			if number := min(m.Number, there[s]); t == m.Type && number > 0 {
 				there[s] -= number
@@ -46,18 +54,59 @@ func (w *work) asIfNew(improvementSteps int) *plan {
 	return p
 }
 
-// alike is for each standing type the cheapest of the others whose machines are
-// the same; -1: none, or it isn't a standing one.
+// before is the problem from before the machines were made that are like others,
+// and kept which types of this one its types are. Those machines' types aren't in it
+// at all: the search for a lower cost goes through the types, and with one more it
+// would go another way.
+func (w *work) before(like []int) (before Problem, kept []int) {
+	before = w.Problem
+	before.Types = nil
+	at := make([]int, len(w.Types))
+	for t, one := range w.Types {
+		at[t] = -1
+		if like[t] >= 0 {
+			continue
+		}
+		for s, same := range like {
+			if same == t {
+				one.Limit = min(one.Limit+w.Types[s].Limit, NoLimit)
+			}
+		}
+		at[t] = len(before.Types)
+		before.Types, kept = append(before.Types, one), append(kept, t)
+	}
+	before.Classes = slices.Clone(w.Classes)
+	for c := range before.Classes {
+		class := &before.Classes[c]
+		class.Count = w.demand[c]
+		if class.Types == nil {
+			continue
+		}
+		types := make([]int, 0, len(class.Types))
+		for _, t := range class.Types {
+			if at[t] >= 0 {
+				types = append(types, at[t])
+			}
+		}
+		class.Types = types
+	}
+	return before, kept
+}
+
+// alike is for each standing type with machines the cheapest of the others whose
+// machines are the same, of its owner's if there is one; -1: none, or it isn't a standing one.
 func (w *work) alike() []int {
 	like := make([]int, len(w.Types))
 	for s, one := range w.Types {
 		like[s] = -1
-		if !one.Standing {
+		if !one.Standing || one.Limit <= 0 {
 			continue
 		}
 		for _, t := range w.fresh {
 			same := slices.Equal(w.Types[t].Capacity, one.Capacity) && slices.Equal(w.allowed[t], w.allowed[s])
-			if same && (like[s] < 0 || w.cost[t] < w.cost[like[s]]) {
+			switch own := w.Types[t].Owner == one.Owner; {
+			case !same:
+			case like[s] < 0, own && w.Types[like[s]].Owner != one.Owner, own == (w.Types[like[s]].Owner == one.Owner) && w.cost[t] < w.cost[like[s]]:
 				like[s] = t
 			}
 		}

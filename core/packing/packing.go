@@ -3,6 +3,7 @@ package packing
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Problem is what has to be placed, and what it can be placed on.
@@ -27,6 +28,9 @@ type Type struct {
 	// Standing machines are there already: they cost nothing, and are used before
 	// any other, in the order of their types.
 	Standing bool
+	// Owner numbers whose machines these are: a standing one counts as one of the
+	// same owner's, if it is the same.
+	Owner int
 }
 
 // NoLimit is the Limit of a type of which there may be any number.
@@ -122,7 +126,7 @@ func checkVector(v []int64, dimensions int) error {
 // whose machines have been made, so that they stand there now, needs no more.
 func Pack(p Problem, improvementSteps int) Solution {
 	w := newWork(p)
-	best := w.cover()
+	best := w.covers()
 	uncovered := best.uncovered
 	for c := range w.demand {
 		w.demand[c] -= uncovered[c]
@@ -143,6 +147,20 @@ func Pack(p Problem, improvementSteps int) Solution {
 	}
 	best.uncovered = uncovered
 	return w.solution(best)
+}
+
+// covers is who is covered, and one way of it. Of two ways to decide that, each of
+// which leaves nobody uncovered for one that comes after, the better one counts: the
+// one by which the first class that they differ in has more.
+func (w *work) covers() *plan {
+	best := w.cover()
+	if best.complete() {
+		return best
+	}
+	if other := w.coverAsIfNew(); other != nil && slices.Compare(other.uncovered, best.uncovered) < 0 {
+		return other
+	}
+	return best
 }
 
 // many says that there are so many pairs of a class and a type that half of the

@@ -54,6 +54,8 @@ const nearestShown = 3
 // already.
 type supply struct {
 	fleet fleet.ManagedFleet
+	// number tells it from others while jobs are packed.
+	number int
 	// there are the instances that are capacity, and then the draining ones that
 	// can be had back.
 	there []bin

@@ -102,6 +102,9 @@ func newProblem(groups []*group, supplies []*supply) *problem {
 	if len(supplies) == 0 {
 		return p
 	}
+	for n, s := range supplies {
+		s.number = n
+	}
 	for _, returns := range []bool{false, true} {
 		for _, s := range supplies {
 			p.addThere(s, returns)
@@ -132,6 +135,7 @@ func (p *problem) addThere(s *supply, returns bool) {
 
 func (p *problem) add(s *supply, r room, t packing.Type, bins []*bin) {
 	t.Capacity = p.vector(r.free, r.slots)
+	t.Owner = s.number
 	p.types[s] = append(p.types[s], len(p.Types))
 	p.Types, p.bins, p.owner = append(p.Types, t), append(p.bins, bins), append(p.owner, s)
 }
