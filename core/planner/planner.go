@@ -393,7 +393,7 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	}
 	there := p.Counts.Capacity - p.retire(in, f, instances)
 	there += p.reactivate(f, s, p.Desired-there)
-	switch missing, more, excess := p.gap(f, r, there); {
+	switch missing, more, excess := p.gap(in, f, r, there); {
 	case missing > 0 && f.Joined: // a person makes it up
 	case missing+more > 0:
 		p.grow(in, f, instances, missing, more)

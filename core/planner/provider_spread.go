@@ -96,7 +96,13 @@ func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Inst
 			c := count(byFleet[m.fleet.ID])
 			wanted, _ := desired(in, m.fleet, c, supplies[m.fleet.ID])
 			most, _ := budget(in, m.fleet, byFleet[m.fleet.ID])
-			return min(max(0, wanted-c.Capacity), most)
+			there := c.Capacity
+			for _, i := range byFleet[m.fleet.ID] {
+				if in.Demand[m.fleet.Scheduler].Uncordons && canReturn(i) {
+					there++ // it is had back before one is made, and it is counted already
+				}
+			}
+			return min(max(0, wanted-there), most)
 		})
 	}
 }

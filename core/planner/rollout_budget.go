@@ -9,11 +9,11 @@ import (
 )
 
 // latitude is by how many a fleet may differ from its desired number while it is
-// replaced: surge more, unavailable fewer. Where max leaves no room for one more,
-// or nothing but the file changes the fleet's size, it is one fewer. Those that
-// leave after their job count for neither, and are no more than both together.
-func latitude(f fleet.ManagedFleet, desired int) (surge, unavailable int) {
-	surge = max(0, min(f.Rollout.Surge, f.Scaling.Max-desired))
+// replaced: surge more, unavailable fewer. Where there may not be one more, or nothing
+// but the file changes the fleet's size, it is one fewer. Those that leave after
+// their job count for neither, and are no more than both together.
+func (in Input) latitude(f fleet.ManagedFleet, desired, capacity int) (surge, unavailable int) {
+	surge = max(0, min(f.Rollout.Surge, f.Scaling.Max-desired, capacity-desired+in.lastingRoom(f)))
 	if f.Protected || f.Joined {
 		surge = 0
 	}
@@ -24,13 +24,22 @@ func latitude(f fleet.ManagedFleet, desired int) (surge, unavailable int) {
 	return surge, unavailable
 }
 
+// lastingRoom is how many more of a fleet there may be by what doesn't pass by itself:
+// what they cost, who is entitled to them, and where they are.
+func (in Input) lastingRoom(f fleet.ManagedFleet) int {
+	paid, _ := in.purses[f.ID].room()
+	entitled, _ := in.entitled.of(f)
+	spread, _ := in.spreads.of(f)
+	return min(paid, entitled, spread)
+}
+
 // gap is how many instances are missing, how many more the rollout wants beyond
 // the desired number, and how many are too many. there is what the plan leaves.
-func (p *FleetPlan) gap(f fleet.ManagedFleet, r *rollout, there int) (missing, more, excess int) {
+func (p *FleetPlan) gap(in Input, f fleet.ManagedFleet, r *rollout, there int) (missing, more, excess int) {
 	if !r.active() || f.Joined {
 		return max(0, p.Desired-there), 0, max(0, there-p.Desired)
 	}
-	surge, unavailable := latitude(f, p.Desired)
+	surge, unavailable := in.latitude(f, p.Desired, p.Counts.Capacity)
 	room := max(0, p.Desired+surge-there+min(0, unavailable-r.leaving))
 	missing = max(0, p.Desired-there) // jobs don't wait for those that leave
 	slack := 0
@@ -79,7 +88,7 @@ func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance
 	slices.SortFunc(ready, func(a, b Instance) int {
 		return cmp.Or(compareBool(a.Busy, b.Busy), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
-	surge, unavailable := latitude(f, p.Desired)
+	surge, unavailable := in.latitude(f, p.Desired, p.Counts.Capacity)
 	n := min(len(ready), p.spareable(f, ready, unavailable, surge, r))
 	for _, i := range ready[:max(0, n)] {
 		p.act(Drain, i, lifecycle.ForRollout, sentence("%s; %d of %d left to replace, %s.", reasons[i.ID], len(p.Drifted), p.Counts.Ready, pace(surge, unavailable)))

@@ -71,7 +71,7 @@ func (u *upgrade) plan(t *rapid.T) FleetPlan {
 // hold checks what no plan may do.
 func (u *upgrade) hold(t *rapid.T, f fleet.ManagedFleet, p FleetPlan) {
 	r := rolloutsOf(governed(u.in), membersOf(u.in))[f.ID]
-	surge, unavailable := latitude(f, p.Desired)
+	surge, unavailable := u.in.latitude(f, p.Desired, p.Counts.Capacity)
 	if p.Create > 0 && p.Counts.Footprint+p.Create > f.Scaling.Max {
 		t.Fatalf("footprint %d and %d new are more than max = %d", p.Counts.Footprint, p.Create, f.Scaling.Max)
 	}

@@ -57,7 +57,7 @@ func (r *rollout) report(in Input, f fleet.ManagedFleet) *RolloutPlan {
 		report.Stage = RolloutHalted
 		report.Sentence = sentence("%s is halted: %s %s. %s", r.what(f), strings.TrimSuffix(r.record.Halted.Reason, ".")+".", left, r.meanwhile(f))
 	case !r.limited():
-		surge, unavailable := latitude(f, r.old+r.fresh)
+		surge, unavailable := in.latitude(f, r.old+r.fresh, r.old+r.fresh)
 		report.Sentence = sentence("%s: %s, %s.", r.what(f), left, pace(surge, unavailable))
 	case r.record.Soaking.IsZero() || r.healthy < r.needed():
 		report.Stage = RolloutCanary

@@ -54,6 +54,25 @@ func (w *world) drawCosts(random *rand.Rand) {
 	}
 }
 
+// payForMin raises the limits of a fleet's costs with its min, as whoever changes the
+// one in the file would the others.
+func (w *world) payForMin(f *fleet.ManagedFleet) {
+	price := f.Cost.Hourly.Micros
+	if price == 0 {
+		price = dearest
+		for _, factor := range w.costs.prices {
+			price = max(price, dearest*factor)
+		}
+	}
+	hosts := int64(f.Scaling.Min)
+	if !f.Cost.MaxHourly.IsZero() {
+		f.Cost.MaxHourly.Micros = max(f.Cost.MaxHourly.Micros, hosts*price)
+	}
+	if !f.Cost.MaxDaily.IsZero() {
+		f.Cost.MaxDaily.Micros = max(f.Cost.MaxDaily.Micros, hosts*price*24+price)
+	}
+}
+
 // priced are offers at the prices of now.
 func (w *world) priced(offers []fleet.Offer) []fleet.Offer {
 	for n := range offers {

@@ -94,7 +94,7 @@ func (f Fault) String() string {
 // is peace, in which everything must settle.
 const (
 	chaos = 5 * time.Minute
-	peace = 45 * time.Minute
+	peace = 90 * time.Minute
 )
 
 // faultsOf draws the faults of a seed.
@@ -224,6 +224,7 @@ func (w *world) changeFile(kind FaultKind, random *rand.Rand) {
 	f.Serial++
 	if kind == Resize {
 		f.Scaling.Min = random.IntN(w.rules.most(*f) + 1)
+		w.payForMin(f)
 		w.say("%s: min = %d", f.Address, f.Scaling.Min)
 	} else {
 		f.Immutable = fmt.Appendf(nil, `{"body":%d}`, f.Serial)

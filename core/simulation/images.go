@@ -139,7 +139,7 @@ func (w *world) rolloutStaysInItsBudget(res reconcile.Result) {
 			}
 		}
 		missing := f.Rollout.Unavailable
-		if f.Rollout.Surge == 0 || p.Desired >= f.Scaling.Max {
+		if f.Rollout.Surge == 0 || p.Desired >= f.Scaling.Max || w.boundElsewhere(f) {
 			missing = max(1, missing)
 		}
 		if drains > 0 && p.Counts.Ready-drains < p.Desired-missing {
@@ -149,6 +149,18 @@ func (w *world) rolloutStaysInItsBudget(res reconcile.Result) {
 			w.fail(name, "the rollout of %s is %s, and %d runners leave for it", f.Address, p.Rollout.Stage, drains)
 		}
 	}
+}
+
+// boundElsewhere says that a fleet may not always have one more, whatever its max.
+func (w *world) boundElsewhere(f fleet.ManagedFleet) bool {
+	return w.limited(f.ID) || f.Scheduler != "" && (w.rules.required || len(w.rules.policy.Entitlements) > 0)
+}
+
+// limited says that there is a limit to what a fleet may cost.
+func (w *world) limited(id fleet.RunnerFleetID) bool {
+	return slices.ContainsFunc(w.store.fleets, func(f fleet.ManagedFleet) bool {
+		return f.ID == id && !(f.Cost.MaxHourly.IsZero() && f.Cost.MaxDaily.IsZero())
+	})
 }
 
 // haltedMakesNothingNew: what a rollout was halted for isn't made again while what

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -265,10 +266,10 @@ func (w *world) massSilenceCondemnsNobody(res reconcile.Result) {
 		var silent []time.Time
 		for _, i := range w.store.live() {
 			r, enrolled := w.store.runners[i.ID]
-			// As it was before this step: what came up in it wasn't there, and what was
-			// given up before it is judged already.
+			// As it was before this step: what came up in it wasn't there, what ends in it
+			// was, and what was given up before it is judged already.
 			now := i.Since.Equal(w.now())
-			judged := i.State == fleet.Healthy && !now || i.State == fleet.Draining ||
+			judged := i.State == fleet.Healthy && !now || i.State == fleet.Draining || i.State == fleet.Terminating && now ||
 				i.State == fleet.Quarantined && (now || i.Cause != string(lifecycle.RunnerLost))
 			if i.Provider != lost.Provider || !enrolled || !judged {
 				continue
@@ -312,9 +313,16 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		}
 	}
 	for _, p := range res.Plan.Fleets { // what isn't proven gone counts to its costs, too
-		held = held || p.Fleet == f.ID && p.Cost != nil && p.Cost.Binds
+		// Where the spread is a rule, the other provider's fleet keeps this one from more.
+		concerned := p.Fleet == f.ID || p.Follows && w.rules.required
+		held = held || concerned && p.Cost != nil && p.Cost.Binds
 	}
 	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
+	// One fleet may be wanted to grow where another, which may not pay for it or tries
+	// a new image, leaves it no room.
+	for _, p := range res.Plan.Fleets {
+		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
+	}
 	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
@@ -325,6 +333,12 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		return
 	}
 	if w.at-since > starving {
-		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max)
+		var waits []planner.Wait
+		for _, p := range res.Plan.Fleets {
+			if p.Follows {
+				waits = append(waits, p.Waiting...)
+			}
+		}
+		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books; the plan says %v", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max, waits)
 	}
 }

@@ -48,5 +48,5 @@ func flagTrusted() Double {
 }
 
 func TestABusyFlagThatIsTrustedIsSeen(t *testing.T) {
-	caught(t, 135, flagTrusted, "normal scale-down drains first")
+	caught(t, 211, flagTrusted, "normal scale-down drains first")
 }

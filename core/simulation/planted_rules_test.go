@@ -16,7 +16,7 @@ func TestEntitlementsThatAreNotMindedAreSeen(t *testing.T) {
 }
 
 func TestARequiredSpreadThatIsNotMindedIsSeen(t *testing.T) {
-	caught(t, 1, planning(func(in planner.Input) planner.Output {
+	caught(t, 3, planning(func(in planner.Input) planner.Output {
 		in.Fleets = slices.Clone(in.Fleets)
 		for n := range in.Fleets {
 			in.Fleets[n].Placement.Spread = fleet.SpreadNone

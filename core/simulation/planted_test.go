@@ -74,7 +74,7 @@ func doubled(in planner.Input) planner.Output {
 }
 
 func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
-	caught(t, 33, planning(func(in planner.Input) planner.Output {
+	caught(t, 14, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
@@ -228,7 +228,7 @@ func TestADrainThatTakesJobsAwayIsSeen(t *testing.T) {
 }
 
 func TestAPreemptionThatIsCalledANormalEndIsSeen(t *testing.T) {
-	caught(t, 104, telling(func(e *reconcile.Tell) {
+	caught(t, 76, telling(func(e *reconcile.Tell) {
 		if e.What == reconcile.TellRemove {
 			e.Reason = "normal"
 		}

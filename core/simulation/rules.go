@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
@@ -125,7 +126,8 @@ func (w *world) entitlementsHold() {
 }
 
 // nothingIsMadeForTheUnentitled: where nobody else's jobs wait, the demand of the
-// fleets for jobs is that of what runs.
+// fleets for jobs is that of what runs. Schedules, forecasts and rollouts make hosts
+// for other reasons.
 func (w *world) nothingIsMadeForTheUnentitled(res reconcile.Result) {
 	d := res.Demand[ciAddress]
 	if len(w.rules.policy.Entitlements) == 0 || d.Blind != "" {
@@ -138,6 +140,9 @@ func (w *world) nothingIsMadeForTheUnentitled(res reconcile.Result) {
 	}
 	for _, t := range res.Transitions {
 		f := w.store.fleet(t.Instance)
+		if len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || w.rollsOut(res, f.ID) {
+			continue
+		}
 		capacity := 0
 		for _, i := range w.store.live() {
 			if i.Fleet == f.ID && lifecycle.Capacity(i.State, slices.Contains(res.Silent, i.ID)) {
@@ -150,11 +155,23 @@ func (w *world) nothingIsMadeForTheUnentitled(res reconcile.Result) {
 	}
 }
 
+// rollsOut says that a fleet's hosts are being replaced.
+func (w *world) rollsOut(res reconcile.Result, id fleet.RunnerFleetID) bool {
+	return slices.ContainsFunc(res.Plan.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == id && p.Rollout != nil })
+}
+
 // requiredSpreadStaysEven: no provider gets more of the fleets for jobs than its even
 // share, where that is a rule, by what is made now.
 func (w *world) requiredSpreadStaysEven(res reconcile.Result) {
 	if !w.rules.required {
 		return
+	}
+	for _, p := range res.Plan.Fleets {
+		// What one may not pay for or has no room for in the end, another has counted on
+		// for a moment.
+		if p.Follows && (w.limited(p.Fleet) || len(p.Waiting) > 0 || p.Constrained != nil) {
+			return
+		}
 	}
 	has, ended, made := map[fleet.ProviderAddress]int{}, map[fleet.ProviderAddress]int{}, map[fleet.ProviderAddress]bool{}
 	for _, i := range w.store.live() {
