@@ -266,16 +266,17 @@ func (w *world) massSilenceCondemnsNobody(res reconcile.Result) {
 		var silent []time.Time
 		for _, i := range w.store.live() {
 			r, enrolled := w.store.runners[i.ID]
-			// As it was before this step: what came up in it wasn't there, what ends in it
-			// was, if it could be heard, and what was given up before it is judged already.
-			now, quiet := i.Since.Equal(w.now()), w.now().Sub(r.LastBeat) > heartbeat
-			judged := i.State == fleet.Healthy && !now || i.State == fleet.Draining || i.State == fleet.Terminating && now && !quiet ||
+			// As it was before this step: what came up in it wasn't there, what is taken
+			// away in it was, and what was given up before it is judged already.
+			now := i.Since.Equal(w.now())
+			judged := i.State == fleet.Healthy && !now || i.State == fleet.Draining ||
+				i.State == fleet.Terminating && now && i.Interruption.TakesAway() ||
 				i.State == fleet.Quarantined && (now || i.Cause != string(lifecycle.RunnerLost))
 			if i.Provider != lost.Provider || !enrolled || !judged {
 				continue
 			}
 			all++
-			if quiet {
+			if w.now().Sub(r.LastBeat) > heartbeat {
 				silent = append(silent, r.LastBeat)
 			}
 		}
