@@ -2,32 +2,16 @@ package packing
 
 import "slices"
 
-// asIfNew packs as if the standing machines that nothing is on weren't there yet,
-// and then takes them for as many of the new ones. Whoever asks again after the
-// machines of a plan were made so gets that plan again. Nil: there are none, or
-// there is no such plan.
-func (w *work) asIfNew(improvementSteps int) *plan {
+// asIfNew solves the problem as if the standing machines that nothing is on weren't
+// there yet, and then takes them for as many of the new ones. Whoever asks again after
+// the machines of a plan were made so gets that plan again. Nil: there are none.
+func (w *work) asIfNew(solve func(Problem) Solution) *plan {
 	like := w.alike()
-	if !hasAlike(like) {
+	if !slices.ContainsFunc(like, func(t int) bool { return t >= 0 }) {
 		return nil
 	}
 	before, kept := w.before(like)
-	return w.standingFor(Pack(before, improvementSteps), like, kept)
-}
-
-// coverAsIfNew is cover in that way. What it leaves nobody uncovered by is the same.
-func (w *work) coverAsIfNew() *plan {
-	like := w.alike()
-	if !hasAlike(like) {
-		return nil
-	}
-	before, kept := w.before(like)
-	earlier := newWork(before)
-	return w.standingFor(earlier.solution(earlier.cover()), like, kept)
-}
-
-func hasAlike(like []int) bool {
-	return slices.ContainsFunc(like, func(t int) bool { return t >= 0 })
+	return w.standingFor(solve(before), like, kept)
 }
 
 // standingFor is a solution from before, with standing machines in the place of as

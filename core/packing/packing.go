@@ -139,7 +139,7 @@ func Pack(p Problem, improvementSteps int) Solution {
 	}
 	if best.cost > 0 {
 		best = w.fuller(best)
-		if again := w.asIfNew(improvementSteps); again != nil {
+		if again := w.asIfNew(func(before Problem) Solution { return Pack(before, improvementSteps) }); again != nil {
 			best = w.cheaper(best, again)
 		} else {
 			w.improve(best, improvementSteps)
@@ -157,7 +157,11 @@ func (w *work) covers() *plan {
 	if best.complete() {
 		return best
 	}
-	if other := w.coverAsIfNew(); other != nil && slices.Compare(other.uncovered, best.uncovered) < 0 {
+	other := w.asIfNew(func(before Problem) Solution {
+		earlier := newWork(before)
+		return earlier.solution(earlier.cover())
+	})
+	if other != nil && slices.Compare(other.uncovered, best.uncovered) < 0 {
 		return other
 	}
 	return best

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"sync"
 	"time"
 
@@ -100,7 +99,10 @@ func (s *Store) enrollTogether(ctx context.Context) {
 		case err != nil && begun && len(group) > 1:
 			// One's trouble with its rows must not be the others'.
 			one.err = s.write(ctx, one.doing(), func(tx *sql.Tx, revision int64) error {
-				return errors.Join(one.write(ctx, tx, revision), one.refusal)
+				if err := one.write(ctx, tx, revision); err != nil {
+					return err
+				}
+				return one.refusal
 			})
 		case err != nil:
 			one.err = err
