@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -334,11 +335,22 @@ func writeInBatches(b *testing.B, c *crowd) time.Duration {
 	if _, err := fresh.ApplyDefinition(b.Context(), store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}}); err != nil {
 		b.Fatal(err)
 	}
+	operations := map[fleet.CapacityInstanceID]fleet.Operation{}
+	for _, o := range state.Operations {
+		operations[o.Instance] = o
+	}
+	var batches []store.Change
+	for some := range slices.Chunk(state.Instances, 1000) {
+		batch := store.Change{Instances: some}
+		for _, i := range some {
+			batch.Operations = append(batch.Operations, operations[i.ID])
+		}
+		batches = append(batches, batch)
+	}
 	begun := time.Now()
 	for range transitions {
-		for at := 0; at < len(state.Instances); at += 1000 {
-			end := min(at+1000, len(state.Instances))
-			if err := fresh.Commit(b.Context(), store.Change{Instances: state.Instances[at:end], Operations: state.Operations[at:end]}); err != nil {
+		for _, batch := range batches {
+			if err := fresh.Commit(b.Context(), batch); err != nil {
 				b.Fatal(err)
 			}
 		}
