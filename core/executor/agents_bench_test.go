@@ -182,6 +182,11 @@ func beAgents(file string) error {
 			told := sync.OnceFunc(first.Done)
 			beat := agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
 			pause(ctx, order.Every*time.Duration(n)/time.Duration(len(order.Certificates)))
+			// Of connections that come all at once a busy manager drops some, and their
+			// agents come again.
+			for ctx.Err() == nil && beatOnce(client, order.URL, &beat) != nil {
+				pause(ctx, time.Second)
+			}
 			for ctx.Err() == nil {
 				if err := beatOnce(client, order.URL, &beat); err != nil && failed.Add(1) == 1 {
 					fmt.Fprintln(os.Stderr, err)
