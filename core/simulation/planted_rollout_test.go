@@ -27,7 +27,7 @@ func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
 }
 
 func TestAHaltThatIsForgottenIsSeen(t *testing.T) {
-	caught(t, 0, planning(func(in planner.Input) planner.Output {
+	caught(t, 175, planning(func(in planner.Input) planner.Output {
 		halted := map[fleet.RunnerFleetID]bool{}
 		in.Rollouts = maps.Clone(in.Rollouts)
 		for id, known := range in.Rollouts {
@@ -43,4 +43,12 @@ func TestAHaltThatIsForgottenIsSeen(t *testing.T) {
 		}
 		return out
 	}), "a halted rollout makes nothing new")
+}
+
+func TestAHaltedRolloutIsNotOverWhenTheLastOneOfBeforeLeaves(t *testing.T) {
+	for _, seed := range []uint64{127, 131, 485} {
+		if r := Run(Options{Seed: seed}); r.Failure != nil {
+			t.Errorf("seed %d: %s: %s", seed, r.Failure.Invariant, r.Failure.Detail)
+		}
+	}
 }
