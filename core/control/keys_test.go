@@ -81,7 +81,7 @@ func (y *yard) start() {
 	listener, err := net.Listen("tcp", y.address)
 	y.must(err)
 	y.address = listener.Addr().String()
-	y.agents, err = y.manager.serveAgents(listener, nil, func() {}, nil)
+	y.agents, err = y.manager.serveAgents(listener, enroll.Config{})
 	y.must(err)
 }
 

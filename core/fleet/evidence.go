@@ -61,12 +61,13 @@ type IdentityRefusedError struct {
 
 func (e *IdentityRefusedError) Error() string { return string(e.Refusal) + ": " + e.Reason }
 
-// IdentityTakenError says that another runner has enrolled as the same resource.
+// IdentityTakenError says that the agent of another instance has enrolled as the
+// same resource.
 type IdentityTakenError struct {
 	Resource ProviderInstanceRef
-	Other    RunnerID
+	Other    CapacityInstanceID
 }
 
 func (e *IdentityTakenError) Error() string {
-	return "the runner " + string(e.Other) + " has enrolled as " + string(e.Resource)
+	return "the agent of instance " + string(e.Other) + " has enrolled as " + string(e.Resource)
 }
