@@ -15,17 +15,16 @@ var evidenceReaders = map[string]func(context.Context, *metadataClient) (agentap
 
 // evidence is what this host's platform signed about it; nil: it signs nothing, or
 // there is no platform. It is asked for anew with every try.
-func evidence(ctx context.Context, c Config) (*agentapi.Evidence, error) {
-	if c.Metadata == nil || evidenceReaders[c.Metadata.Platform] == nil {
+func evidence(ctx context.Context, m *metadataService) (*agentapi.Evidence, error) {
+	if m == nil || evidenceReaders[m.Platform] == nil {
 		return nil, nil
 	}
-	service := newMetadataService(*c.Metadata)
-	found, err := evidenceReaders[c.Metadata.Platform](ctx, service.http)
+	found, err := evidenceReaders[m.Platform](ctx, m.http)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s's metadata service at %s which instance this host is: %w", c.Metadata.Platform, c.Metadata.URL, err)
+		return nil, fmt.Errorf("ask %s's metadata service at %s which instance this host is: %w", m.Platform, m.URL, err)
 	}
 	if n := max(len(found.Document), len(found.Signature)); n > agentapi.MaxEvidenceBytes {
-		return nil, fmt.Errorf("what %s's metadata service at %s signed has %d bytes, and %d is the most", c.Metadata.Platform, c.Metadata.URL, n, agentapi.MaxEvidenceBytes)
+		return nil, fmt.Errorf("what %s's metadata service at %s signed has %d bytes, and %d is the most", m.Platform, m.URL, n, agentapi.MaxEvidenceBytes)
 	}
 	return &found, nil
 }

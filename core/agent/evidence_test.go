@@ -12,8 +12,9 @@ const awsIdentity = "/latest/dynamic/instance-identity/"
 func TestTheDocumentIsReadByteForByteWithANewTokenWhereOneIsWanted(t *testing.T) {
 	document := " {\n  \"instanceId\" : \"i-1\"\n}\n"
 	m, url := playMetadata(t, map[string]string{awsIdentity + "document": document, awsIdentity + "rsa2048": "c2lnbmVk\n"})
+	service := newMetadataService(Metadata{"aws", url})
 	for range 2 {
-		got, err := evidence(t.Context(), Config{Metadata: &Metadata{"aws", url}})
+		got, err := evidence(t.Context(), service)
 		if err != nil || got.Kind != "aws" || string(got.Document) != document || string(got.Signature) != "c2lnbmVk\n" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -23,7 +24,7 @@ func TestTheDocumentIsReadByteForByteWithANewTokenWhereOneIsWanted(t *testing.T)
 
 func TestAHostWithoutAPlatformThatSignsAsksNobody(t *testing.T) {
 	m, url := playMetadata(t, nil)
-	for name, c := range map[string]Config{"no platform": {}, "gcp": {Metadata: &Metadata{"gcp", url}}, "azure": {Metadata: &Metadata{"azure", url}}} {
+	for name, c := range map[string]*metadataService{"no platform": nil, "gcp": newMetadataService(Metadata{"gcp", url}), "azure": newMetadataService(Metadata{"azure", url})} {
 		if got, err := evidence(t.Context(), c); got != nil || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -52,7 +53,7 @@ func TestADocumentThatCannotBeReadIsNoEvidenceAndNamesThePlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(serve)
 			defer server.Close()
-			got, err := evidence(t.Context(), Config{Metadata: &Metadata{"aws", server.URL}})
+			got, err := evidence(t.Context(), newMetadataService(Metadata{"aws", server.URL}))
 			if got != nil || err == nil || !strings.Contains(err.Error(), server.URL) {
 				t.Errorf("%+v, %v", got, err)
 			}
