@@ -160,9 +160,13 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer client.close()
+	var metadata *metadataService
+	if c.Metadata != nil {
+		metadata = newMetadataService(*c.Metadata)
+	}
 	var renewAfter time.Duration // a stored certificate's age is unknown: renew at once
 	if !identity.enrolled() {
-		if renewAfter, err = enroll(ctx, c, client, identity); err != nil {
+		if renewAfter, err = enroll(ctx, c, client, identity, metadata); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -175,6 +179,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	client.use(certificate)
 	r := newRunner(c, client, identity, history, renewAfter)
+	r.metadata = metadata // whose token is still good
 	defer r.close()
 	return r.run(ctx)
 }

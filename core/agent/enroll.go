@@ -16,7 +16,7 @@ const untrustedTries = 5
 
 // enroll spends the token, trying until the manager takes it or refuses for good.
 // It tells after how long the certificate should be renewed.
-func enroll(ctx context.Context, c Config, k *client, i *identity) (time.Duration, error) {
+func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadataService) (time.Duration, error) {
 	csr, err := i.request()
 	if err != nil {
 		return 0, err
@@ -24,8 +24,12 @@ func enroll(ctx context.Context, c Config, k *client, i *identity) (time.Duratio
 	untrusted := 0
 	for failures := 1; ; failures++ {
 		var answer agentapi.EnrollResponse
-		err := k.call(ctx, agentapi.EnrollPath, agentapi.EnrollRequest{
-			Token: c.Token, CSR: csr, Clock: c.Now().UTC(), AgentVersion: c.Version, OS: runtime.GOOS, Arch: runtime.GOARCH,
+		shown, err := evidence(ctx, m)
+		if err != nil {
+			c.Logger.Warn("this host can't show which instance it is; the manager may not take it without", "error", err)
+		}
+		err = k.call(ctx, agentapi.EnrollPath, agentapi.EnrollRequest{
+			Token: c.Token, CSR: csr, Clock: c.Now().UTC(), AgentVersion: c.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, Evidence: shown,
 		}, &answer)
 		if err == nil {
 			if err = i.keepEnrollment(answer, c.Now()); err == nil {

@@ -91,30 +91,36 @@ var errNoSuchMetadata = errors.New("there is none")
 // errMetadataToken says that the service wants another token.
 var errMetadataToken = errors.New("it wants a new token")
 
-// ask makes one call. header is "Name: value" and may be empty.
+// ask makes one call and gives the value without the space around it.
 func (c *metadataClient) ask(ctx context.Context, method, path, header string) (string, http.Header, error) {
+	content, answer, err := c.askWhole(ctx, method, path, header)
+	return strings.TrimSpace(string(content)), answer, err
+}
+
+// askWhole makes one call. header is "Name: value" and may be empty.
+func (c *metadataClient) askWhole(ctx context.Context, method, path, header string) ([]byte, http.Header, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	if name, value, found := strings.Cut(header, ": "); found {
 		request.Header.Set(name, value)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, metadataBytes))
 	switch {
 	case err != nil:
-		return "", nil, err
+		return nil, nil, err
 	case response.StatusCode == http.StatusNotFound:
-		return "", nil, errNoSuchMetadata
+		return nil, nil, errNoSuchMetadata
 	case response.StatusCode == http.StatusUnauthorized:
-		return "", nil, errMetadataToken
+		return nil, nil, errMetadataToken
 	case response.StatusCode != http.StatusOK:
-		return "", nil, fmt.Errorf("%s answers %s", path, response.Status)
+		return nil, nil, fmt.Errorf("%s answers %s", path, response.Status)
 	}
-	return strings.TrimSpace(string(content)), response.Header, nil
+	return content, response.Header, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
@@ -20,23 +21,30 @@ var noticeReaders = map[string][]func(context.Context, *metadataClient, time.Tim
 	"azure": {azureEvents},
 }
 
-// awsText reads a value of IMDSv2, which wants a token that was asked for before.
+// awsText reads a value of IMDSv2.
 func awsText(ctx context.Context, c *metadataClient, path string) (string, error) {
+	text, err := awsWhole(ctx, c, "/latest/meta-data/"+path)
+	return strings.TrimSpace(string(text)), err
+}
+
+// awsWhole reads a value of IMDSv2 byte for byte. The service wants a token that was
+// asked for before.
+func awsWhole(ctx context.Context, c *metadataClient, path string) ([]byte, error) {
 	for range 2 {
 		if c.token == "" {
 			token, _, err := c.ask(ctx, http.MethodPut, "/latest/api/token", "X-Aws-Ec2-Metadata-Token-Ttl-Seconds: 21600")
 			if err != nil {
-				return "", fmt.Errorf("get a token: %w", err)
+				return nil, fmt.Errorf("get a token: %w", err)
 			}
 			c.token = token
 		}
-		text, _, err := c.ask(ctx, http.MethodGet, "/latest/meta-data/"+path, "X-Aws-Ec2-Metadata-Token: "+c.token)
+		text, _, err := c.askWhole(ctx, http.MethodGet, path, "X-Aws-Ec2-Metadata-Token: "+c.token)
 		if !errors.Is(err, errMetadataToken) {
 			return text, err
 		}
 		c.token = ""
 	}
-	return "", errMetadataToken
+	return nil, errMetadataToken
 }
 
 // awsJSON reads a value into an object; false: there is none.

@@ -24,7 +24,21 @@ type EnrollRequest struct {
 	AgentVersion string    `json:"agent_version"`
 	OS           string    `json:"os"`
 	Arch         string    `json:"arch"`
+	// Evidence is what the host's platform signed about it; nil: there is none.
+	Evidence *Evidence `json:"evidence,omitempty"`
 }
+
+// Evidence says which instance of its provider a host is. In JSON the document and
+// the signature are base64, of at most MaxEvidenceBytes each.
+type Evidence struct {
+	// Kind is the platform: "aws".
+	Kind      string `json:"kind"`
+	Document  []byte `json:"document"`
+	Signature []byte `json:"signature,omitempty"`
+}
+
+// MaxEvidenceBytes bounds a document and a signature, each.
+const MaxEvidenceBytes = 16 << 10
 
 // EnrollResponse makes the agent a runner. It isn't trusted with work yet.
 type EnrollResponse struct {

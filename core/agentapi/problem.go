@@ -7,6 +7,14 @@ const (
 	CodeTokenOtherKey = "token_other_key"
 	CodeInstanceEnded = "instance_ended"
 	CodeClockSkew     = "clock_skew" // clocks get set
+	// CodeIdentityMissing: the fleet takes no host without evidence, and none came.
+	CodeIdentityMissing = "identity_missing"
+	// CodeIdentityRefused: the evidence is certainly not of this instance.
+	CodeIdentityRefused = "identity_refused"
+	// CodeIdentityStale: the evidence is too old; a newer one may be good.
+	CodeIdentityStale = "identity_stale"
+	// CodeIdentityUnverified: nobody can say now whether the evidence is good.
+	CodeIdentityUnverified = "identity_unverified"
 	// CodeRevoked is sent on purpose, because somebody took the runner's right to
 	// run anything away. No other code ends a job.
 	CodeRevoked       = "revoked"
@@ -47,11 +55,15 @@ var reactions = map[string]Reaction{
 	CodeTokenExpired:       GiveUp,
 	CodeTokenOtherKey:      GiveUp,
 	CodeBadRequest:         GiveUp,
+	CodeIdentityRefused:    GiveUp,
 	CodeInstanceEnded:      FinishJob,
 	CodeUnknownRunner:      FinishJob,
 	CodeCertificateLapsed:  FinishJob,
 	CodeRevoked:            EndJob,
 	CodeClockSkew:          TryAgain,
+	CodeIdentityMissing:    TryAgain,
+	CodeIdentityStale:      TryAgain,
+	CodeIdentityUnverified: TryAgain,
 	CodeCertificateExpired: TryAgain,
 	CodeTryLater:           TryAgain,
 	CodeTooMany:            TryAgain,

@@ -218,6 +218,7 @@ func fleetAttributes(f fleet.RunnerFleet) attributes {
 	a.duration("timeouts.max_offline", f.Timeouts.MaxOffline)
 	a.text("admission.job_isolation", f.Admission.JobIsolation)
 	a.flag("admission.match_address", f.Admission.MatchAddress)
+	a.text("admission.identity", f.Admission.Identity)
 	return a
 }
 

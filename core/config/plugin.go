@@ -56,6 +56,30 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	l.instanceBodies[result.Address] = pluginBody{where: instance.where, header: instance.header, syntax: instance.syntax}
 }
 
+// verifiesIdentity says whether the plugin of the fleet's provider verifies which
+// instance a host is.
+func (l *loader) verifiesIdentity(f fleet.RunnerFleet) bool {
+	schemas := l.pluginSchemas[f.Provider.Plugin()]
+	return schemas != nil && schemas.Identity
+}
+
+// readIdentity reads whether hosts enroll with evidence, which takes a plugin that
+// verifies it.
+func (l *loader) readIdentity(admission *body, result *fleet.RunnerFleet) {
+	wanted, ok := admission.oneOf("identity", fleet.IdentityRequired, fleet.IdentityNone)
+	if !ok {
+		return
+	}
+	verifies := l.verifiesIdentity(*result)
+	switch known := l.pluginSchemas[result.Provider.Plugin()] != nil; {
+	case wanted == fleet.IdentityNone && verifies:
+		result.Admission.Identity = fleet.IdentityNone
+	case wanted == fleet.IdentityRequired && known && !verifies:
+		admission.fail(admission.at("identity"), admission.where, fmt.Sprintf("The plugin %q verifies no identity", result.Provider.Plugin()),
+			"No host could enroll. Leave identity out, or use a provider whose plugin verifies which instance a host is.")
+	}
+}
+
 // schemasOf gives the plugin's schemas; nil: not to be had, and reported at the
 // provider block.
 func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {

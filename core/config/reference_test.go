@@ -14,7 +14,8 @@ import (
 )
 
 // localSchemas is a plugin with what the examples of the reference use of it. It
-// lists offers, so that the examples' policy doesn't make placement.regions a must.
+// lists offers, so that the examples' policy doesn't make placement.regions a must, and
+// verifies identities, which is what makes admission.identity required by default.
 type localSchemas struct{}
 
 func (localSchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
@@ -22,7 +23,7 @@ func (localSchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
 		return fleet.PluginSchemas{}, errors.New("it is not installed")
 	}
 	return fleet.PluginSchemas{
-		Name: "local", Version: "0.1.0", Market: true,
+		Name: "local", Version: "0.1.0", Market: true, Identity: true,
 		Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "root", Type: fleet.PluginType{Kind: fleet.KindString}}}},
 		Instance: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "nice", Type: fleet.PluginType{Kind: fleet.KindInt}}}},
 	}, nil

@@ -64,11 +64,15 @@ func (l *loader) readOneFleet(block *body, key string) {
 		timeouts.timeouts(&result.Timeouts)
 	}
 	result.Admission.JobIsolation = fleet.JobIsolationRequired
+	if l.verifiesIdentity(result) {
+		result.Admission.Identity = fleet.IdentityRequired
+	}
 	if admission := block.single("admission"); admission != nil {
 		if isolation, ok := admission.oneOf("job_isolation", fleet.JobIsolationRequired, fleet.JobIsolationNone); ok {
 			result.Admission.JobIsolation = isolation
 		}
 		result.Admission.MatchAddress, _ = admission.boolean("match_address")
+		l.readIdentity(admission, &result)
 		admission.close()
 	}
 	block.close()

@@ -36,6 +36,8 @@ type yard struct {
 	manager *Manager
 	agents  *agentServer
 	address string
+	// metadata is the metadata service of the hosts that boot; nil: they have none.
+	metadata *agent.Metadata
 }
 
 // syncLog takes the log of several goroutines.
@@ -81,7 +83,7 @@ func (y *yard) start() {
 	listener, err := net.Listen("tcp", y.address)
 	y.must(err)
 	y.address = listener.Addr().String()
-	y.agents, err = y.manager.serveAgents(listener, nil, func() {}, nil)
+	y.agents, err = y.manager.serveAgents(listener, enroll.Config{})
 	y.must(err)
 }
 
@@ -146,7 +148,7 @@ func (y *yard) boot(id fleet.OperationID, folder string) *host {
 	go func() {
 		defer close(done)
 		h.ended <- agent.Run(ctx, agent.Config{ManagerURL: intent.Bootstrap.ManagerURL, TLS: trust, Token: token, StateDir: folder,
-			Version: "0.1.0", Now: y.now, Logger: y.options.Log, Retry: agent.Backoff{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}})
+			Version: "0.1.0", Metadata: y.metadata, Now: y.now, Logger: y.options.Log, Retry: agent.Backoff{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}})
 	}()
 	y.t.Cleanup(func() { cancel(); <-done })
 	return h

@@ -166,6 +166,23 @@ func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info)
 
 // current is the process that serves a provider block.
 func (p *providers) current(a fleet.ProviderAddress) (executor.Provider, error) {
+	process, err := p.process(a)
+	if err != nil {
+		return nil, err // and no typed nil
+	}
+	return process, nil
+}
+
+// verifyIdentity asks a provider block's plugin about a host's evidence.
+func (p *providers) verifyIdentity(ctx context.Context, a fleet.ProviderAddress, q fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+	process, err := p.process(a)
+	if err != nil {
+		return fleet.VerifiedIdentity{}, err
+	}
+	return process.VerifyIdentity(ctx, q)
+}
+
+func (p *providers) process(a fleet.ProviderAddress) (*pluginhost.Process, error) {
 	p.mu.Lock()
 	s := p.own[a]
 	p.mu.Unlock()

@@ -101,7 +101,9 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 			return errors.Join(err, needed, m.dropIdleKeys(ctx))
 		},
 	})
-	if r.agents, err = m.serveAgents(listener, binaries, r.exec.Wake, r.schedulers.connection); err != nil {
+	if r.agents, err = m.serveAgents(listener, enroll.Config{
+		Binaries: binaries, Wake: r.exec.Wake, Connection: r.schedulers.connection, Verifier: r.providers.verifyIdentity,
+	}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	r.providers.start(r.drained, r.exec.Send)
@@ -190,12 +192,12 @@ type agentServer struct {
 	err   error
 }
 
-func (m *Manager) serveAgents(l net.Listener, binaries *enroll.AgentBinaries, wake func(), connection func(fleet.CapacityInstanceID) (enroll.Connection, bool)) (*agentServer, error) {
-	server, err := enroll.NewServer(enroll.Config{
-		Authorities: &m.authorities, Tokens: &m.tokens, Store: m.store, Binaries: binaries, Now: m.options.Clock,
-		Random: rand.Reader, Jitter: mathrand.Float64, Wake: wake, Connection: connection, Logger: m.options.Log, FlushInterval: flushFacts,
-		CertificateLife: failpoint.CertificateLife(certificateLife),
-	})
+// serveAgents answers agents with what c has beside the manager's own.
+func (m *Manager) serveAgents(l net.Listener, c enroll.Config) (*agentServer, error) {
+	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &m.authorities, &m.tokens, m.store, m.options.Clock, m.options.Log
+	c.Random, c.Jitter, c.FlushInterval = rand.Reader, mathrand.Float64, flushFacts
+	c.CertificateLife = failpoint.CertificateLife(certificateLife)
+	server, err := enroll.NewServer(c)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,17 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 	if refused := s.refuseEnrollment(call, subject, lifecycle.AcceptsEnrollment(subject.Instance.State)); refused != nil {
 		return nil, refused.with(about...)
 	}
+	identity, refused := s.identify(r.Context(), call, subject)
+	if refused != nil {
+		return nil, refused.with(about...)
+	}
+	return s.enrollFirst(r, call, csr, subject, identity)
+}
 
+// enrollFirst spends the token: all that can be checked before is.
+func (s *Server) enrollFirst(r *http.Request, call agentapi.EnrollRequest, csr request, subject fleet.EnrollmentSubject, identity fleet.VerifiedIdentity) (any, error) {
+	operation := subject.Operation.ID
+	about := []any{"operation", operation, "instance", subject.Instance.ID}
 	now := s.Now()
 	id, err := s.newRunnerID(now)
 	if err != nil {
@@ -57,7 +67,7 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 		KeyHash: csr.keyHash, Serial: certificate.Serial, NotAfter: certificate.NotAfter, Enrolled: now,
 		Issuer: certificate.Issuer, Authority: s.pinned(r),
 		Address: address(r), Skew: call.Clock.Sub(now), AgentVersion: clean(call.AgentVersion, maxName),
-		Platform: fleet.PlatformOf(call.OS, call.Arch),
+		Platform: fleet.PlatformOf(call.OS, call.Arch), Identity: identity,
 	}
 	failpoint.EnrollmentUncommitted.Hit()
 	err = s.Store.Enroll(r.Context(), runner, subject.Operation.TokenHash)
@@ -66,6 +76,9 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 		// The same agent's first try, or somebody else's, was a moment faster.
 		subject.Runner = &already.Existing
 		return s.enrollAgain(r, call, csr, subject)
+	}
+	if taken, ok := errors.AsType[*fleet.IdentityTakenError](err); ok {
+		return nil, forbidden(agentapi.CodeIdentityRefused, "%s; one resource is one host, so one of the two is not what it says", taken).with(about...)
 	}
 	if errors.As(err, new(*fleet.VoidTokenError)) {
 		return nil, forbidden(agentapi.CodeTokenUnknown, "the token is not one of this installation").with(about...)

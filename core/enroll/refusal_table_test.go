@@ -1,6 +1,7 @@
 package enroll_test
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -93,8 +94,72 @@ func enrollmentRefusals() []enrollmentRefusal {
 	}
 }
 
+// identityRefusals are the rows of a fleet whose hosts show which instance they are.
+// Each host is i-1 of the account 1234.
+func identityRefusals() []enrollmentRefusal {
+	showing := func(change func(r *region, d *identityDocument)) func(*world, *host, *agent.Config) {
+		return func(w *world, h *host, c *agent.Config) {
+			r, d := w.identified(*h, "i-1"), identityDocument{Instance: "i-1", Account: "1234", Region: "here"}
+			if change != nil {
+				change(r, &d)
+			}
+			c.Metadata = r.metadata(d)
+		}
+	}
+	row := func(name string, prepare func(*world, *host, *agent.Config), code string, ending ending, says ...string) enrollmentRefusal {
+		return enrollmentRefusal{name, prepare, code, says, ending, true}
+	}
+	return []enrollmentRefusal{
+		row("a host without evidence", func(w *world, h *host, _ *agent.Config) { w.identified(*h, "i-1") }, agentapi.CodeIdentityMissing, keepsTrying, "this one sent none"),
+		row("a metadata service that signs nothing", func(w *world, h *host, c *agent.Config) {
+			c.Metadata = w.identified(*h, "i-1").metadataOf(map[string][]byte{})
+		}, agentapi.CodeIdentityMissing, keepsTrying, "this one sent none"),
+		row("the document of another instance", showing(func(_ *region, d *identityDocument) { d.Instance = "i-2" }), agentapi.CodeIdentityRefused, givesUp, "(other instance)", "the document is of i-2"),
+		row("a document of another account", showing(func(_ *region, d *identityDocument) { d.Account = "99" }), agentapi.CodeIdentityRefused, givesUp, "(other account)", "provider.aws.main refuses"),
+		row("a document of another region", showing(func(_ *region, d *identityDocument) { d.Region = "there" }), agentapi.CodeIdentityRefused, givesUp, "(other region)"),
+		row("a document that is too old", showing(func(_ *region, d *identityDocument) { d.Issued = time.Unix(0, 0) }), agentapi.CodeIdentityStale, keepsTrying, "(stale)"),
+		row("a document that was changed after it was signed", func(w *world, h *host, c *agent.Config) {
+			r := w.identified(*h, "i-1")
+			document, signature := r.sign(identityDocument{Instance: "i-2", Account: "1234", Region: "here"})
+			c.Metadata = r.metadataOf(map[string][]byte{"document": []byte(strings.Replace(string(document), "i-2", "i-1", 1)), "rsa2048": signature})
+		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
+		row("a document that somebody else signed", func(w *world, h *host, c *agent.Config) {
+			w.identified(*h, "i-1")
+			c.Metadata = newRegion(w.t).metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
+		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
+		row("a genuine document as whose host another agent has enrolled", func(w *world, h *host, c *agent.Config) {
+			other := w.provision(fleet.RunnerPolicy{})
+			w.identified(other, "i-1")
+			r := w.identified(*h, "i-1")
+			c.Metadata = r.metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
+			w.change(func(s *memoryStore) {
+				s.runners["other"] = fleet.Runner{ID: "other", Instance: other.instance, Operation: other.operation, Identity: fleet.VerifiedIdentity{Resource: "i-1"}}
+			})
+		}, agentapi.CodeIdentityRefused, givesUp, "has enrolled as i-1", "one resource is one host"),
+		row("a resource that nobody has seen yet", func(w *world, h *host, c *agent.Config) {
+			c.Metadata = w.identified(*h, "").metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
+		}, agentapi.CodeIdentityUnverified, keepsTrying, "hasn't named the resource"),
+		row("a verifier that is down", func(w *world, h *host, c *agent.Config) {
+			c.Metadata = w.identified(*h, "i-1").metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
+			w.change(func(*memoryStore) {
+				w.verifier = func(context.Context, fleet.ProviderAddress, fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+					return fleet.VerifiedIdentity{}, errors.New("its process is gone")
+				}
+			})
+		}, agentapi.CodeIdentityUnverified, keepsTrying, "can't verify the host's identity now"),
+		row("a verifier that takes one instance for another", func(w *world, h *host, c *agent.Config) {
+			c.Metadata = w.identified(*h, "i-1").metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
+			w.change(func(*memoryStore) {
+				w.verifier = func(context.Context, fleet.ProviderAddress, fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+					return fleet.VerifiedIdentity{Resource: "i-2"}, nil
+				}
+			})
+		}, agentapi.CodeIdentityRefused, givesUp, "the evidence is of i-2"),
+	}
+}
+
 func TestEveryRefusedEnrollmentIsSeenByTheAgentInTheLogAndByWhoLooks(t *testing.T) {
-	for _, row := range enrollmentRefusals() {
+	for _, row := range slices.Concat(enrollmentRefusals(), identityRefusals()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

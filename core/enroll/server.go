@@ -23,7 +23,8 @@ type Store interface {
 	EnrollmentSubject(context.Context, fleet.OperationID) (fleet.EnrollmentSubject, bool, error)
 	// Enroll stores the runner and spends its operation's token in one
 	// transaction. If the token is spent: fleet.AlreadyEnrolledError; if it isn't the
-	// operation's any more: fleet.VoidTokenError.
+	// operation's any more: fleet.VoidTokenError; if another runner of an instance
+	// that isn't over has the same verified identity: fleet.IdentityTakenError.
 	Enroll(ctx context.Context, runner fleet.Runner, tokenHash string) error
 	// RunnerSubject reads what the runner stands for.
 	RunnerSubject(context.Context, fleet.RunnerID) (fleet.EnrollmentSubject, bool, error)
@@ -50,6 +51,11 @@ type Config struct {
 	// Connection is what the CI process of a runner needs to reach its scheduler;
 	// false: the scheduler hasn't taken the runner yet. nil: no runner has one.
 	Connection func(fleet.CapacityInstanceID) (Connection, bool)
+	// Verifier verifies the identity of hosts whose fleet asks for it; nil: none of
+	// these enrolls.
+	Verifier Verifier
+	// VerifyTime is how long one verification may take; 0: 8 seconds.
+	VerifyTime time.Duration
 	// Wake is called after a fact was stored that the loop waits for; nil: none.
 	Wake   func()
 	Logger *slog.Logger
@@ -91,6 +97,7 @@ type Server struct {
 	facts     *refusalFacts
 	strangers *strangers
 	pending   *pending
+	verifying *verifications
 	http      *http.Server
 	calls     chan struct{}
 	downloads chan struct{}
@@ -114,11 +121,14 @@ func NewServer(c Config) (*Server, error) {
 	if c.CertificateLife == 0 {
 		c.CertificateLife = time.Hour
 	}
+	if c.VerifyTime == 0 {
+		c.VerifyTime = verifyTime
+	}
 	if c.FlushInterval == 0 {
 		c.FlushInterval = time.Second
 	}
 	s := &Server{Config: c, calls: make(chan struct{}, maxCalls), downloads: make(chan struct{}, maxDownloads),
-		refusals: newRefusalLog(c.Logger, c.Now), facts: newRefusalFacts(), strangers: newStrangers(), pending: newPending()}
+		refusals: newRefusalLog(c.Logger, c.Now), facts: newRefusalFacts(), strangers: newStrangers(), pending: newPending(), verifying: newVerifications()}
 	s.recorder = startRecorder(c.Store, c.FlushInterval, c.Now, c.Wake, c.Logger)
 	s.http = &http.Server{
 		Handler:           s,

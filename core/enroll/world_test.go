@@ -36,6 +36,9 @@ type world struct {
 	wakes     atomic.Int64
 	log       *lockedBuffer
 	life      time.Duration
+	// verifier stands for the plugins that verify identities.
+	verifier   enroll.Verifier
+	verifyTime time.Duration
 
 	address string
 	cutter  *cutter
@@ -80,6 +83,7 @@ func (w *world) startManager() {
 	server, err := enroll.NewServer(enroll.Config{
 		Authorities: w.ring, Tokens: w.tokens, Store: w.store, Now: w.now, Random: rand.Reader,
 		Wake: func() { w.wakes.Add(1) }, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Verifier: w.verify, VerifyTime: w.verifyTime,
 		CertificateLife: w.life, FlushInterval: 20 * time.Millisecond,
 	})
 	if err != nil {
@@ -316,6 +320,12 @@ func (s *memoryStore) Enroll(_ context.Context, r fleet.Runner, tokenHash string
 	if s.operations[r.Operation].TokenHash != tokenHash {
 		defer s.mu.Unlock()
 		return &fleet.VoidTokenError{Operation: r.Operation}
+	}
+	for _, other := range s.runners {
+		if r.Identity.Resource != "" && other.Identity.Resource == r.Identity.Resource && s.instances[other.Instance].Live() {
+			defer s.mu.Unlock()
+			return &fleet.IdentityTakenError{Resource: r.Identity.Resource, Other: other.Instance}
+		}
 	}
 	s.runners[r.ID], s.spent[r.Operation] = r, r.ID
 	enrolled := s.enrolled

@@ -281,17 +281,30 @@ type AdmissionPolicy struct {
 	// MatchAddress makes the agent's source address part of the provider
 	// cross-check instead of evidence alone.
 	MatchAddress bool `json:"match_address,omitempty"`
+	// Identity is "required" or "none": whether an agent enrolls only with evidence
+	// of which instance its host is, verified by the provider's plugin.
+	Identity string `json:"identity,omitempty"`
 }
+
+// RequiresIdentity says whether nobody enrolls without verified evidence.
+func (p AdmissionPolicy) RequiresIdentity() bool { return p.Identity == IdentityRequired }
 
 // Asks says whether the policy asks for something that another didn't.
 func (p AdmissionPolicy) Asks(beyond AdmissionPolicy) bool {
-	return p.JobIsolation != JobIsolationNone && beyond.JobIsolation == JobIsolationNone || p.MatchAddress && !beyond.MatchAddress
+	return p.JobIsolation != JobIsolationNone && beyond.JobIsolation == JobIsolationNone || p.MatchAddress && !beyond.MatchAddress ||
+		p.RequiresIdentity() && !beyond.RequiresIdentity()
 }
 
 // Values of AdmissionPolicy.JobIsolation.
 const (
 	JobIsolationRequired = "required"
 	JobIsolationNone     = "none"
+)
+
+// Values of AdmissionPolicy.Identity.
+const (
+	IdentityRequired = "required"
+	IdentityNone     = "none"
 )
 
 // FleetOperationalState is what an operator allows the loop to do [133].

@@ -30,6 +30,8 @@ type Runner struct {
 	// Revoked is when somebody took the runner's right to call away; the store
 	// alone writes it, and no heartbeat does.
 	Revoked time.Time `json:"revoked,omitzero"`
+	// Identity is the evidence by which it enrolled; zero: the fleet asked for none.
+	Identity VerifiedIdentity `json:"identity,omitzero"`
 	// Address is where the agent's last call came from: evidence only.
 	Address string `json:"address"`
 	// Skew is the agent's clock minus the manager's at the last call.

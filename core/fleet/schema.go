@@ -10,6 +10,8 @@ type PluginSchemas struct {
 	Joined bool `json:"joined,omitempty"`
 	// Market says that the plugin lists offers.
 	Market bool `json:"market,omitempty"`
+	// Identity says that the plugin verifies which instance a host is.
+	Identity bool `json:"identity,omitempty"`
 }
 
 // PluginSchema describes one block body that a plugin owns.

@@ -97,6 +97,7 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.Name, info.Schemas.Version = response.GetName(), response.GetVersion()
 	info.Schemas.Joined = info.Serves(providerpb.JoinService)
 	info.Schemas.Market = info.Serves(providerpb.MarketService)
+	info.Schemas.Identity = info.Serves(providerpb.IdentityService)
 	if !fleet.ValidName(info.Schemas.Name) {
 		return Info{}, fmt.Errorf("the name %q is not one", info.Schemas.Name)
 	}

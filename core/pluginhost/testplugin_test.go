@@ -127,11 +127,13 @@ type testPlugin struct {
 	mode   string
 	stdout *os.File
 	spilt  string // what a body told it to spill wherever it can
+	notary testNotary
 }
 
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
 	providerpb.RegisterProviderServer(server, p)
 	providerpb.RegisterMarketServer(server, testMarket{})
+	providerpb.RegisterIdentityVerifierServer(server, &p.notary)
 	if p.mode == "announces" {
 		providerpb.RegisterEventsServer(server, announcer{})
 	}
@@ -193,6 +195,9 @@ func (p *testPlugin) Validate(_ context.Context, r *providerpb.ValidateRequest) 
 func (p *testPlugin) Configure(_ context.Context, r *providerpb.ConfigureRequest) (*providerpb.ConfigureResponse, error) {
 	if after, ok := strings.CutPrefix(string(r.GetProviderJson()), spillPrefix); ok {
 		return p.configureToSpill(strings.TrimSuffix(after, `"}`))
+	}
+	if p.notary.learn(r.GetProviderJson()) {
+		return &providerpb.ConfigureResponse{}, nil
 	}
 	switch string(r.GetProviderJson()) {
 	case `"children"`:

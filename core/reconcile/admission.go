@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -72,7 +73,28 @@ func identity(r *row) fleet.AdmissionCheck {
 	case r.runner.Operation != r.Key:
 		return check("identity", fleet.Suspicious, "The token of operation %s was used on the instance of %s.", r.runner.Operation, r.Key)
 	}
+	if r.fleet.Admission.RequiresIdentity() {
+		return verifiedIdentity(r)
+	}
 	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", short(r.runner.KeyHash))
+}
+
+// verifiedIdentity holds the evidence that the agent enrolled with against the
+// resource that the instance has now.
+func verifiedIdentity(r *row) fleet.AdmissionCheck {
+	v := r.runner.Identity
+	switch {
+	case v.Resource == "":
+		return check("identity", fleet.Refused, "The agent enrolled without evidence of its host, and the fleet asks for it now.")
+	case v.Resource != r.ProviderInstance:
+		return check("identity", fleet.Suspicious, "The agent enrolled as %s, and the instance is %s.", v.Resource, r.ProviderInstance)
+	}
+	where := strings.Join(slices.DeleteFunc([]string{v.Account, v.Region}, func(s string) bool { return s == "" }), ", ")
+	if where != "" {
+		where = " (" + where + ")"
+	}
+	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s, by %s%s as its provider's signature says; verified with a document of %s on %s.",
+		short(r.runner.KeyHash), v.Resource, where, v.Kind, v.Verified.UTC().Format(time.RFC3339))
 }
 
 // class keeps a host that was made for another class out of the one that the

@@ -68,6 +68,8 @@ func TestAnAgentFasterThanTheAnswerIsAdmittedOnlyAfterAnInspection(t *testing.T)
 	}
 }
 
+func identifying(f *fleet.ManagedFleet) { f.Admission.Identity = fleet.IdentityRequired }
+
 func isolating(f *fleet.ManagedFleet) { f.Admission.JobIsolation = fleet.JobIsolationRequired }
 
 func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
@@ -94,6 +96,10 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: "two keys"},
 		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: "operation other"},
 		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: "revoked"},
+		{name: "no evidence where it is required", fleet: identifying, want: fleet.AdmissionRejected, why: "enrolled without evidence"},
+		{name: "evidence of another resource than the one that is shown", fleet: identifying, change: func(r *fleet.Runner) {
+			r.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: "i-of-another"}
+		}, want: fleet.AdmissionQuarantined, why: "enrolled as i-of-another"},
 		{name: "no address shown yet, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true }, want: fleet.AdmissionPending},
 		{name: "another address, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
 			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9"} }, want: fleet.AdmissionQuarantined, why: "called from 127.0.0.1"},
@@ -149,6 +155,23 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 				t.Errorf("an agent judged %s is %s", tt.want, i.State)
 			}
 		})
+	}
+}
+
+func TestAdmissionShowsByWhichEvidenceAHostEnrolled(t *testing.T) {
+	f := demoFleet(1, 2)
+	identifying(&f)
+	w := newWorld(t, f)
+	w.step(w.run(take[Provision](w)))
+	id := w.enroll(w.only())
+	r := w.store.runners[id]
+	r.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: w.only().ProviderInstance, Account: "1234", Region: "here", Verified: w.now}
+	w.store.runners[id] = r
+	w.inspect()
+	i := w.only()
+	want := "by " + string(r.Identity.Resource) + " (1234, here) as its provider's signature says; verified with a document of aws on "
+	if i.State != fleet.Healthy || !strings.Contains(i.Admission.Checks[0].Evidence, want) {
+		t.Errorf("%s: %+v", i.State, i.Admission)
 	}
 }
 

@@ -128,9 +128,43 @@ func (one *enrollment) write(ctx context.Context, tx *sql.Tx, revision int64) er
 	if one.refusal, err = voidToken(ctx, tx, one.runner.Operation, one.tokenHash); err != nil || one.refusal != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record, revoked_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		string(one.runner.ID), string(one.runner.Operation), string(one.runner.Instance), revision, one.record, revokedMicros(one.runner.Revoked))
+	identity, refusal, err := takenIdentity(ctx, tx, one.runner)
+	if one.refusal = refusal; err != nil || refusal != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record, revoked_at, identity) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		string(one.runner.ID), string(one.runner.Operation), string(one.runner.Instance), revision, one.record, revokedMicros(one.runner.Revoked), identity)
 	return err
+}
+
+// takenIdentity is how the runner's verified resource is stored, and the refusal
+// where another runner was verified as the same: a provider's word that a resource
+// is somebody counts for one certificate. Of an instance that is over it counts no
+// more, since a host of an inventory comes back under the same id.
+func takenIdentity(ctx context.Context, tx *sql.Tx, runner fleet.Runner) (identity string, refusal, err error) {
+	if runner.Identity.Resource == "" {
+		return "", nil, nil
+	}
+	var record []byte
+	if err := tx.QueryRowContext(ctx, `SELECT record FROM instance WHERE id = $1`, string(runner.Instance)).Scan(&record); err != nil {
+		return "", nil, err
+	}
+	own, err := decode[fleet.CapacityInstance](row{record: record})
+	if err != nil {
+		return "", nil, err
+	}
+	identity = string(own.Provider) + " " + storable(string(runner.Identity.Resource))
+	others, err := recordsOf(ctx, tx, decode[fleet.CapacityInstance],
+		`SELECT instance.record FROM runner JOIN instance ON instance.id = runner.instance WHERE runner.identity = $1`, identity)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, other := range others {
+		if other.Live() && other.ID != own.ID {
+			return identity, &fleet.IdentityTakenError{Resource: runner.Identity.Resource, Other: other.ID}, nil
+		}
+	}
+	return identity, nil, nil
 }
 
 // voidToken holds a token against the one that its operation has now, which may have

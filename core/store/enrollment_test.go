@@ -47,6 +47,54 @@ func tokenIsSpentOnce(t *testing.T, location string) {
 	}
 }
 
+func identityIsTakenOnce(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	const contenders = 8
+	c := change(1, contenders+3)
+	elsewhere := contenders + 3
+	c.Instances[elsewhere-1].Provider = "local.there"
+	must(t, s.Commit(t.Context(), c))
+	as := func(n int) fleet.Runner {
+		runner := enrolled(n)
+		runner.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: "i-1", Verified: now}
+		return runner
+	}
+	outcomes := make([]error, contenders)
+	var wait sync.WaitGroup
+	for n := range contenders {
+		wait.Go(func() { outcomes[n] = s.Enroll(t.Context(), as(n+1), "") })
+	}
+	wait.Wait()
+	winner := 0
+	for n, err := range outcomes {
+		if err == nil {
+			winner += n + 1
+			continue
+		}
+		refused[*fleet.IdentityTakenError](t, err)
+	}
+	state, err := s.Load(t.Context())
+	must(t, err)
+	if len(state.Runners) != 1 || state.Runners[0].Instance != enrolled(winner).Instance || state.Runners[0].Identity != as(winner).Identity {
+		t.Fatalf("%d runners were recorded, the first as %+v", len(state.Runners), state.Runners)
+	}
+	// Whoever enrolls without evidence, or at another provider, isn't concerned.
+	must(t, s.Enroll(t.Context(), enrolled(contenders+1), ""))
+	must(t, s.Enroll(t.Context(), as(elsewhere), ""))
+	// A heartbeat leaves the resource taken.
+	beat := state.Runners[0]
+	beat.Beats = 7
+	must(t, s.RecordRunners(t.Context(), []fleet.Runner{beat}))
+	late := contenders + 2
+	if other := refused[*fleet.IdentityTakenError](t, s.Enroll(t.Context(), as(late), "")).Other; other != beat.Instance {
+		t.Errorf("it is told that %s has it", other)
+	}
+	over := c.Instances[winner-1]
+	over.State = fleet.Terminated
+	must(t, s.Commit(t.Context(), Change{Instances: []fleet.CapacityInstance{over}}))
+	must(t, s.Enroll(t.Context(), as(late), ""))
+}
+
 func findsSubject(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	must(t, s.Commit(t.Context(), change(1, 2)))

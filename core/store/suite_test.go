@@ -52,6 +52,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"a fleet that was declared again meanwhile isn't retired", redeclaredFleetStays},
 		{"a token is good for one of many enrollments at once", tokenIsSpentOnce},
 		{"a burst of enrollments is one transaction, and one that fails is alone with that", burstSharesOneTransaction},
+		{"a verified resource enrolls under one instance, until that is over", identityIsTakenOnce},
 		{"an enrollment's subject is found by operation and by runner", findsSubject},
 		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
 		{"a revocation is read everywhere and no heartbeat undoes it", revocationOutlivesHeartbeats},

@@ -85,6 +85,8 @@ type Runner struct {
 	Certificate  time.Time        `json:"certificate_until"`
 	Left         time.Time        `json:"left,omitzero"`
 	Alert        string           `json:"alert,omitempty"`
+	// Identity is the evidence by which it enrolled; left out: its fleet asked for none.
+	Identity fleet.VerifiedIdentity `json:"identity,omitzero"`
 }
 
 // Operation is one external effect.
@@ -137,7 +139,7 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 		v.Runner = &Runner{
 			ID: r.ID, AgentVersion: r.AgentVersion, Address: r.Address, Enrolled: r.Enrolled, LastBeat: r.LastBeat,
 			Phase: r.Report.Phase, JobsRun: r.Report.JobsRun, LastExit: r.Report.LastExit, Isolation: r.Report.Isolation,
-			Certificate: r.NotAfter, Left: r.Left, Alert: r.Alert,
+			Certificate: r.NotAfter, Left: r.Left, Alert: r.Alert, Identity: r.Identity,
 		}
 	}
 	for _, op := range operations {

@@ -160,6 +160,7 @@ fleet "demo" {
   admission {
     job_isolation = "none"
     match_address = false
+    identity      = "none"
   }
 
   placement {

@@ -45,10 +45,20 @@ func lab(f fault) (conformance.Launcher, conformance.Options) {
 	if f.plugin != nil {
 		f.plugin(&p)
 	}
+	if f.verdict != nil {
+		verifying, evidence, err := signer()
+		if err != nil {
+			panic(err)
+		}
+		p.Identity, f.provider, options.Evidence = true, verifying, evidence
+	}
 	return providertest.Launcher(func(logs io.Writer) (provider.InProcess, error) {
 		served, err := p.InProcess(logs)
 		if err == nil && f.service != nil {
 			served.Service = f.service(served.Service, account)
+		}
+		if err == nil && f.verdict != nil {
+			served.Identity = verdict{served.Identity, f.verdict}
 		}
 		return served, err
 	}), options
@@ -88,7 +98,7 @@ func TestAnHonestProviderKeepsEveryRule(t *testing.T) {
 
 // Each broken provider breaks one rule, and the kit tells that one alone.
 func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
-	for _, f := range faults {
+	for _, f := range slices.Concat(faults, identityFaults) {
 		t.Run(f.rule, func(t *testing.T) {
 			t.Parallel()
 			launcher, options := lab(f)
@@ -111,7 +121,7 @@ func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
 // tried in cmd/forgeyard-fleet.
 func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 	for _, rule := range conformance.Rules() {
-		broken := slices.ContainsFunc(faults, func(f fault) bool { return f.rule == rule.Name })
+		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults), func(f fault) bool { return f.rule == rule.Name })
 		if !broken && !rule.Process {
 			t.Errorf("no broken provider fails the rule %s", rule.Name)
 		}

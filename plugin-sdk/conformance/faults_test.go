@@ -35,6 +35,8 @@ type fault struct {
 	provider func(honest) provider.Provider[instance]
 	// service changes what goes over the wire.
 	service func(service, *account) service
+	// verdict changes what is answered to evidence; not nil: the infrastructure signs.
+	verdict func(*providerpb.VerifyRequest, *providerpb.VerifyResponse)
 }
 
 // Changes of single methods.

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
 // Options are what a plugin is tested with. The comments are the manual.
@@ -32,6 +34,9 @@ type Options struct {
 	// Outage makes the infrastructure unreachable, and the function that it gives
 	// mends it. Nil: the rule about incomplete lists is left out.
 	Outage func(context.Context) (mend func(context.Context) error, err error)
+	// Evidence is what genuine evidence is sent with, for plugins that verify
+	// identities. Nil: the rules that need some are left out.
+	Evidence *providerpb.VerifyRequest
 	// StateDir is the plugin's cache for the run.
 	StateDir string
 	// Patience is how long a slow create or removal may take; 0: 5 minutes.

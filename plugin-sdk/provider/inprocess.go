@@ -15,6 +15,8 @@ import (
 type InProcess struct {
 	// Service answers the contract's calls.
 	Service providerpb.ProviderServer
+	// Identity answers those of the service IdentityVerifier; nil: it isn't served.
+	Identity providerpb.IdentityVerifierServer
 	// Options are what its gRPC server needs: message limits, and panics that
 	// cost one call.
 	Options []grpc.ServerOption
@@ -33,12 +35,16 @@ func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
 	logger := slog.New(&logHandler{out: &lineWriter{out: logs}, level: levelTrace, module: p.Name})
 	lifetime, end := context.WithCancel(context.Background())
 	service := newServer(lifetime, p, compiled, logger)
-	return InProcess{
+	served := InProcess{
 		Service: service,
 		Options: serverOptions(logger),
 		End: func() {
 			end()
 			service.flights.drain(context.Background())
 		},
-	}, nil
+	}
+	if p.Identity {
+		served.Identity = identityServer[C, I]{server: service}
+	}
+	return served, nil
 }

@@ -89,6 +89,9 @@ type Plugin[C, I any] struct {
 	Market bool
 	// Events says that the provider that New gives is a Watcher.
 	Events bool
+	// Identity says that the provider that New gives is an IdentityVerifier: a fleet's
+	// hosts then enroll with evidence that it verifies, unless the fleet does without.
+	Identity bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry; 0: the host decides.

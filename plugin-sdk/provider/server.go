@@ -51,6 +51,9 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Events {
 		providerpb.RegisterEventsServer(registrar, &events{watcher: s.watcher})
 	}
+	if s.plugin.Identity {
+		providerpb.RegisterIdentityVerifierServer(registrar, identityServer[C, I]{server: s})
+	}
 }
 
 func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*providerpb.GetInfoResponse, error) {
@@ -68,6 +71,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	}
 	if p.Events {
 		services = append(services, providerpb.EventsService)
+	}
+	if p.Identity {
+		services = append(services, providerpb.IdentityService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,
@@ -127,7 +133,7 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 	if configured == nil {
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
 	}
-	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured)); err != nil {
+	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured), s.plugin.checkIdentity(configured)); err != nil {
 		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured

@@ -558,6 +558,67 @@ func (WatchResponse_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_provider_proto_rawDescGZIP(), []int{31, 0}
 }
 
+type RefusedIdentity_Class int32
+
+const (
+	RefusedIdentity_CLASS_UNSPECIFIED    RefusedIdentity_Class = 0 // read as UNREADABLE
+	RefusedIdentity_CLASS_UNREADABLE     RefusedIdentity_Class = 1 // no document of a kind that the plugin knows
+	RefusedIdentity_CLASS_BAD_SIGNATURE  RefusedIdentity_Class = 2 // not signed by the infrastructure, or changed since
+	RefusedIdentity_CLASS_OTHER_ACCOUNT  RefusedIdentity_Class = 3 // genuine, and not of the provider block's account
+	RefusedIdentity_CLASS_OTHER_REGION   RefusedIdentity_Class = 4
+	RefusedIdentity_CLASS_OTHER_INSTANCE RefusedIdentity_Class = 5 // genuine, and of another instance than the expected
+	RefusedIdentity_CLASS_STALE          RefusedIdentity_Class = 6 // genuine, and too old: a newer one may be good
+)
+
+// Enum value maps for RefusedIdentity_Class.
+var (
+	RefusedIdentity_Class_name = map[int32]string{
+		0: "CLASS_UNSPECIFIED",
+		1: "CLASS_UNREADABLE",
+		2: "CLASS_BAD_SIGNATURE",
+		3: "CLASS_OTHER_ACCOUNT",
+		4: "CLASS_OTHER_REGION",
+		5: "CLASS_OTHER_INSTANCE",
+		6: "CLASS_STALE",
+	}
+	RefusedIdentity_Class_value = map[string]int32{
+		"CLASS_UNSPECIFIED":    0,
+		"CLASS_UNREADABLE":     1,
+		"CLASS_BAD_SIGNATURE":  2,
+		"CLASS_OTHER_ACCOUNT":  3,
+		"CLASS_OTHER_REGION":   4,
+		"CLASS_OTHER_INSTANCE": 5,
+		"CLASS_STALE":          6,
+	}
+)
+
+func (x RefusedIdentity_Class) Enum() *RefusedIdentity_Class {
+	p := new(RefusedIdentity_Class)
+	*p = x
+	return p
+}
+
+func (x RefusedIdentity_Class) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RefusedIdentity_Class) Descriptor() protoreflect.EnumDescriptor {
+	return file_provider_proto_enumTypes[9].Descriptor()
+}
+
+func (RefusedIdentity_Class) Type() protoreflect.EnumType {
+	return &file_provider_proto_enumTypes[9]
+}
+
+func (x RefusedIdentity_Class) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RefusedIdentity_Class.Descriptor instead.
+func (RefusedIdentity_Class) EnumDescriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{35, 0}
+}
+
 type GetInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	HostVersion   string                 `protobuf:"bytes,1,opt,name=host_version,json=hostVersion,proto3" json:"host_version,omitempty"`
@@ -2704,6 +2765,304 @@ func (x *WatchResponse) GetDetail() string {
 	return ""
 }
 
+// VerifyRequest has what a stranger sent, who may be anybody.
+type VerifyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`           // whose form it has: "aws"
+	Document      []byte                 `protobuf:"bytes,2,opt,name=document,proto3" json:"document,omitempty"`   // as the host's platform gave it, at most 16 KiB
+	Signature     []byte                 `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"` // the same; empty where the document carries its own
+	Fleet         string                 `protobuf:"bytes,4,opt,name=fleet,proto3" json:"fleet,omitempty"`
+	Key           string                 `protobuf:"bytes,5,opt,name=key,proto3" json:"key,omitempty"`                                 // the Provision key of the instance that the host must be
+	InstanceId    string                 `protobuf:"bytes,6,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"` // its Resource.id
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyRequest) Reset() {
+	*x = VerifyRequest{}
+	mi := &file_provider_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyRequest) ProtoMessage() {}
+
+func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
+func (*VerifyRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *VerifyRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *VerifyRequest) GetDocument() []byte {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *VerifyRequest) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+func (x *VerifyRequest) GetFleet() string {
+	if x != nil {
+		return x.Fleet
+	}
+	return ""
+}
+
+func (x *VerifyRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *VerifyRequest) GetInstanceId() string {
+	if x != nil {
+		return x.InstanceId
+	}
+	return ""
+}
+
+type VerifyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Verdict:
+	//
+	//	*VerifyResponse_Verified
+	//	*VerifyResponse_Refused
+	Verdict       isVerifyResponse_Verdict `protobuf_oneof:"verdict"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyResponse) Reset() {
+	*x = VerifyResponse{}
+	mi := &file_provider_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyResponse) ProtoMessage() {}
+
+func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
+func (*VerifyResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *VerifyResponse) GetVerdict() isVerifyResponse_Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return nil
+}
+
+func (x *VerifyResponse) GetVerified() *VerifiedIdentity {
+	if x != nil {
+		if x, ok := x.Verdict.(*VerifyResponse_Verified); ok {
+			return x.Verified
+		}
+	}
+	return nil
+}
+
+func (x *VerifyResponse) GetRefused() *RefusedIdentity {
+	if x != nil {
+		if x, ok := x.Verdict.(*VerifyResponse_Refused); ok {
+			return x.Refused
+		}
+	}
+	return nil
+}
+
+type isVerifyResponse_Verdict interface {
+	isVerifyResponse_Verdict()
+}
+
+type VerifyResponse_Verified struct {
+	Verified *VerifiedIdentity `protobuf:"bytes,1,opt,name=verified,proto3,oneof"`
+}
+
+type VerifyResponse_Refused struct {
+	Refused *RefusedIdentity `protobuf:"bytes,2,opt,name=refused,proto3,oneof"`
+}
+
+func (*VerifyResponse_Verified) isVerifyResponse_Verdict() {}
+
+func (*VerifyResponse_Refused) isVerifyResponse_Verdict() {}
+
+// VerifiedIdentity is what the infrastructure's signature vouches for. Nothing in it
+// may come from the request's expectations.
+type VerifiedIdentity struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	InstanceId    string                 `protobuf:"bytes,1,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"` // Resource.id
+	Account       string                 `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`
+	Region        string                 `protobuf:"bytes,3,opt,name=region,proto3" json:"region,omitempty"`
+	Image         string                 `protobuf:"bytes,4,opt,name=image,proto3" json:"image,omitempty"`
+	Issued        *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"` // the document's own time; unset: it has none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifiedIdentity) Reset() {
+	*x = VerifiedIdentity{}
+	mi := &file_provider_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifiedIdentity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifiedIdentity) ProtoMessage() {}
+
+func (x *VerifiedIdentity) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifiedIdentity.ProtoReflect.Descriptor instead.
+func (*VerifiedIdentity) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *VerifiedIdentity) GetInstanceId() string {
+	if x != nil {
+		return x.InstanceId
+	}
+	return ""
+}
+
+func (x *VerifiedIdentity) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *VerifiedIdentity) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *VerifiedIdentity) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
+func (x *VerifiedIdentity) GetIssued() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Issued
+	}
+	return nil
+}
+
+// RefusedIdentity is certain: the same evidence is refused every time.
+type RefusedIdentity struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Class         RefusedIdentity_Class  `protobuf:"varint,1,opt,name=class,proto3,enum=forgeyard.fleet.provider.v1.RefusedIdentity_Class" json:"class,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // one line for a person; it repeats nothing of the document at length
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefusedIdentity) Reset() {
+	*x = RefusedIdentity{}
+	mi := &file_provider_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefusedIdentity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefusedIdentity) ProtoMessage() {}
+
+func (x *RefusedIdentity) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefusedIdentity.ProtoReflect.Descriptor instead.
+func (*RefusedIdentity) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *RefusedIdentity) GetClass() RefusedIdentity_Class {
+	if x != nil {
+		return x.Class
+	}
+	return RefusedIdentity_CLASS_UNSPECIFIED
+}
+
+func (x *RefusedIdentity) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type Diagnostic_Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Step:
@@ -2717,7 +3076,7 @@ type Diagnostic_Step struct {
 
 func (x *Diagnostic_Step) Reset() {
 	*x = Diagnostic_Step{}
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2729,7 +3088,7 @@ func (x *Diagnostic_Step) String() string {
 func (*Diagnostic_Step) ProtoMessage() {}
 
 func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2799,7 +3158,7 @@ type ProvisionRequest_Item struct {
 
 func (x *ProvisionRequest_Item) Reset() {
 	*x = ProvisionRequest_Item{}
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2811,7 +3170,7 @@ func (x *ProvisionRequest_Item) String() string {
 func (*ProvisionRequest_Item) ProtoMessage() {}
 
 func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3122,7 +3481,37 @@ const file_provider_proto_rawDesc = "" +
 	"\x11KIND_INTERRUPTION\x10\x01\x12\x12\n" +
 	"\x0eKIND_REBALANCE\x10\x02\x12\x14\n" +
 	"\x10KIND_MAINTENANCE\x10\x03\x12\x15\n" +
-	"\x11KIND_STATE_CHANGE\x10\x04*i\n" +
+	"\x11KIND_STATE_CHANGE\x10\x04\"\xa6\x01\n" +
+	"\rVerifyRequest\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
+	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x1c\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\x12\x14\n" +
+	"\x05fleet\x18\x04 \x01(\tR\x05fleet\x12\x10\n" +
+	"\x03key\x18\x05 \x01(\tR\x03key\x12\x1f\n" +
+	"\vinstance_id\x18\x06 \x01(\tR\n" +
+	"instanceId\"\xb2\x01\n" +
+	"\x0eVerifyResponse\x12K\n" +
+	"\bverified\x18\x01 \x01(\v2-.forgeyard.fleet.provider.v1.VerifiedIdentityH\x00R\bverified\x12H\n" +
+	"\arefused\x18\x02 \x01(\v2,.forgeyard.fleet.provider.v1.RefusedIdentityH\x00R\arefusedB\t\n" +
+	"\averdict\"\xaf\x01\n" +
+	"\x10VerifiedIdentity\x12\x1f\n" +
+	"\vinstance_id\x18\x01 \x01(\tR\n" +
+	"instanceId\x12\x18\n" +
+	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x16\n" +
+	"\x06region\x18\x03 \x01(\tR\x06region\x12\x14\n" +
+	"\x05image\x18\x04 \x01(\tR\x05image\x122\n" +
+	"\x06issued\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06issued\"\x9f\x02\n" +
+	"\x0fRefusedIdentity\x12H\n" +
+	"\x05class\x18\x01 \x01(\x0e22.forgeyard.fleet.provider.v1.RefusedIdentity.ClassR\x05class\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa9\x01\n" +
+	"\x05Class\x12\x15\n" +
+	"\x11CLASS_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10CLASS_UNREADABLE\x10\x01\x12\x17\n" +
+	"\x13CLASS_BAD_SIGNATURE\x10\x02\x12\x17\n" +
+	"\x13CLASS_OTHER_ACCOUNT\x10\x03\x12\x16\n" +
+	"\x12CLASS_OTHER_REGION\x10\x04\x12\x18\n" +
+	"\x14CLASS_OTHER_INSTANCE\x10\x05\x12\x0f\n" +
+	"\vCLASS_STALE\x10\x06*i\n" +
 	"\tOwnership\x12\x19\n" +
 	"\x15OWNERSHIP_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OWNERSHIP_SIGNED\x10\x01\x12\x13\n" +
@@ -3145,7 +3534,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x06Market\x12a\n" +
 	"\x06Offers\x12*.forgeyard.fleet.provider.v1.OffersRequest\x1a+.forgeyard.fleet.provider.v1.OffersResponse2j\n" +
 	"\x06Events\x12`\n" +
-	"\x05Watch\x12).forgeyard.fleet.provider.v1.WatchRequest\x1a*.forgeyard.fleet.provider.v1.WatchResponse0\x01BGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
+	"\x05Watch\x12).forgeyard.fleet.provider.v1.WatchRequest\x1a*.forgeyard.fleet.provider.v1.WatchResponse0\x012u\n" +
+	"\x10IdentityVerifier\x12a\n" +
+	"\x06Verify\x12*.forgeyard.fleet.provider.v1.VerifyRequest\x1a+.forgeyard.fleet.provider.v1.VerifyResponseBGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
 var (
 	file_provider_proto_rawDescOnce sync.Once
@@ -3159,8 +3550,8 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_provider_proto_goTypes = []any{
 	(Ownership)(0),                 // 0: forgeyard.fleet.provider.v1.Ownership
 	(Idempotency)(0),               // 1: forgeyard.fleet.provider.v1.Idempotency
@@ -3171,120 +3562,131 @@ var file_provider_proto_goTypes = []any{
 	(TerminateResponse_Outcome)(0), // 6: forgeyard.fleet.provider.v1.TerminateResponse.Outcome
 	(Error_Class)(0),               // 7: forgeyard.fleet.provider.v1.Error.Class
 	(WatchResponse_Kind)(0),        // 8: forgeyard.fleet.provider.v1.WatchResponse.Kind
-	(*GetInfoRequest)(nil),         // 9: forgeyard.fleet.provider.v1.GetInfoRequest
-	(*GetInfoResponse)(nil),        // 10: forgeyard.fleet.provider.v1.GetInfoResponse
-	(*Schema)(nil),                 // 11: forgeyard.fleet.provider.v1.Schema
-	(*Attribute)(nil),              // 12: forgeyard.fleet.provider.v1.Attribute
-	(*Block)(nil),                  // 13: forgeyard.fleet.provider.v1.Block
-	(*Type)(nil),                   // 14: forgeyard.fleet.provider.v1.Type
-	(*Diagnostic)(nil),             // 15: forgeyard.fleet.provider.v1.Diagnostic
-	(*ValidateRequest)(nil),        // 16: forgeyard.fleet.provider.v1.ValidateRequest
-	(*ValidateResponse)(nil),       // 17: forgeyard.fleet.provider.v1.ValidateResponse
-	(*DiagnosticList)(nil),         // 18: forgeyard.fleet.provider.v1.DiagnosticList
-	(*ConfigureRequest)(nil),       // 19: forgeyard.fleet.provider.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),      // 20: forgeyard.fleet.provider.v1.ConfigureResponse
-	(*Resource)(nil),               // 21: forgeyard.fleet.provider.v1.Resource
-	(*InspectRequest)(nil),         // 22: forgeyard.fleet.provider.v1.InspectRequest
-	(*InspectResponse)(nil),        // 23: forgeyard.fleet.provider.v1.InspectResponse
-	(*ProvisionRequest)(nil),       // 24: forgeyard.fleet.provider.v1.ProvisionRequest
-	(*ProvisionResponse)(nil),      // 25: forgeyard.fleet.provider.v1.ProvisionResponse
-	(*Ref)(nil),                    // 26: forgeyard.fleet.provider.v1.Ref
-	(*TerminateRequest)(nil),       // 27: forgeyard.fleet.provider.v1.TerminateRequest
-	(*TerminateResponse)(nil),      // 28: forgeyard.fleet.provider.v1.TerminateResponse
-	(*Error)(nil),                  // 29: forgeyard.fleet.provider.v1.Error
-	(*DrainRequest)(nil),           // 30: forgeyard.fleet.provider.v1.DrainRequest
-	(*DrainResponse)(nil),          // 31: forgeyard.fleet.provider.v1.DrainResponse
-	(*Offer)(nil),                  // 32: forgeyard.fleet.provider.v1.Offer
-	(*Resources)(nil),              // 33: forgeyard.fleet.provider.v1.Resources
-	(*Price)(nil),                  // 34: forgeyard.fleet.provider.v1.Price
-	(*Platform)(nil),               // 35: forgeyard.fleet.provider.v1.Platform
-	(*Bootstrap)(nil),              // 36: forgeyard.fleet.provider.v1.Bootstrap
-	(*OffersRequest)(nil),          // 37: forgeyard.fleet.provider.v1.OffersRequest
-	(*OffersResponse)(nil),         // 38: forgeyard.fleet.provider.v1.OffersResponse
-	(*WatchRequest)(nil),           // 39: forgeyard.fleet.provider.v1.WatchRequest
-	(*WatchResponse)(nil),          // 40: forgeyard.fleet.provider.v1.WatchResponse
-	(*Diagnostic_Step)(nil),        // 41: forgeyard.fleet.provider.v1.Diagnostic.Step
-	nil,                            // 42: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	nil,                            // 43: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	nil,                            // 44: forgeyard.fleet.provider.v1.Resource.TagsEntry
-	(*ProvisionRequest_Item)(nil),  // 45: forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	nil,                            // 46: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	nil,                            // 47: forgeyard.fleet.provider.v1.Resources.NamedEntry
-	(*durationpb.Duration)(nil),    // 48: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
+	(RefusedIdentity_Class)(0),     // 9: forgeyard.fleet.provider.v1.RefusedIdentity.Class
+	(*GetInfoRequest)(nil),         // 10: forgeyard.fleet.provider.v1.GetInfoRequest
+	(*GetInfoResponse)(nil),        // 11: forgeyard.fleet.provider.v1.GetInfoResponse
+	(*Schema)(nil),                 // 12: forgeyard.fleet.provider.v1.Schema
+	(*Attribute)(nil),              // 13: forgeyard.fleet.provider.v1.Attribute
+	(*Block)(nil),                  // 14: forgeyard.fleet.provider.v1.Block
+	(*Type)(nil),                   // 15: forgeyard.fleet.provider.v1.Type
+	(*Diagnostic)(nil),             // 16: forgeyard.fleet.provider.v1.Diagnostic
+	(*ValidateRequest)(nil),        // 17: forgeyard.fleet.provider.v1.ValidateRequest
+	(*ValidateResponse)(nil),       // 18: forgeyard.fleet.provider.v1.ValidateResponse
+	(*DiagnosticList)(nil),         // 19: forgeyard.fleet.provider.v1.DiagnosticList
+	(*ConfigureRequest)(nil),       // 20: forgeyard.fleet.provider.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),      // 21: forgeyard.fleet.provider.v1.ConfigureResponse
+	(*Resource)(nil),               // 22: forgeyard.fleet.provider.v1.Resource
+	(*InspectRequest)(nil),         // 23: forgeyard.fleet.provider.v1.InspectRequest
+	(*InspectResponse)(nil),        // 24: forgeyard.fleet.provider.v1.InspectResponse
+	(*ProvisionRequest)(nil),       // 25: forgeyard.fleet.provider.v1.ProvisionRequest
+	(*ProvisionResponse)(nil),      // 26: forgeyard.fleet.provider.v1.ProvisionResponse
+	(*Ref)(nil),                    // 27: forgeyard.fleet.provider.v1.Ref
+	(*TerminateRequest)(nil),       // 28: forgeyard.fleet.provider.v1.TerminateRequest
+	(*TerminateResponse)(nil),      // 29: forgeyard.fleet.provider.v1.TerminateResponse
+	(*Error)(nil),                  // 30: forgeyard.fleet.provider.v1.Error
+	(*DrainRequest)(nil),           // 31: forgeyard.fleet.provider.v1.DrainRequest
+	(*DrainResponse)(nil),          // 32: forgeyard.fleet.provider.v1.DrainResponse
+	(*Offer)(nil),                  // 33: forgeyard.fleet.provider.v1.Offer
+	(*Resources)(nil),              // 34: forgeyard.fleet.provider.v1.Resources
+	(*Price)(nil),                  // 35: forgeyard.fleet.provider.v1.Price
+	(*Platform)(nil),               // 36: forgeyard.fleet.provider.v1.Platform
+	(*Bootstrap)(nil),              // 37: forgeyard.fleet.provider.v1.Bootstrap
+	(*OffersRequest)(nil),          // 38: forgeyard.fleet.provider.v1.OffersRequest
+	(*OffersResponse)(nil),         // 39: forgeyard.fleet.provider.v1.OffersResponse
+	(*WatchRequest)(nil),           // 40: forgeyard.fleet.provider.v1.WatchRequest
+	(*WatchResponse)(nil),          // 41: forgeyard.fleet.provider.v1.WatchResponse
+	(*VerifyRequest)(nil),          // 42: forgeyard.fleet.provider.v1.VerifyRequest
+	(*VerifyResponse)(nil),         // 43: forgeyard.fleet.provider.v1.VerifyResponse
+	(*VerifiedIdentity)(nil),       // 44: forgeyard.fleet.provider.v1.VerifiedIdentity
+	(*RefusedIdentity)(nil),        // 45: forgeyard.fleet.provider.v1.RefusedIdentity
+	(*Diagnostic_Step)(nil),        // 46: forgeyard.fleet.provider.v1.Diagnostic.Step
+	nil,                            // 47: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	nil,                            // 48: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	nil,                            // 49: forgeyard.fleet.provider.v1.Resource.TagsEntry
+	(*ProvisionRequest_Item)(nil),  // 50: forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	nil,                            // 51: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	nil,                            // 52: forgeyard.fleet.provider.v1.Resources.NamedEntry
+	(*durationpb.Duration)(nil),    // 53: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 54: google.protobuf.Timestamp
 }
 var file_provider_proto_depIdxs = []int32{
-	11, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
-	11, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	12, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	12, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	1,  // 2: forgeyard.fleet.provider.v1.GetInfoResponse.idempotency:type_name -> forgeyard.fleet.provider.v1.Idempotency
-	48, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
+	53, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
 	0,  // 4: forgeyard.fleet.provider.v1.GetInfoResponse.ownership:type_name -> forgeyard.fleet.provider.v1.Ownership
-	12, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
-	13, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
-	14, // 7: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
-	11, // 8: forgeyard.fleet.provider.v1.Block.schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	13, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
+	14, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
+	15, // 7: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
+	12, // 8: forgeyard.fleet.provider.v1.Block.schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	2,  // 9: forgeyard.fleet.provider.v1.Type.kind:type_name -> forgeyard.fleet.provider.v1.Type.Kind
-	14, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
-	12, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
+	15, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
+	13, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	3,  // 12: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
-	41, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
-	42, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	15, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	43, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	15, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	15, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	46, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	47, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	16, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	48, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	16, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	16, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	4,  // 19: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
-	49, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
-	49, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
-	44, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
-	21, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
-	45, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	35, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
-	32, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	54, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
+	54, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
+	49, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
+	22, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
+	50, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	36, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	33, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
 	5,  // 27: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
-	21, // 28: forgeyard.fleet.provider.v1.ProvisionResponse.resource:type_name -> forgeyard.fleet.provider.v1.Resource
-	29, // 29: forgeyard.fleet.provider.v1.ProvisionResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
-	26, // 30: forgeyard.fleet.provider.v1.TerminateRequest.refs:type_name -> forgeyard.fleet.provider.v1.Ref
+	22, // 28: forgeyard.fleet.provider.v1.ProvisionResponse.resource:type_name -> forgeyard.fleet.provider.v1.Resource
+	30, // 29: forgeyard.fleet.provider.v1.ProvisionResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
+	27, // 30: forgeyard.fleet.provider.v1.TerminateRequest.refs:type_name -> forgeyard.fleet.provider.v1.Ref
 	6,  // 31: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
-	29, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
+	30, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
 	7,  // 33: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
-	48, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
-	48, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
-	33, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
-	34, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
-	48, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	48, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
-	47, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
-	32, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	49, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	53, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
+	53, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
+	34, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
+	35, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
+	53, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
+	53, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
+	52, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	33, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	54, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
 	8,  // 43: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
-	49, // 44: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
-	18, // 45: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	46, // 46: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	36, // 47: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	9,  // 48: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	16, // 49: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	19, // 50: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	22, // 51: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	24, // 52: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	27, // 53: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	30, // 54: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	37, // 55: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
-	39, // 56: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
-	10, // 57: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	17, // 58: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	20, // 59: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	23, // 60: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	25, // 61: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	28, // 62: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	31, // 63: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	38, // 64: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
-	40, // 65: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
-	57, // [57:66] is the sub-list for method output_type
-	48, // [48:57] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	54, // 44: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
+	44, // 45: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
+	45, // 46: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
+	54, // 47: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
+	9,  // 48: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
+	19, // 49: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	51, // 50: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	37, // 51: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	10, // 52: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	17, // 53: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	20, // 54: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	23, // 55: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	25, // 56: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	28, // 57: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	31, // 58: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	38, // 59: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	40, // 60: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
+	42, // 61: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
+	11, // 62: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	18, // 63: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	21, // 64: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	24, // 65: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	26, // 66: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	29, // 67: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	32, // 68: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	39, // 69: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	41, // 70: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
+	43, // 71: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
+	62, // [62:72] is the sub-list for method output_type
+	52, // [52:62] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -3293,7 +3695,11 @@ func file_provider_proto_init() {
 		return
 	}
 	file_provider_proto_msgTypes[23].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[32].OneofWrappers = []any{
+	file_provider_proto_msgTypes[33].OneofWrappers = []any{
+		(*VerifyResponse_Verified)(nil),
+		(*VerifyResponse_Refused)(nil),
+	}
+	file_provider_proto_msgTypes[36].OneofWrappers = []any{
 		(*Diagnostic_Step_Name)(nil),
 		(*Diagnostic_Step_Index)(nil),
 	}
@@ -3302,10 +3708,10 @@ func file_provider_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
-			NumEnums:      9,
-			NumMessages:   39,
+			NumEnums:      10,
+			NumMessages:   43,
 			NumExtensions: 0,
-			NumServices:   3,
+			NumServices:   4,
 		},
 		GoTypes:           file_provider_proto_goTypes,
 		DependencyIndexes: file_provider_proto_depIdxs,

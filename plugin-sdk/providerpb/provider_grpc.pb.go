@@ -635,3 +635,119 @@ var Events_ServiceDesc = grpc.ServiceDesc{
 	},
 	Metadata: "provider.proto",
 }
+
+const (
+	IdentityVerifier_Verify_FullMethodName = "/forgeyard.fleet.provider.v1.IdentityVerifier/Verify"
+)
+
+// IdentityVerifierClient is the client API for IdentityVerifier service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// IdentityVerifier is served where GetInfoResponse.services has "identity": the
+// infrastructure signs documents that say which instance a host is, and the plugin
+// can tell a genuine one. An agent's certificate is then given for such a document.
+type IdentityVerifierClient interface {
+	// Verify judges one piece of evidence. It changes nothing. It ends in a status
+	// where the plugin can't say now: nothing is concluded then, and it is asked
+	// again. An answer without a verdict is read the same way.
+	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error)
+}
+
+type identityVerifierClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewIdentityVerifierClient(cc grpc.ClientConnInterface) IdentityVerifierClient {
+	return &identityVerifierClient{cc}
+}
+
+func (c *identityVerifierClient) Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(VerifyResponse)
+	err := c.cc.Invoke(ctx, IdentityVerifier_Verify_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// IdentityVerifierServer is the server API for IdentityVerifier service.
+// All implementations must embed UnimplementedIdentityVerifierServer
+// for forward compatibility.
+//
+// IdentityVerifier is served where GetInfoResponse.services has "identity": the
+// infrastructure signs documents that say which instance a host is, and the plugin
+// can tell a genuine one. An agent's certificate is then given for such a document.
+type IdentityVerifierServer interface {
+	// Verify judges one piece of evidence. It changes nothing. It ends in a status
+	// where the plugin can't say now: nothing is concluded then, and it is asked
+	// again. An answer without a verdict is read the same way.
+	Verify(context.Context, *VerifyRequest) (*VerifyResponse, error)
+	mustEmbedUnimplementedIdentityVerifierServer()
+}
+
+// UnimplementedIdentityVerifierServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedIdentityVerifierServer struct{}
+
+func (UnimplementedIdentityVerifierServer) Verify(context.Context, *VerifyRequest) (*VerifyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Verify not implemented")
+}
+func (UnimplementedIdentityVerifierServer) mustEmbedUnimplementedIdentityVerifierServer() {}
+func (UnimplementedIdentityVerifierServer) testEmbeddedByValue()                          {}
+
+// UnsafeIdentityVerifierServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to IdentityVerifierServer will
+// result in compilation errors.
+type UnsafeIdentityVerifierServer interface {
+	mustEmbedUnimplementedIdentityVerifierServer()
+}
+
+func RegisterIdentityVerifierServer(s grpc.ServiceRegistrar, srv IdentityVerifierServer) {
+	// If the following call panics, it indicates UnimplementedIdentityVerifierServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&IdentityVerifier_ServiceDesc, srv)
+}
+
+func _IdentityVerifier_Verify_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(VerifyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdentityVerifierServer).Verify(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IdentityVerifier_Verify_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdentityVerifierServer).Verify(ctx, req.(*VerifyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// IdentityVerifier_ServiceDesc is the grpc.ServiceDesc for IdentityVerifier service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var IdentityVerifier_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.IdentityVerifier",
+	HandlerType: (*IdentityVerifierServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Verify",
+			Handler:    _IdentityVerifier_Verify_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "provider.proto",
+}

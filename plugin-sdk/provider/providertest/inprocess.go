@@ -30,6 +30,9 @@ func (l Launcher) Start(_ context.Context, _ bool) (conformance.Running, error) 
 	listener := bufconn.Listen(1 << 20)
 	r.server = grpc.NewServer(r.plugin.Options...)
 	providerpb.RegisterProviderServer(r.server, r.plugin.Service)
+	if r.plugin.Identity != nil {
+		providerpb.RegisterIdentityVerifierServer(r.server, r.plugin.Identity)
+	}
 	r.serving.Go(func() { _ = r.server.Serve(listener) })
 	r.connection, err = grpc.NewClient("passthrough:plugin",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),

@@ -43,6 +43,10 @@ type Options struct {
 	// Outage makes the infrastructure unreachable, and the function that it gives
 	// mends it. Nil: the rule about incomplete lists is left out.
 	Outage func(context.Context) (mend func(context.Context) error, err error)
+	// Evidence is a genuine document that the infrastructure signed about an instance,
+	// with that instance's id. Nil: of an identity verifier it is only checked that it
+	// refuses what nobody signed.
+	Evidence *provider.Evidence
 	// Patience is how long a slow create or removal may take; 0: 1 minute.
 	Patience time.Duration
 }
@@ -58,7 +62,7 @@ func Run[C, I any](t *testing.T, plugin provider.Plugin[C, I], options Options) 
 		Provider: object(t, options.Provider), Instance: object(t, options.Instance),
 		AllowCreate: options.AllowCreate, Assets: options.Assets,
 		Image: options.Image, OS: options.OS, Arch: options.Arch,
-		Outage: options.Outage, StateDir: t.TempDir(), Patience: options.Patience,
+		Evidence: options.Evidence.Request(), Outage: options.Outage, StateDir: t.TempDir(), Patience: options.Patience,
 	}, func(result conformance.Result) {
 		t.Run(result.Rule, func(t *testing.T) {
 			switch result.Verdict {
