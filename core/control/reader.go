@@ -234,6 +234,7 @@ func loadSubmission(ctx context.Context, s Submission, o Options, readable func(
 	}
 	found = append(found, loaded.NoEffectYet()...)
 	found = append(found, neverAdmitted(loaded.Definition)...)
+	found = append(found, forecastless(loaded.Definition)...)
 	found = append(found, ownBuilds(loaded.Definition, lock)...)
 	complaints, err := bundle.validateWithPlugins(ctx, loaded, o)
 	if err != nil {

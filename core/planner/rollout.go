@@ -173,9 +173,10 @@ func (r *rollout) count(in Input, f fleet.ManagedFleet, members []Instance) {
 }
 
 // active says that something of before is still there, or that a new make is on
-// trial while there is another.
+// trial, or was halted, while there is another. What was halted isn't over because
+// the last one of before has left meanwhile.
 func (r *rollout) active() bool {
-	return r.old > 0 || r.leaving > 0 || r.record.Passed.IsZero() && r.base != nil
+	return r.old > 0 || r.leaving > 0 || r.base != nil && (r.record.Passed.IsZero() || r.record.Halted != nil)
 }
 
 // halted says that nothing is replaced until a person says so.

@@ -117,7 +117,12 @@ func (r *traceReader) read() error {
 }
 
 // mistake notes what is wrong at a place, and says whether there is room for more.
+// A header may have more columns than are told.
 func (r *traceReader) mistake(line, column int, format string, args ...any) bool {
+	if len(r.mistakes.Each) == MaxMistakes {
+		r.mistakes.More = true
+		return false
+	}
 	r.mistakes.Each = append(r.mistakes.Each, Mistake{Line: line, Column: column, Sentence: fmt.Sprintf(format, args...)})
 	return len(r.mistakes.Each) < MaxMistakes
 }

@@ -139,6 +139,14 @@ func TestOfManyMistakesTheFirstAreTold(t *testing.T) {
 	}
 }
 
+func TestAHeaderWithManyWrongColumnsIsToldOnlyAsFarAsTheBound(t *testing.T) {
+	_, err := ReadTrace("jobs.csv", strings.NewReader(strings.Repeat("x,", 100)+"y\n1,1\n"), oneScheduler)
+	mistakes, is := errors.AsType[*Mistakes](err)
+	if !is || len(mistakes.Each) != MaxMistakes || !mistakes.More {
+		t.Errorf("got %v", err)
+	}
+}
+
 // endless is a file that never ends.
 type endless struct{ text string }
 

@@ -164,12 +164,13 @@ func (w *world) limited(id fleet.RunnerFleetID) bool {
 }
 
 // haltedMakesNothingNew: what a rollout was halted for isn't made again while what
-// was known good can be. The records are those of before the commit.
+// was known good can be. The records and instances are those of before the commit;
+// one that is stored for the first time may be on its way already.
 func (w *world) haltedMakesNothingNew(c store.Change, before map[fleet.RunnerFleetID]fleet.Rollout) {
 	for _, i := range c.Instances {
 		known := before[i.Fleet]
 		again := slices.ContainsFunc(c.Rollouts, func(r fleet.Rollout) bool { return r.Fleet == i.Fleet })
-		if i.State != fleet.Requested || known.Halted == nil || len(known.Good) == 0 || again {
+		if _, stored := w.store.instances[i.ID]; stored || known.Halted == nil || len(known.Good) == 0 || again {
 			continue
 		}
 		good := known.Good[0]

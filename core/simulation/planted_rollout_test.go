@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -23,4 +24,31 @@ func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
 		}
 		return out
 	}), "a rollout stays in its budget")
+}
+
+func TestAHaltThatIsForgottenIsSeen(t *testing.T) {
+	caught(t, 175, planning(func(in planner.Input) planner.Output {
+		halted := map[fleet.RunnerFleetID]bool{}
+		in.Rollouts = maps.Clone(in.Rollouts)
+		for id, known := range in.Rollouts {
+			halted[id] = known.Halted != nil
+			known.Halted = nil
+			in.Rollouts[id] = known
+		}
+		out := planner.Plan(in)
+		for n, p := range out.Fleets {
+			if halted[p.Fleet] {
+				out.Fleets[n].Remember = nil
+			}
+		}
+		return out
+	}), "a halted rollout makes nothing new")
+}
+
+func TestAHaltedRolloutIsNotOverWhenTheLastOneOfBeforeLeaves(t *testing.T) {
+	for _, seed := range []uint64{127, 131, 485} {
+		if r := Run(Options{Seed: seed}); r.Failure != nil {
+			t.Errorf("seed %d: %s: %s", seed, r.Failure.Invariant, r.Failure.Detail)
+		}
+	}
 }

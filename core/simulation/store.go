@@ -83,6 +83,7 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 		return errNotStored
 	}
 	m.commits++
+	m.w.haltedMakesNothingNew(c, m.rollouts)
 	for _, i := range c.Instances {
 		m.instances[i.ID] = i
 	}
@@ -92,7 +93,6 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 			m.stored[op.ID] = m.commits
 		}
 	}
-	m.w.haltedMakesNothingNew(c, m.rollouts)
 	for _, r := range c.Rollouts {
 		m.rollouts[r.Fleet] = r
 	}
