@@ -4,30 +4,31 @@ import "time"
 
 // instance is one machine. Which state it is in follows from the moments.
 type instance struct {
-	number         int
-	ID             string
-	reservation    string
-	index          int // among those of its launch
-	token          string
-	kind           *instanceType
-	image          *image
-	subnet         *subnet
-	groups         []*securityGroup
-	spot           *spotRequest // nil on demand
-	settings       settings
-	tags           map[string]string
-	volumes        []*volume
-	interfaces     []*networkInterface
-	launched       time.Time
-	endAsked       time.Time // zero while nobody has asked for its end
-	ended          bool      // what its end brings about has been done
-	host           *host
-	reason, told   string // why it ends, as the API writes it
-	code           string // the code of the state's reason
-	lists          int    // how many answers looked for it while it flapped
-	address        string
-	publicAddress  string
-	announcedState string
+	number        int
+	ID            string
+	reservation   string
+	index         int // among those of its launch
+	token         string
+	kind          *instanceType
+	image         *image
+	subnet        *subnet
+	groups        []*securityGroup
+	spot          *spotRequest // nil on demand
+	settings      settings
+	tags          map[string]string
+	volumes       []*volume
+	interfaces    []*networkInterface
+	launched      time.Time
+	endAsked      time.Time // zero while nobody has asked for its end
+	ended         bool      // what its end brings about has been done
+	host          *host
+	reason, told  string // why it ends, as the API writes it
+	code          string // the code of the state's reason
+	lists         int    // how many answers looked for it while it flapped
+	address       string
+	publicAddress string
+	announced     string    // the state that the last event told
+	interrupted   time.Time // when a spot notice runs out; zero without one
 }
 
 func (i *instance) sequence() int { return i.number }
@@ -75,6 +76,7 @@ type stateXML struct {
 func (s *Simulator) settle(now time.Time) {
 	w := &s.world
 	for _, one := range w.instances {
+		s.announce(one, now)
 		if !one.ended && one.state(now, s.options.Delays).Name == "terminated" {
 			s.end(one, now)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,9 @@ type call struct {
 
 // identify tells by the signature's scope which service is asked.
 func (s *Simulator) identify(request *http.Request, body string) call {
+	if request.Header.Get("Authorization") == "" && strings.Contains(body, "Action=AssumeRoleWithWebIdentity") {
+		return s.identifySTS(body, signer{})
+	}
 	signer, refusal := readSigner(request)
 	if refusal == nil && signer.region != s.options.Region && signer.service != "pricing" && signer.service != "sts" {
 		refusal = refuse(401, "AuthFailure", "Credential should be scoped to a valid region, not '%s'; this endpoint is of %s.", signer.region, s.options.Region)
@@ -28,6 +32,10 @@ func (s *Simulator) identify(request *http.Request, body string) call {
 	switch signer.service {
 	case "ec2":
 		return s.identifyEC2(body)
+	case "sts":
+		return s.identifySTS(body, signer)
+	case "sqs", "pricing", "servicequotas":
+		return s.identifyJSON(signer.service, request, body)
 	}
 	return s.refusedCall("", ec2Refusal, refuse(404, "UnknownService", "the simulator has no service %q", signer.service))
 }

@@ -23,7 +23,9 @@ type world struct {
 	quotas     map[string]int     // by quota code; absent is without limit
 	templates  []*template
 	hosts      []*host
-	hostRooms  map[Market]int // as rooms, of hosts
+	queues     []*queue
+	sessions   map[string][2]string // role and name, by access key
+	hostRooms  map[Market]int       // as rooms, of hosts
 }
 
 type zone struct {
@@ -65,7 +67,7 @@ func (i *image) sequence() int { return i.number }
 const vpcID = "vpc-0a000000000000001"
 
 func newWorld(options Options) world {
-	w := world{tokens: map[string]*launch{}, rooms: map[Market]int{}, quotas: map[string]int{}, hostRooms: map[Market]int{}}
+	w := world{tokens: map[string]*launch{}, rooms: map[Market]int{}, quotas: map[string]int{}, hostRooms: map[Market]int{}, sessions: map[string][2]string{}}
 	for index, letter := range []string{"a", "b", "c"} {
 		at := zone{number: w.next(), Name: options.Region + letter, ID: fmt.Sprintf("use1-az%d", index+1)}
 		w.zones = append(w.zones, at)
