@@ -20,7 +20,7 @@ func (s *Server) caller(r *http.Request, t tolerance) (Caller, fleet.EnrollmentS
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Caller{}, none, &refusal{status: http.StatusUnauthorized, code: agentapi.CodeUnknownRunner, detail: "this endpoint needs the runner's client certificate"}
 	}
-	caller, err := s.Authorities.CallerOf(r.TLS.PeerCertificates[0])
+	caller, err := s.certified(r)
 	if err != nil {
 		return Caller{}, none, &refusal{status: http.StatusUnauthorized, code: agentapi.CodeUnknownRunner, detail: err.Error()}
 	}

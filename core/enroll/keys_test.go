@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -218,6 +220,33 @@ func TestAClientCertificateProvesARunnerOfThisInstallationAndNothingElse(t *test
 	asClient, _ := x509.ParseCertificate(server.Certificate[0])
 	if _, err := ours.CallerOf(asClient); err == nil {
 		t.Error("the manager's certificate is good for a runner")
+	}
+}
+
+// What a connection has proven is remembered, and only while the same authorities
+// are trusted.
+func TestACertificateIsNoGoodOnItsOpenConnectionOnceItsAuthorityIsNotTrusted(t *testing.T) {
+	w := newWorld(t)
+	w.startManager()
+	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}})
+	c := w.newCaller(newKey(t))
+	c.enroll(h)
+	for range 2 {
+		if status, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); status != http.StatusOK {
+			t.Fatalf("a beat gave %d: %s", status, body)
+		}
+	}
+	other, err := enroll.LoadAuthority(t.TempDir(), installation, w.now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ring.Use(other)
+	if status, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); status != http.StatusUnauthorized {
+		t.Errorf("a beat with a certificate of an authority that isn't trusted any more gave %d: %s", status, body)
+	}
+	w.ring.Use(w.authority)
+	if status, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); status != http.StatusOK {
+		t.Errorf("trusted again, a beat gave %d: %s", status, body)
 	}
 }
 

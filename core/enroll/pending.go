@@ -105,12 +105,20 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = over.NetConn()
 	}
-	return context.WithValue(ctx, connectionKey{}, c)
+	return context.WithValue(ctx, connectionKey{}, &connection{Conn: c})
+}
+
+// connectionOf is the connection of a call; nil: it came without one.
+func connectionOf(r *http.Request) *connection {
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	return c
 }
 
 // proven ends the counting of the connection of a runner's call.
 func proven(r *http.Request) {
-	if c, ok := r.Context().Value(connectionKey{}).(*pendingConn); ok {
-		c.proven()
+	if c := connectionOf(r); c != nil {
+		if counted, ok := c.Conn.(*pendingConn); ok {
+			counted.proven()
+		}
 	}
 }

@@ -110,7 +110,7 @@ func (s *Server) isRunner(r *http.Request) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false
 	}
-	_, err := s.Authorities.CallerOf(r.TLS.PeerCertificates[0])
+	_, err := s.certified(r)
 	return err == nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,12 +44,17 @@ type crowd struct {
 	call, inspect func(context.Context) error
 	// beats is the time between two beats of an agent, if the manager asks for less.
 	beats time.Duration
+	// handOver ends the agents once all hosts are Healthy; others go on with their
+	// certificates.
+	handOver bool
 
 	books *store.Store
 	exec  *executor.Executor
 	// endpoint answers agents.
 	endpoint http.Handler
-	// csr and keyHash are of the one key that all machines share.
+	agents   *enroll.Server
+	// key is the one that all machines share, and csr its request.
+	key   *ecdsa.PrivateKey
 	csr   string
 	life  context.Context
 	calls atomic.Int64
@@ -58,7 +64,9 @@ type crowd struct {
 	mu       sync.Mutex
 	machines map[fleet.OperationID]*fleet.Resource
 	admitted []fleet.CapacityInstanceID
-	alive    sync.WaitGroup
+	// certificates are the agents', as PEM.
+	certificates []string
+	alive        sync.WaitGroup
 	// healthy is closed once all are.
 	healthy chan struct{}
 	once    sync.Once
@@ -147,6 +155,9 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 		c.t.Errorf("enroll: %v", err)
 		return
 	}
+	c.mu.Lock()
+	c.certificates = append(c.certificates, enrolled.PEM)
+	c.mu.Unlock()
 	block, _ := pem.Decode([]byte(enrolled.PEM))
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -154,7 +165,7 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 		return
 	}
 	beat := agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
-	for c.life.Err() == nil {
+	for c.life.Err() == nil && !c.handedOver() {
 		beat.Clock = time.Now()
 		var answer agentapi.HeartbeatResponse
 		if err := c.send(agentapi.HeartbeatPath, leaf, beat, &answer); err != nil {
@@ -163,6 +174,16 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 		}
 		beat.Heard, beat.Order = answer.Directive.Want, answer.Directive.Order
 		pause(c.life, max(c.beats, time.Duration(answer.NextMillis)*time.Millisecond))
+	}
+}
+
+// handedOver says whether the agents' part is over.
+func (c *crowd) handedOver() bool {
+	select {
+	case <-c.healthy:
+		return c.handOver
+	default:
+		return false
 	}
 }
 
@@ -246,9 +267,9 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	_, err = c.books.ApplyDefinition(ctx, store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}})
 	must(err)
 
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
-	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, c.key)
 	must(err)
 	c.csr = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
 	authority, err := enroll.LoadAuthority(folder, "lab", time.Now())
@@ -267,17 +288,17 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return c, nil },
 		Connected: func(fleet.CapacityInstanceID, scheduler.Admitted) {}, Token: tokens.TokenOf, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observe: c.observe,
 	})
-	agents, err := enroll.NewServer(enroll.Config{
+	c.agents, err = enroll.NewServer(enroll.Config{
 		Authorities: enroll.NewAuthorities(authority), Tokens: tokens, Store: c.books, Now: time.Now, Random: rand.Reader,
 		Wake: c.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour,
 	})
 	must(err)
-	c.endpoint = agents
+	c.endpoint = c.agents
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		cancel()
 		c.alive.Wait()
-		must(agents.Close(context.Background()))
+		must(c.agents.Close(context.Background()))
 		running.Wait()
 		must(c.books.Close())
 	})
@@ -334,11 +355,22 @@ func writeInBatches(b *testing.B, c *crowd) time.Duration {
 	if _, err := fresh.ApplyDefinition(b.Context(), store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}}); err != nil {
 		b.Fatal(err)
 	}
+	operations := map[fleet.CapacityInstanceID]fleet.Operation{}
+	for _, o := range state.Operations {
+		operations[o.Instance] = o
+	}
+	var batches []store.Change
+	for some := range slices.Chunk(state.Instances, 1000) {
+		batch := store.Change{Instances: some}
+		for _, i := range some {
+			batch.Operations = append(batch.Operations, operations[i.ID])
+		}
+		batches = append(batches, batch)
+	}
 	begun := time.Now()
 	for range transitions {
-		for at := 0; at < len(state.Instances); at += 1000 {
-			end := min(at+1000, len(state.Instances))
-			if err := fresh.Commit(b.Context(), store.Change{Instances: state.Instances[at:end], Operations: state.Operations[at:end]}); err != nil {
+		for _, batch := range batches {
+			if err := fresh.Commit(b.Context(), batch); err != nil {
 				b.Fatal(err)
 			}
 		}

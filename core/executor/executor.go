@@ -80,6 +80,7 @@ type Executor struct {
 	calls    sync.WaitGroup
 	failures *changeLog
 	hanging  *hanging
+	turns    *turns
 }
 
 // New makes an executor that does nothing before Run.
@@ -89,7 +90,7 @@ func New(s Settings) *Executor {
 	}
 	return &Executor{
 		settings: s, events: make(chan reconcile.Event, 256), wake: make(chan struct{}, 1),
-		failures: newChangeLog(s.Log, s.Clock), hanging: newHanging(),
+		failures: newChangeLog(s.Log, s.Clock), hanging: newHanging(), turns: newTurns(),
 	}
 }
 

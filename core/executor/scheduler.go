@@ -57,12 +57,7 @@ func look(ctx context.Context, s scheduler.Scheduler, out *reconcile.Observed) (
 // tell says one thing about a runner.
 func (e *Executor) tell(ctx context.Context, effect reconcile.Tell) reconcile.Event {
 	out := reconcile.Told{Scheduler: effect.Scheduler, Instance: effect.Instance, What: effect.What}
-	s, err := e.scheduler(effect.Scheduler)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Scheduler)
-		defer cancel()
-		err = e.say(ctx, s, effect, &out)
-	}
+	err := e.inTurn(ctx, effect, &out)
 	out.Gone, out.Unknown = errors.Is(err, ErrNoScheduler), errors.Is(err, scheduler.ErrUnknownRunner)
 	telling := subject{what: fmt.Sprintf("%s at %s", effect.What, effect.Scheduler)}
 	if err != nil && !out.Gone && !out.Unknown {
@@ -74,6 +69,22 @@ func (e *Executor) tell(ctx context.Context, effect reconcile.Tell) reconcile.Ev
 	}
 	e.failures.well(telling)
 	return out
+}
+
+// inTurn says it when it is its turn; its deadline counts from then.
+func (e *Executor) inTurn(ctx context.Context, effect reconcile.Tell, out *reconcile.Told) error {
+	end, err := e.turns.take(ctx, effect.Scheduler)
+	if err != nil {
+		return &scheduler.NotSentError{Err: err}
+	}
+	defer end()
+	s, err := e.scheduler(effect.Scheduler)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Scheduler)
+	defer cancel()
+	return e.say(ctx, s, effect, out)
 }
 
 func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect reconcile.Tell, out *reconcile.Told) error {

@@ -82,8 +82,9 @@ func TestAnswersForStrangersWithoutEndEndTheCallAndFillNoLog(t *testing.T) {
 }
 
 func TestAHandlerThatIgnoresItsDeadlineHoldsNobodyUp(t *testing.T) {
+	t.Parallel() // it waits
 	process := started(t, launch(t, ""))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	answers, err := provision(t, ctx, process, "created", "deaf hang")
 	wantError(t, err, "gave up waiting: context deadline exceeded")
@@ -141,7 +142,7 @@ func TestAChildThatKeepsThePipesOpenHoldsNobodyUp(t *testing.T) {
 			child := numberOf(t, account)
 			t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
 			end(t, process)
-			exitsWithin(t, process, 5*time.Second)
+			exits(t, process)
 			select {
 			case <-process.gone:
 			case <-time.After(stopLimit):
@@ -161,7 +162,7 @@ func TestAPluginThatStandsStillWhileItIsStoppedIsKilled(t *testing.T) {
 	pid := pidOf(t, process)
 	stopped := make(chan error, 1)
 	go func() { stopped <- process.Stop(time.Second) }()
-	eventually(t, 5*time.Second, "the stop has begun", process.stopping.Load)
+	eventually(t, "the stop has begun", process.stopping.Load)
 	kill(t, pid, syscall.SIGSTOP)
 	select {
 	case err := <-stopped:

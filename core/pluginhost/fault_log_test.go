@@ -26,7 +26,7 @@ func TestAFloodOfLogLinesFillsNoDiskAndIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	// All of it is read, and the last lines are there for the cause of a crash.
-	eventually(t, 30*time.Second, "the end of the flood is heard", func() bool {
+	eventually(t, "the end of the flood is heard", func() bool {
 		return strings.Contains(process.program.log.lastLines(), "the last word")
 	})
 	if err := process.Stop(2 * time.Second); err != nil {

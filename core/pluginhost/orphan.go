@@ -46,17 +46,14 @@ func (p *Process) LoseHost(ctx context.Context, limit time.Duration) (left []str
 	defer cancel()
 	ticker := time.NewTicker(orphanPoll)
 	defer ticker.Stop()
-	for {
-		if left = p.remains(pid); len(left) == 0 {
-			break
-		}
+	for over := false; !over && len(p.remains(pid)) > 0; {
 		select {
 		case <-ticker.C:
-			continue
 		case <-ctx.Done():
+			over = true
 		}
-		break
 	}
+	left = p.remains(pid)
 	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 		return left, fmt.Errorf("end what is left of %s: %w", p.launch.title(), err)
 	}

@@ -159,7 +159,7 @@ func TestAPluginThatRefusesItsBlockIsNotLeftRunning(t *testing.T) {
 				t.Fatal("it isn't held")
 			}
 			// Its directory goes with its process.
-			eventually(t, 15*time.Second, "nothing is left of it", func() bool {
+			eventually(t, "nothing is left of it", func() bool {
 				return len(must(os.ReadDir(l.RunDir))) == 0
 			})
 		})

@@ -76,9 +76,12 @@ func (l *Loop) holdUninvited(w *work) {
 // a call before may have left half made is cleaned up like any failed instance.
 func (l *Loop) dropOutdated(w *work) {
 	for _, r := range w.rows {
+		if r.State != fleet.Provisioning || r.provision.State != fleet.OperationPending {
+			continue
+		}
 		outdated := r.InstanceDigest != r.fleet.InstanceDigest() || r.Class != r.fleet.Class.ID() ||
 			r.Image != r.fleet.Image.ID(l.settings.AgentVersion) || r.Provider != r.fleet.Provider
-		if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending && outdated && !w.standsIn(r, l.settings.AgentVersion) {
+		if outdated && !w.standsIn(r, l.settings.AgentVersion) {
 			w.move(r, fleet.Failed, lifecycle.Withdrawn, "Its request is of an older definition and doesn't go out again.")
 		}
 	}

@@ -239,7 +239,8 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) Ord
 		op := r.edit(r.provision)
 		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "A person found what it made."
 	}
-	r.ProviderInstance, r.dirty = id, true
+	w.record(r, id)
+	r.dirty = true
 	if listed[0].Key == "" {
 		r.Adopted = o.By // nothing but the person's word says that it is the row's
 	}

@@ -80,7 +80,7 @@ func (l *Loop) takeOrphan(w *work, p *provider, u unrecorded, cause lifecycle.Ca
 	op := r.edit(r.provision)
 	op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "Found by inspection after it had ended."
 	if isInstance(u.resource) {
-		r.ProviderInstance = u.resource.ID
+		w.record(r, u.resource.ID)
 	}
 	r.Conflict, r.Account = "", p.facts.Account
 	if !w.move(r, fleet.Terminating, cause, reason) {
@@ -130,4 +130,5 @@ func (l *Loop) newTerminating(w *work, p *provider, f fleet.ManagedFleet, t taki
 func (w *work) add(r *row) {
 	w.rows = append(w.rows, r)
 	w.byID[r.ID], w.byKey[r.Key], w.byOperation[r.provision.ID] = r, r, r
+	w.index(r)
 }

@@ -142,10 +142,31 @@ func (w *work) recordedElsewhere(r *row, id fleet.ProviderInstanceRef) (fleet.Ca
 	if id == "" || id == r.ProviderInstance {
 		return "", false
 	}
-	for _, other := range w.rows {
-		if other != r && other.Provider == r.Provider && other.Live() && other.ProviderInstance == id {
+	for _, other := range w.byResource[recordedResource{r.Provider, id}] {
+		if other != r && other.Live() && other.ProviderInstance == id {
 			return other.ID, true
 		}
 	}
 	return "", false
+}
+
+// recordedResource is a resource as its provider names it.
+type recordedResource struct {
+	provider fleet.ProviderAddress
+	id       fleet.ProviderInstanceRef
+}
+
+// record notes which resource is the row's.
+func (w *work) record(r *row, id fleet.ProviderInstanceRef) {
+	if id != "" && r.ProviderInstance != id {
+		r.ProviderInstance, r.dirty = id, true
+		w.index(r)
+	}
+}
+
+func (w *work) index(r *row) {
+	if r.ProviderInstance != "" {
+		key := recordedResource{r.Provider, r.ProviderInstance}
+		w.byResource[key] = append(w.byResource[key], r)
+	}
 }

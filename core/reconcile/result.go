@@ -19,6 +19,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	}
 	res.Forecasts = w.forecasts
 	res.Settled = true
+	res.Instances = make([]fleet.CapacityInstance, 0, len(w.rows))
 	for _, r := range w.rows {
 		res.Instances = append(res.Instances, r.CapacityInstance)
 		if r.Live() && l.silent(w, r) {

@@ -174,7 +174,7 @@ func (w *work) seen(r *row, res fleet.Resource) (conflict string) {
 	if other, taken := w.recordedElsewhere(r, res.ID); taken {
 		return fmt.Sprintf("The provider shows %s for key %s, but that is recorded for the instance %s: neither is touched.", res.ID, r.Key, other)
 	}
-	set(r, &r.ProviderInstance, res.ID)
+	w.record(r, res.ID)
 	zone, machineType := r.Zone, r.MachineType
 	set(r, &r.Zone, res.Zone)
 	set(r, &r.MachineType, res.MachineType)

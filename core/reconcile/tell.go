@@ -12,8 +12,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
-// tellLimit bounds the calls under way at one scheduler.
-const tellLimit = 16
+// tellLimit bounds what one scheduler is being told at a time. It is more than the
+// calls that the executor makes at once, so that each step takes many answers.
+const tellLimit = 256
 
 // tellings returns what the schedulers must be told now: one thing at a time
 // about each runner. The row is the intent, and it is stored before anything

@@ -34,8 +34,10 @@ type work struct {
 	byID        map[fleet.CapacityInstanceID]*row
 	byKey       map[fleet.OperationID]*row
 	byOperation map[fleet.OperationID]*row
-	backoffs    map[fleet.RunnerFleetID]backoff
-	circuits    breaker.Circuits
+	// byResource are the rows that have, or had in this step, a resource recorded.
+	byResource map[recordedResource][]*row
+	backoffs   map[fleet.RunnerFleetID]backoff
+	circuits   breaker.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
@@ -88,6 +90,7 @@ func newWork(now time.Time, s store.State) *work {
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
 		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
+		byResource:  make(map[recordedResource][]*row, len(s.Instances)),
 		damaged:     map[fleet.RunnerFleetID]string{},
 		uninvited:   map[fleet.RunnerFleetID]string{},
 	}
@@ -124,6 +127,7 @@ func newWork(now time.Time, s store.State) *work {
 		default:
 			w.rows = append(w.rows, r)
 			w.byID[i.ID], w.byKey[i.Key] = r, r
+			w.index(r)
 		}
 	}
 	w.claim(s.Claims)

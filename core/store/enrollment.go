@@ -18,12 +18,14 @@ const subject = `SELECT operation.record, operation.request, instance.record, fl
 	LEFT JOIN claim ON claim.instance = instance.id
 	WHERE `
 
-// EnrollmentSubject finds what the token of a provision operation is bound to.
+// EnrollmentSubject finds what the token of a provision operation is bound to. What
+// it points to is shared with other calls, and nobody may change it.
 func (s *Store) EnrollmentSubject(ctx context.Context, id fleet.OperationID) (fleet.EnrollmentSubject, bool, error) {
 	return s.subject(ctx, "find the enrollment of operation "+string(id), subject+`operation.id = $1`, string(id))
 }
 
-// RunnerSubject finds the enrollment that a runner came from.
+// RunnerSubject finds the enrollment that a runner came from. What it points to is
+// shared with other calls, and nobody may change it.
 func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.EnrollmentSubject, bool, error) {
 	return s.subject(ctx, "find the enrollment of runner "+string(id), subject+`runner.id = $1`, string(id))
 }
@@ -42,9 +44,10 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
 	}
 	var errs [5]error
-	found.Operation, errs[0] = decodeOperation(row{operation, request})
-	found.Instance, errs[1] = decode[fleet.CapacityInstance](row{record: instance})
-	found.Fleet, errs[2] = decode[fleet.ManagedFleet](row{record: managed})
+	found.Operation, errs[0] = s.operations.of(operation)
+	found.Operation = withRequest(found.Operation, request)
+	found.Instance, errs[1] = s.instances.of(instance)
+	found.Fleet, errs[2] = s.fleets.of(managed)
 	if runner != nil {
 		var enrolled fleet.Runner
 		enrolled, errs[3] = decodeRunner(row{runner, revoked})

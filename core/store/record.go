@@ -48,11 +48,16 @@ func encodeOperation(operation fleet.Operation) (record, request string, err err
 // decodeOperation is encodeOperation's inverse.
 func decodeOperation(from row) (fleet.Operation, error) {
 	operation, err := decode[fleet.Operation](from)
+	return withRequest(operation, from.beside), err
+}
+
+// withRequest puts the bytes back that encodeOperation split off.
+func withRequest(operation fleet.Operation, request []byte) fleet.Operation {
 	operation.Request = nil
-	if len(from.beside) > 0 {
-		operation.Request = from.beside
+	if len(request) > 0 {
+		operation.Request = request
 	}
-	return operation, err
+	return operation
 }
 
 // encodeRunner leaves out the revocation, which has a column and a writer of its

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // Store is the durable truth. Its methods may be called from many goroutines;
@@ -29,6 +31,10 @@ type Store struct {
 	// statements are the prepared queries of reader, by their text.
 	statements sync.Map
 	enrolling  enrollments
+	// What agents' calls read again and again.
+	fleets     decoded[fleet.ManagedFleet]
+	instances  decoded[fleet.CapacityInstance]
+	operations decoded[fleet.Operation]
 	// loaded is the newest snapshot that Load has decoded, so that the next Load
 	// reads only what changed since.
 	loaded atomic.Pointer[snapshot]

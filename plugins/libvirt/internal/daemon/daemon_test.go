@@ -163,7 +163,7 @@ func TestAClassSaysWhatTheHostDoes(t *testing.T) {
 func TestAConnectionThatIsMadeWhileAChangeLosesItsAnswerWaitsForTheDaemon(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	d := New("a", silent(t), Limits{Connect: time.Second, Call: time.Minute, Settle: 50 * time.Millisecond})
+	d := New("a", silent(t), Limits{Connect: time.Second, Call: time.Minute, Settle: time.Second})
 	d.current = &connection{wire: newWire(ours)}
 	within, release, over := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
@@ -179,7 +179,7 @@ func TestAConnectionThatIsMadeWhileAChangeLosesItsAnswerWaitsForTheDaemon(t *tes
 		if err := d.settle(t.Context()); err != nil {
 			t.Error(err)
 		}
-		return time.Since(began) >= 50*time.Millisecond
+		return time.Since(began) >= time.Second
 	}
 	if !waits() {
 		t.Error("while the change waits for its answer, a new connection is believed at once")
