@@ -61,11 +61,7 @@ func (s *Simulator) describeInstances(now time.Time, request form) (answer, *api
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, visible, instanceFilters(now, s.options.Delays), func(i *instance) map[string]string { return i.tags })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeInstances", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeInstances", request, visible, instanceFilters(now, s.options.Delays), func(i *instance) map[string]string { return i.tags }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -218,11 +218,7 @@ func (s *Simulator) describeHosts(now time.Time, request form) (answer, *apiErro
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, named, hostFilters(now), func(h *host) map[string]string { return h.tags })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeHosts", request, kept, 5, 500)
+	shown, token, refusal := show(s, "DescribeHosts", request, named, hostFilters(now), func(h *host) map[string]string { return h.tags }, 5, 500)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -90,11 +90,7 @@ func (s *Simulator) describeNetworkInterfaces(_ time.Time, request form) (answer
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, named, interfaceFilters, func(n *networkInterface) map[string]string { return n.tags })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeNetworkInterfaces", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeNetworkInterfaces", request, named, interfaceFilters, func(n *networkInterface) map[string]string { return n.tags }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -44,11 +44,7 @@ func (s *Simulator) describeInstanceTypeOfferings(_ time.Time, request form) (an
 			}
 		}
 	}
-	kept, refusal := filtered(request, all, offeringFilters, nil)
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeInstanceTypeOfferings", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeInstanceTypeOfferings", request, all, offeringFilters, nil, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -105,11 +101,7 @@ func (s *Simulator) describeSpotPriceHistory(now time.Time, request form) (answe
 	if zone := request["AvailabilityZone"]; zone != "" {
 		all = slices.DeleteFunc(all, func(p spotPriceXML) bool { return p.Zone != zone })
 	}
-	kept, refusal := filtered(request, all, spotPriceFilters, nil)
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeSpotPriceHistory", request, kept, 1, 1000)
+	shown, token, refusal := show(s, "DescribeSpotPriceHistory", request, all, spotPriceFilters, nil, 1, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

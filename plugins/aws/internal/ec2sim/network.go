@@ -64,11 +64,7 @@ func (s *Simulator) describeImages(_ time.Time, request form) (answer, *apiError
 	if owners := request.texts("Owner"); len(owners) > 0 && !slices.Contains(owners, s.options.Account) && !slices.Contains(owners, "self") {
 		named = nil
 	}
-	kept, refusal := filtered(request, named, imageFilters, func(i *image) map[string]string { return i.Tags })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeImages", request, kept, 1, 1000)
+	shown, token, refusal := show(s, "DescribeImages", request, named, imageFilters, func(i *image) map[string]string { return i.Tags }, 1, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -116,11 +112,7 @@ func (s *Simulator) describeSubnets(_ time.Time, request form) (answer, *apiErro
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, named, subnetFilters, func(*subnet) map[string]string { return nil })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeSubnets", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeSubnets", request, named, subnetFilters, func(*subnet) map[string]string { return nil }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -157,11 +149,7 @@ func (s *Simulator) describeSecurityGroups(_ time.Time, request form) (answer, *
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, named, groupFilters, func(*securityGroup) map[string]string { return nil })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeSecurityGroups", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeSecurityGroups", request, named, groupFilters, func(*securityGroup) map[string]string { return nil }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -10,6 +10,16 @@ import (
 // numbered is a thing that lists show in the order in which it came to be.
 type numbered interface{ sequence() int }
 
+// show gives what a list shows of all to this request: filtered, and a page of
+// it. The sizes of a page are the operation's own.
+func show[T numbered](s *Simulator, action string, request form, all []T, known attributes[T], tagsOf func(T) map[string]string, smallest, largest int) ([]T, string, *apiError) {
+	kept, refusal := filtered(request, all, known, tagsOf)
+	if refusal != nil {
+		return nil, "", refusal
+	}
+	return page(s, action, request, kept, smallest, largest)
+}
+
 // page takes from all, which are in the order of their numbers, those that this
 // request shows, and the token of the next request, or none at the end.
 //

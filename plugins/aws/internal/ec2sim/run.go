@@ -79,7 +79,7 @@ type settings struct {
 	capacityPreference, reservationID   string
 	publicAddress, protectedFromEnd     bool
 	interfaceDeleted                    bool
-	interfaceText, launchTemplate       string
+	interfaceText                       string
 	shutdownBehavior, metadataTagAccess string
 }
 

@@ -70,11 +70,7 @@ func (s *Simulator) describeSpotInstanceRequests(_ time.Time, request form) (ans
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, named, spotFilters, func(r *spotRequest) map[string]string { return r.tags })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeSpotInstanceRequests", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeSpotInstanceRequests", request, named, spotFilters, func(r *spotRequest) map[string]string { return r.tags }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

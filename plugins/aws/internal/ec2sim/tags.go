@@ -187,11 +187,7 @@ func (s *Simulator) describeTags(now time.Time, request form) (answer, *apiError
 			all = append(all, tagDescriptionXML{one.number*mostTags + index, one.id, one.kind, tag.Key, tag.Value})
 		}
 	}
-	kept, refusal := filtered(request, all, tagFilters, func(d tagDescriptionXML) map[string]string { return map[string]string{d.Key: d.Value} })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeTags", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeTags", request, all, tagFilters, func(d tagDescriptionXML) map[string]string { return map[string]string{d.Key: d.Value} }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -172,11 +172,7 @@ func (s *Simulator) describeInstanceTypes(_ time.Time, request form) (answer, *a
 			return nil, refuse(400, "InvalidInstanceType", "The following supplied instance types do not exist: [%s]", name)
 		}
 	}
-	kept, refusal := filtered(request, all, typeFilters, nil)
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeInstanceTypes", request, kept, 5, 100)
+	shown, token, refusal := show(s, "DescribeInstanceTypes", request, all, typeFilters, nil, 5, 100)
 	if refusal != nil {
 		return nil, refusal
 	}

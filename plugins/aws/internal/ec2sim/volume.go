@@ -89,11 +89,7 @@ func (s *Simulator) describeVolumes(_ time.Time, request form) (answer, *apiErro
 	if refusal != nil {
 		return nil, refusal
 	}
-	kept, refusal := filtered(request, named, volumeFilters, func(v *volume) map[string]string { return v.tags })
-	if refusal != nil {
-		return nil, refusal
-	}
-	shown, token, refusal := page(s, "DescribeVolumes", request, kept, 5, 1000)
+	shown, token, refusal := show(s, "DescribeVolumes", request, named, volumeFilters, func(v *volume) map[string]string { return v.tags }, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
