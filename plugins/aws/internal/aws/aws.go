@@ -63,7 +63,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 	return provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel,
+		ListSettle: listSettle, Parallel: parallel, Market: true,
 	}
 }
 
