@@ -13,7 +13,7 @@ export FLEET_CONFIG=/dev/null
 
 [ -e "$bin/plugins.key" ] || "$fleet" plugin keygen "$bin/plugins.key" >/dev/null
 rm -rf "$bin/plugins"
-for plugin in local manual libvirt; do
+for plugin in local manual libvirt aws; do
   [ -e "$bin/forgeyard-plugin-$plugin" ] || continue # not everybody builds them all
   "$fleet" plugin publish "ghcr.io/forgeyard/fleet-$plugin" "$bin/forgeyard-plugin-$plugin" \
     --key "$bin/plugins.key" --to "$bin/plugins"

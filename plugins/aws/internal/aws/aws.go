@@ -1,0 +1,120 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/rate"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
+)
+
+// listSettle is how long the lists may miss what was made. The vendor promises no
+// bound ("eventual consistency"); most are seconds.
+const listSettle = time.Minute
+
+// parallel calls are under way at once; the rate limit is what bounds them.
+const parallel = 16
+
+// cloud is one account in one region.
+type cloud struct {
+	installation string
+	api          *ec2.Client
+	limits       limits
+	recent       *recent
+	logger       *slog.Logger
+	now          func() time.Time
+
+	mutex   sync.Mutex
+	subnets map[string]string // by id: the zone
+	roots   map[string]string // by image: the name of its root device
+}
+
+// limits are the vendor's published buckets, by family of calls.
+type limits struct{ launching, describing, mutating *rate.Bucket }
+
+func newLimits(now func() time.Time) limits {
+	return limits{launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now)}
+}
+
+// surroundings are what a test puts in place of the network and the clock.
+type surroundings struct {
+	transport http.RoundTripper // nil: the network
+	now       func() time.Time
+}
+
+// Plugin is the plugin for Serve.
+func Plugin(version string) provider.Plugin[settings.Config, settings.Instance] {
+	return plugin(version, surroundings{now: time.Now})
+}
+
+func plugin(version string, around surroundings) provider.Plugin[settings.Config, settings.Instance] {
+	return provider.Plugin[settings.Config, settings.Instance]{
+		Name: "aws", Version: version, New: around.newCloud,
+		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
+		ListSettle: listSettle, Parallel: parallel, Market: true,
+	}
+}
+
+// newCloud finds the credentials and whose they are.
+func (s surroundings) newCloud(ctx context.Context, c settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
+	loaded, err := s.load(ctx, c)
+	if err != nil {
+		return nil, provider.Diagnostic{Summary: "The credentials can't be set up",
+			Detail: err.Error() + ". The plugin sees the variables that env in required_plugins names, and the shared configuration files."}
+	}
+	p := &cloud{
+		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
+		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
+	}
+	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return nil, classified(err, "ask whose the credentials are")
+	}
+	environment.SetAccount(fmt.Sprintf("account %s in %s", sdk.ToString(caller.Account), c.Region))
+	return p, nil
+}
+
+// load is the SDK's configuration. The SDK retries nothing: a request whose answer
+// is lost is the host's to judge, and one that is throttled the host's to delay.
+func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, error) {
+	var client sdk.HTTPClient = awshttp.NewBuildableClient().WithTimeout(c.CallTimeout) // it takes AWS_CA_BUNDLE
+	if s.transport != nil {
+		client = &http.Client{Timeout: c.CallTimeout, Transport: s.transport}
+	}
+	options := []func(*config.LoadOptions) error{
+		config.WithRegion(c.Region), config.WithHTTPClient(client),
+		config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} }),
+	}
+	if c.Profile != "" {
+		options = append(options, config.WithSharedConfigProfile(c.Profile))
+	}
+	if c.Endpoint != "" {
+		options = append(options, config.WithBaseEndpoint(c.Endpoint))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return sdk.Config{}, fmt.Errorf("read the configuration of the SDK: %w", err)
+	}
+	if role := c.AssumeRole; role != nil {
+		assumed := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(loaded), role.RoleARN, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = role.SessionName
+			if role.ExternalID != "" {
+				o.ExternalID = &role.ExternalID
+			}
+		})
+		loaded.Credentials = sdk.NewCredentialsCache(assumed)
+	}
+	return loaded, nil
+}

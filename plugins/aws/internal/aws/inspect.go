@@ -1,0 +1,187 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
+)
+
+// The kinds of what belongs to a machine.
+const (
+	kindVolume    = "volume"
+	kindInterface = "network-interface"
+	kindSpot      = "spot-request"
+)
+
+// mostValues is how many values a filter may have.
+const mostValues = 200
+
+// Inspect yields the machines of the installation in every state, those that were
+// terminated within about an hour among them, and what belongs to them.
+func (p *cloud) Inspect(ctx context.Context, query provider.Query) iter.Seq2[provider.Resource, error] {
+	return func(yield func(provider.Resource, error) bool) {
+		var keys []string
+		if len(query.IDs) == 0 && len(query.Keys) <= mostValues {
+			keys = query.Keys
+		}
+		filters := p.ours(keys...)
+		for _, look := range []func(context.Context, []types.Filter) ([]provider.Resource, error){
+			p.lookAtVolumes, p.lookAtInterfaces, p.lookAtSpotRequests, p.lookAtInstances,
+		} {
+			found, err := look(ctx, filters)
+			if err != nil {
+				yield(provider.Resource{}, err)
+				return
+			}
+			for _, one := range found {
+				if !yield(one, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (p *cloud) lookAtInstances(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{Filters: filters})
+	var found []provider.Resource
+	for _, one := range seen {
+		found = append(found, resourceOf(one))
+	}
+	return found, err
+}
+
+func (p *cloud) lookAtVolumes(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+	seen, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: filters})
+	var found []provider.Resource
+	for _, one := range seen {
+		part := partOf(kindVolume, one.VolumeId, holderOf(one), read(one.Tags))
+		part.Zone, part.Created = sdk.ToString(one.AvailabilityZone), sdk.ToTime(one.CreateTime)
+		found = append(found, part)
+	}
+	return found, err
+}
+
+func (p *cloud) lookAtInterfaces(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+	seen, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: filters})
+	var found []provider.Resource
+	for _, one := range seen {
+		part := partOf(kindInterface, one.NetworkInterfaceId, userOf(one), read(one.TagSet))
+		part.Zone = sdk.ToString(one.AvailabilityZone)
+		found = append(found, part)
+	}
+	return found, err
+}
+
+// lookAtSpotRequests leaves out those that are over, which cost nothing and can't be
+// removed.
+func (p *cloud) lookAtSpotRequests(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+	seen, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: filters})
+	var found []provider.Resource
+	for _, one := range seen {
+		if !alive(one) {
+			continue
+		}
+		part := partOf(kindSpot, one.SpotInstanceRequestId, sdk.ToString(one.InstanceId), read(one.Tags))
+		part.Zone, part.Created = sdk.ToString(one.LaunchedAvailabilityZone), sdk.ToTime(one.CreateTime)
+		found = append(found, part)
+	}
+	return found, err
+}
+
+func partOf(kind string, id *string, owner string, l labels) provider.Resource {
+	return provider.Resource{ID: sdk.ToString(id), Key: l.key(), Fleet: l[tagFleet], BelongsTo: owner, Kind: kind, State: provider.Running, Tags: l.host()}
+}
+
+// holderOf is the instance that a volume is attached to; empty: none.
+func holderOf(v types.Volume) string {
+	for _, attachment := range v.Attachments {
+		if attachment.State != types.VolumeAttachmentStateDetached {
+			return sdk.ToString(attachment.InstanceId)
+		}
+	}
+	return ""
+}
+
+// userOf is the instance that a network interface is attached to; empty: none.
+func userOf(n types.NetworkInterface) string {
+	if n.Attachment == nil || n.Attachment.Status == types.AttachmentStatusDetached {
+		return ""
+	}
+	return sdk.ToString(n.Attachment.InstanceId)
+}
+
+func alive(r types.SpotInstanceRequest) bool {
+	return r.State == types.SpotInstanceStateOpen || r.State == types.SpotInstanceStateActive
+}
+
+// copied says whether a machine has our tags and wasn't made by us: who launches
+// "more like this" copies tags, but not the client token.
+func copied(one types.Instance) bool { return sdk.ToString(one.ClientToken) != read(one.Tags).key() }
+
+func resourceOf(one types.Instance) provider.Resource {
+	l := read(one.Tags)
+	state, detail := conditionOf(one)
+	if copied(one) {
+		detail = strings.TrimPrefix(fmt.Sprintf("%s; it is a copy of the instance of %s", detail, l.key()), "; ")
+	}
+	r := provider.Resource{
+		ID: sdk.ToString(one.InstanceId), Key: l.key(), Fleet: l[tagFleet], State: state, Detail: detail,
+		Created: sdk.ToTime(one.LaunchTime), MachineType: string(one.InstanceType), InstanceDigest: l[tagDigest],
+		Tags: l.host(), Image: sdk.ToString(one.ImageId), Attested: attested(one),
+	}
+	if one.Placement != nil {
+		r.Zone = sdk.ToString(one.Placement.AvailabilityZone)
+	}
+	for _, address := range []*string{one.PrivateIpAddress, one.PublicIpAddress} {
+		if text := sdk.ToString(address); text != "" {
+			r.Addresses = append(r.Addresses, text)
+		}
+	}
+	return r
+}
+
+// conditionOf is the state as the manager knows it, and a word for people.
+func conditionOf(one types.Instance) (provider.State, string) {
+	why := ""
+	if one.StateReason != nil {
+		why = sdk.ToString(one.StateReason.Message)
+	}
+	switch stateOf(one) {
+	case types.InstanceStateNamePending:
+		return provider.Pending, why
+	case types.InstanceStateNameRunning:
+		return provider.Running, why
+	case types.InstanceStateNameShuttingDown, types.InstanceStateNameStopping:
+		return provider.Stopping, why
+	case types.InstanceStateNameStopped:
+		return provider.Stopped, why
+	case types.InstanceStateNameTerminated:
+		return provider.Deleted, why
+	}
+	return provider.Unclear, fmt.Sprintf("its state is %q", stateOf(one))
+}
+
+func stateOf(one types.Instance) types.InstanceStateName {
+	if one.State == nil {
+		return ""
+	}
+	return one.State.Name
+}
+
+// attested is what the machine has by what EC2 says, and an agent could only claim.
+func attested(one types.Instance) []string {
+	nested := one.CpuOptions != nil && one.CpuOptions.NestedVirtualization == types.NestedVirtualizationSpecificationEnabled
+	if nested || settings.Metal(string(one.InstanceType)) {
+		return []string{"kvm"}
+	}
+	return nil
+}

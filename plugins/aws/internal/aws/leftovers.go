@@ -1,0 +1,155 @@
+package aws
+
+import (
+	"context"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+)
+
+// part is something that a machine has and that may outlive it.
+type part struct {
+	kind, id string
+	labels   labels
+	holder   string // the instance that has it; empty: none
+}
+
+// partsOf lists what carries a key, but for machines.
+func (p *cloud) partsOf(ctx context.Context, key string) ([]part, error) {
+	volumes, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: p.ours(key)})
+	if err != nil {
+		return nil, err
+	}
+	interfaces, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: p.ours(key)})
+	if err != nil {
+		return nil, err
+	}
+	requests, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: p.ours(key)})
+	if err != nil {
+		return nil, err
+	}
+	var all []part
+	for _, one := range volumes {
+		all = append(all, part{"vol", sdk.ToString(one.VolumeId), read(one.Tags), holderOf(one)})
+	}
+	for _, one := range interfaces {
+		all = append(all, part{"eni", sdk.ToString(one.NetworkInterfaceId), read(one.TagSet), userOf(one)})
+	}
+	for _, one := range requests {
+		if alive(one) {
+			all = append(all, part{"sir", sdk.ToString(one.SpotInstanceRequestId), read(one.Tags), sdk.ToString(one.InstanceId)})
+		}
+	}
+	return all, nil
+}
+
+// removeLeftovers removes what a machine that is gone left behind: Gone where there
+// is nothing, and Accepted until a look shows that. What another machine holds, as a
+// copy does, is that one's.
+func (p *cloud) removeLeftovers(ctx context.Context, key, instance string) (provider.TerminateState, error) {
+	all, err := p.partsOf(ctx, key)
+	if err != nil {
+		return provider.TerminateUnknown, err
+	}
+	end := provider.Gone
+	for _, one := range all {
+		switch {
+		case one.kind == "sir" && (one.holder == "" || one.holder == instance), one.holder == "":
+			if err := p.remove(ctx, one); err != nil {
+				return p.notRemoved(err, one.id)
+			}
+			end = provider.TerminateAccepted
+		case one.holder == instance:
+			end = provider.TerminateAccepted // it goes with its machine
+		}
+	}
+	return end, nil
+}
+
+// terminatePart removes one thing by its id. While a machine holds it, it stays.
+func (p *cloud) terminatePart(ctx context.Context, kind string, ref provider.Ref) (provider.TerminateState, error) {
+	one, err := p.partByID(ctx, kind, ref.ID)
+	switch {
+	case strings.HasSuffix(codeOf(err), notFound):
+		return provider.Gone, nil
+	case err != nil:
+		return provider.TerminateUnknown, err
+	case one == nil:
+		return provider.Gone, nil
+	case one.labels.installation() != p.installation:
+		return refused("%s doesn't belong to the installation %q", ref.ID, p.installation)
+	case ref.Key != "" && one.labels.key() != ref.Key:
+		return refused("%s belongs to the key %q, not to %q", ref.ID, one.labels.key(), ref.Key)
+	case one.holder != "":
+		return p.terminateHeld(ctx, *one)
+	}
+	if err := p.remove(ctx, *one); err != nil {
+		return p.notRemoved(err, ref.ID)
+	}
+	return provider.TerminateAccepted, nil
+}
+
+// terminateHeld is for a thing that names a machine. A spot request goes on naming
+// it when it is gone.
+func (p *cloud) terminateHeld(ctx context.Context, one part) (provider.TerminateState, error) {
+	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{one.holder}})
+	gone := err == nil && len(seen) == 0 || strings.HasSuffix(codeOf(err), notFound)
+	switch {
+	case err != nil && !gone:
+		return provider.TerminateUnknown, err
+	case !gone && stateOf(seen[0]) != "terminated":
+		return refused("%s is held by %s: end that first", one.id, one.holder)
+	case one.kind != "sir":
+		return provider.TerminateAccepted, nil // the API is letting it go
+	}
+	if err := p.remove(ctx, one); err != nil {
+		return p.notRemoved(err, one.id)
+	}
+	return provider.TerminateAccepted, nil
+}
+
+// partByID looks at one thing; nil: it is gone, or over.
+func (p *cloud) partByID(ctx context.Context, kind, id string) (*part, error) {
+	switch kind {
+	case "vol":
+		seen, err := p.volumes(ctx, &ec2.DescribeVolumesInput{VolumeIds: []string{id}})
+		if err != nil || len(seen) == 0 {
+			return nil, err
+		}
+		return &part{kind, id, read(seen[0].Tags), holderOf(seen[0])}, nil
+	case "eni":
+		seen, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: []string{id}})
+		if err != nil || len(seen) == 0 {
+			return nil, err
+		}
+		return &part{kind, id, read(seen[0].TagSet), userOf(seen[0])}, nil
+	}
+	seen, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{id}})
+	if err != nil || len(seen) == 0 || !alive(seen[0]) {
+		return nil, err
+	}
+	return &part{kind, id, read(seen[0].Tags), sdk.ToString(seen[0].InstanceId)}, nil
+}
+
+// remove removes one thing that nothing holds. That it is gone is no failure.
+func (p *cloud) remove(ctx context.Context, one part) error {
+	if err := p.limits.mutating.Take(ctx); err != nil {
+		return err
+	}
+	var err error
+	switch one.kind {
+	case "vol":
+		_, err = p.api.DeleteVolume(ctx, &ec2.DeleteVolumeInput{VolumeId: sdk.String(one.id)})
+	case "eni":
+		_, err = p.api.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: sdk.String(one.id)})
+	case "sir":
+		_, err = p.api.CancelSpotInstanceRequests(ctx, &ec2.CancelSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{one.id}})
+	}
+	if strings.HasSuffix(codeOf(err), notFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
+)
+
+// Offers are the types of the block in the zones of its subnets, as far as the type
+// is there: on demand and, where the type has it, as spot. Prices and quotas aren't
+// said.
+func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provider.OfferList, error) {
+	zones, err := p.zonesOf(ctx, instance.Subnets)
+	if err != nil {
+		return provider.OfferList{}, err
+	}
+	described, err := p.typesOf(ctx, instance.Types)
+	if err != nil {
+		return provider.OfferList{}, err
+	}
+	there, err := p.offerings(ctx, instance.Types)
+	if err != nil {
+		return provider.OfferList{}, err
+	}
+	list := provider.OfferList{AsOf: p.now()}
+	var done []string
+	for _, subnet := range instance.Subnets {
+		zone := zones[subnet]
+		if zone == "" || slices.Contains(done, zone) {
+			continue // of several subnets in a zone the first is used
+		}
+		done = append(done, zone)
+		for _, one := range described {
+			if there[place{string(one.InstanceType), zone}] {
+				list.Offers = append(list.Offers, p.offersOf(one, zone)...)
+			}
+		}
+	}
+	if len(list.Offers) == 0 {
+		return provider.OfferList{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
+			"none of %s is offered in %s; write other types, or a subnet in another zone", strings.Join(instance.Types, ", "), strings.Join(done, ", "))}
+	}
+	return list, nil
+}
+
+// lifetimes are the vendor's words for what the host calls a lifetime.
+var lifetimes = []struct {
+	class types.UsageClassType
+	name  string
+}{{types.UsageClassTypeOnDemand, "stable"}, {types.UsageClassTypeSpot, "preemptible"}}
+
+func (p *cloud) offersOf(one types.InstanceTypeInfo, zone string) []provider.Offer {
+	var all []provider.Offer
+	for _, lifetime := range lifetimes {
+		if slices.Contains(one.SupportedUsageClasses, lifetime.class) {
+			all = append(all, provider.Offer{
+				Zone: zone, Region: p.api.Options().Region, MachineType: string(one.InstanceType), Lifetime: lifetime.name, Resources: resourcesOf(one),
+			})
+		}
+	}
+	return all
+}
+
+// resourcesOf is what the vendor says that the type has.
+func resourcesOf(one types.InstanceTypeInfo) provider.Resources {
+	var has provider.Resources
+	if one.VCpuInfo != nil {
+		has.CPUMilli = int64(sdk.ToInt32(one.VCpuInfo.DefaultVCpus)) * 1000
+	}
+	if one.MemoryInfo != nil {
+		has.MemoryBytes = sdk.ToInt64(one.MemoryInfo.SizeInMiB) << 20
+	}
+	if one.GpuInfo != nil {
+		has.Named = map[string]int64{}
+		for _, gpu := range one.GpuInfo.Gpus {
+			has.Named["gpu/"+strings.ToLower(sdk.ToString(gpu.Name))] += int64(sdk.ToInt32(gpu.Count))
+		}
+	}
+	return has
+}
+
+// typesOf describes the types, in the order of the names.
+func (p *cloud) typesOf(ctx context.Context, names []string) ([]types.InstanceTypeInfo, error) {
+	input := &ec2.DescribeInstanceTypesInput{}
+	for _, name := range names {
+		input.InstanceTypes = append(input.InstanceTypes, types.InstanceType(name))
+	}
+	var all []types.InstanceTypeInfo
+	for pages := ec2.NewDescribeInstanceTypesPaginator(p.api, input); pages.HasMorePages(); {
+		if err := p.limits.describing.Take(ctx); err != nil {
+			return nil, err
+		}
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, p.failed(err, "look at the instance types %s", strings.Join(names, ", "))
+		}
+		all = append(all, page.InstanceTypes...)
+	}
+	slices.SortFunc(all, func(a, b types.InstanceTypeInfo) int {
+		return slices.Index(names, string(a.InstanceType)) - slices.Index(names, string(b.InstanceType))
+	})
+	return all, nil
+}
+
+// place is a type in a zone.
+type place struct{ machineType, zone string }
+
+// offerings are the places where there are such types at all.
+func (p *cloud) offerings(ctx context.Context, names []string) (map[place]bool, error) {
+	input := &ec2.DescribeInstanceTypeOfferingsInput{
+		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: sdk.String("instance-type"), Values: names}},
+	}
+	there := map[place]bool{}
+	for pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(p.api, input); pages.HasMorePages(); {
+		if err := p.limits.describing.Take(ctx); err != nil {
+			return nil, err
+		}
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, p.failed(err, "look where there are %s", strings.Join(names, ", "))
+		}
+		for _, one := range page.InstanceTypeOfferings {
+			there[place{string(one.InstanceType), sdk.ToString(one.Location)}] = true
+		}
+	}
+	return there, nil
+}

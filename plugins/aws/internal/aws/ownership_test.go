@@ -1,0 +1,152 @@
+package aws
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/ec2sim"
+)
+
+// ec2From is a client over a transport.
+func ec2From(t *testing.T, transport http.RoundTripper) *ec2.Client {
+	t.Helper()
+	loaded, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"), config.WithHTTPClient(&http.Client{Transport: transport}),
+		config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ec2.NewFromConfig(loaded)
+}
+
+func asksForMore(body, operation string) bool {
+	return strings.Contains(body, operation) && strings.Contains(body, "NextToken=")
+}
+
+// more launches one like a machine of ours, as the vendor's console does it: with
+// all its tags, and without its client token.
+func more(t *testing.T, p *cloud, tags map[string]string) string {
+	t.Helper()
+	answer, err := p.api.RunInstances(t.Context(), &ec2.RunInstancesInput{
+		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(image), InstanceType: "c7i.large",
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: written(tags)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *answer.Instances[0].InstanceId
+}
+
+func TestACopyIsReportedAndSurvivesEveryTermination(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	made, err := p.Provision(t.Context(), asked())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := asked()
+	copied := more(t, p, p.tagsOf(&one))
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copied, Key: key}); state != provider.Refused || err == nil {
+		t.Fatalf("the copy isn't ours, and Terminate says %v, %v", state, err)
+	}
+	if _, err := p.Terminate(t.Context(), provider.Ref{Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	instances, _ := list(t.Context(), t, p)
+	if len(instances) != 1 || instances[0].ID != copied || !strings.Contains(instances[0].Detail, "copy") {
+		t.Fatalf("wanted the copy %s alone, named as one, and not %s: %v", copied, made.ID, instances)
+	}
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: key}); state != provider.Gone || err != nil {
+		t.Fatalf("the copy keeps its original from being gone: %v, %v", state, err)
+	}
+}
+
+func TestAMachineOfAnotherInstallationIsNeitherListedNorTouched(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	id := more(t, p, map[string]string{tagInstallation: "another", tagKey: key})
+	if instances, _ := list(t.Context(), t, p); len(instances) != 0 {
+		t.Fatalf("listed: %v", instances)
+	}
+	for _, ref := range []provider.Ref{{ID: id, Key: key}, {ID: id}, {Key: key}} {
+		if state, _ := p.Terminate(t.Context(), ref); state == provider.TerminateAccepted {
+			t.Errorf("Terminate of %+v touches what isn't ours", ref)
+		}
+	}
+	if calls := l.Calls("TerminateInstances"); calls != 0 {
+		t.Fatalf("%d calls of TerminateInstances", calls)
+	}
+}
+
+// An installation's name is no pattern.
+func TestAnInstallationCalledStarSeesNobodyElses(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	more(t, p, map[string]string{tagInstallation: "another", tagKey: key})
+	p.installation = "*"
+	if instances, _ := list(t.Context(), t, p); len(instances) != 0 {
+		t.Fatalf("listed: %v", instances)
+	}
+}
+
+func TestWhatAMachineLeavesBehindIsListedAndRemoved(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	one := asked()
+	input, err := p.launch(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As when somebody changes the machine so that its disk and interface outlive it.
+	input.BlockDeviceMappings[0].Ebs.DeleteOnTermination = sdk.Bool(false)
+	input.NetworkInterfaces[0].DeleteOnTermination = sdk.Bool(false)
+	answer, err := p.api.RunInstances(t.Context(), input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := *answer.Instances[0].InstanceId
+	_, parts := list(t.Context(), t, p)
+	if len(parts) != 2 || parts[0].BelongsTo != id || parts[1].BelongsTo != id || parts[0].Tags["forgeyard-proof"] == "" {
+		t.Fatalf("wanted a volume and an interface with their proof, of %s: %v", id, parts)
+	}
+	for _, part := range parts {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: part.ID, Key: key}); state != provider.Refused || err == nil {
+			t.Fatalf("%s is held by its machine, and Terminate says %v, %v", part.ID, state, err)
+		}
+	}
+	l.end(t, p, id)
+}
+
+func TestASpotRequestGoesWithItsMachine(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	one := asked()
+	one.Offers = []provider.Offer{{Zone: "us-east-1a", MachineType: "c7i.large", Lifetime: "preemptible"}}
+	made, err := p.Provision(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, parts := list(t.Context(), t, p)
+	if len(parts) != 3 {
+		t.Fatalf("wanted a volume, an interface and a spot request, got %v", parts)
+	}
+	l.end(t, p, made.ID)
+}
+
+func TestAShortageNamesItsOfferSoThatTheNextIsTried(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	l.SetCapacity(ec2sim.Market{InstanceType: "c7i.large", Zone: "us-east-1a"}, 0)
+	one := asked()
+	one.Offers = []provider.Offer{{Zone: "us-east-1a", MachineType: "c7i.large", Lifetime: "stable"}}
+	_, err := p.Provision(t.Context(), one)
+	if !provider.IsNotCreated(err) || classOf(err) != provider.Capacity || !strings.Contains(err.Error(), "InsufficientInstanceCapacity") {
+		t.Fatalf("wanted a proven shortage, got %v", err)
+	}
+}

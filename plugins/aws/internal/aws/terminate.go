@@ -1,0 +1,120 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+)
+
+// notFound is how the codes end with which the API says that there is no such thing.
+const notFound = ".NotFound"
+
+// Terminate ends one machine, and then removes what it left behind; or it removes
+// one thing that has no machine any more.
+func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
+	kind, _, _ := strings.Cut(ref.ID, "-")
+	switch kind {
+	case "":
+		return p.terminateByKey(ctx, ref.Key)
+	case "i":
+		return p.terminateByID(ctx, ref)
+	case "vol", "eni", "sir":
+		return p.terminatePart(ctx, kind, ref)
+	}
+	return refused("%s is no instance, volume, network interface or spot request", ref.ID)
+}
+
+func (p *cloud) terminateByKey(ctx context.Context, key string) (provider.TerminateState, error) {
+	one, err := p.ofKey(ctx, key)
+	switch {
+	case err != nil:
+		return provider.TerminateUnknown, err
+	case one == nil && p.recent.invisible(key):
+		return invisible(key)
+	case one == nil:
+		return p.removeLeftovers(ctx, key, "")
+	}
+	return p.terminateInstance(ctx, *one)
+}
+
+func (p *cloud) terminateByID(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
+	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{ref.ID}})
+	gone := err == nil && len(seen) == 0 || strings.HasSuffix(codeOf(err), notFound)
+	switch {
+	case gone && p.recent.invisible(ref.ID):
+		return invisible(ref.ID)
+	case gone && ref.Key == "":
+		return provider.Gone, nil
+	case gone:
+		return p.removeLeftovers(ctx, ref.Key, ref.ID)
+	case err != nil:
+		return provider.TerminateUnknown, err
+	}
+	one := seen[0]
+	l := read(one.Tags)
+	switch {
+	case l.installation() != p.installation:
+		return refused("%s isn't an instance of the installation %q", ref.ID, p.installation)
+	case ref.Key != "" && l.key() != ref.Key:
+		return refused("%s is the instance of the key %q, not of %q", ref.ID, l.key(), ref.Key)
+	case copied(one):
+		return refused("%s is a copy of the instance of %s, launched by somebody else with its tags: a person has to remove it", ref.ID, l.key())
+	}
+	return p.terminateInstance(ctx, one)
+}
+
+// terminateInstance ends a machine that is ours.
+func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (provider.TerminateState, error) {
+	id, key := sdk.ToString(one.InstanceId), read(one.Tags).key()
+	switch stateOf(one) {
+	case types.InstanceStateNameTerminated:
+		return p.removeLeftovers(ctx, key, id)
+	case types.InstanceStateNameShuttingDown:
+		return provider.TerminateAccepted, nil
+	}
+	if err := p.limits.mutating.Take(ctx); err != nil {
+		return provider.TerminateUnknown, err
+	}
+	answer, err := p.api.TerminateInstances(ctx, &ec2.TerminateInstancesInput{InstanceIds: []string{id}})
+	if err != nil {
+		return p.notRemoved(err, id)
+	}
+	for _, change := range answer.TerminatingInstances {
+		if change.CurrentState != nil && change.CurrentState.Name == types.InstanceStateNameTerminated {
+			return p.removeLeftovers(ctx, key, id)
+		}
+	}
+	return provider.TerminateAccepted, nil
+}
+
+// notRemoved is what a failed removal proves: nothing, unless the API refused for a
+// reason that time alone doesn't mend.
+func (p *cloud) notRemoved(err error, id string) (provider.TerminateState, error) {
+	what := classified(err, "remove %s", id)
+	switch {
+	case what.Class == provider.RateLimit:
+		p.limits.mutating.Empty()
+	case codeOf(err) == "OperationNotPermitted":
+		what.Class = provider.Permission
+		what.Err = fmt.Errorf("%w; somebody protected it from termination: take the protection off", what.Err)
+		return provider.Refused, what
+	case what.Class == provider.Permission:
+		return provider.Refused, what
+	}
+	return provider.TerminateUnknown, what
+}
+
+func invisible(name string) (provider.TerminateState, error) {
+	return provider.TerminateUnknown, &provider.Error{Class: provider.Transient, RetryAfter: listSettle,
+		Err: fmt.Errorf("remove %s: the API doesn't show it, and it may be too young to be shown", name)}
+}
+
+func refused(format string, arguments ...any) (provider.TerminateState, error) {
+	return provider.Refused, &provider.Error{Class: provider.Conflict, Err: fmt.Errorf(format, arguments...)}
+}

@@ -1,0 +1,56 @@
+// Package settings is what a fleet file says to the plugin aws: its two blocks and
+// the rules that need no network. It knows nothing of the SDK, so that its tests
+// don't compile it.
+package settings
+
+import (
+	"strings"
+	"time"
+)
+
+// Config is the provider block.
+type Config struct {
+	Region      string        `fleet:"region,required" doc:"The region, such as \"eu-central-1\". One provider block is one region."`
+	Profile     string        `fleet:"profile" doc:"Profile of the shared configuration files. By default what AWS_PROFILE says, where the plugin gets it by env in required_plugins."`
+	Endpoint    string        `fleet:"endpoint" doc:"Base URL of all services, for private endpoints and tests. By default the region's own."`
+	AssumeRole  *AssumeRole   `fleet:"assume_role,block" doc:"A role that is assumed with the credentials of the standard chain."`
+	CallTimeout time.Duration `fleet:"call_timeout" default:"30s" doc:"How long one call of the API may take, from 1s to 2m. What a create that takes longer made is found by looking."`
+}
+
+// AssumeRole is a role of this or another account.
+type AssumeRole struct {
+	RoleARN     string `fleet:"role_arn,required" doc:"The role's ARN."`
+	ExternalID  string `fleet:"external_id" doc:"What the role's trust policy asks for as sts:ExternalId. It is a name and no secret."`
+	SessionName string `fleet:"session_name" default:"forgeyard-fleet" doc:"The session's name, as the audit log shows it."`
+}
+
+// Instance is the instance block of a fleet. The image is the fleet's own: the id
+// of an AMI.
+type Instance struct {
+	Types         []string          `fleet:"instance_types,required" doc:"Instance types that may be used, such as \"c7i.xlarge\". Each is an offer in each subnet's zone, on demand and, where there is such, as spot."`
+	Subnets       []string          `fleet:"subnets,required" doc:"Ids of the subnets. Of several in one zone the first is used."`
+	Groups        []string          `fleet:"security_groups,immutable,required" doc:"Ids of the security groups."`
+	Profile       string            `fleet:"instance_profile,immutable" doc:"Name or ARN of the instance profile. None by default: jobs reach its role by the metadata service."`
+	KeyName       string            `fleet:"key_name,immutable" doc:"Key pair for SSH. None by default."`
+	PublicAddress bool              `fleet:"associate_public_address,immutable" default:"false" doc:"Whether the machine gets a public address."`
+	Root          *RootVolume       `fleet:"root_volume,block" doc:"The root volume, which is always encrypted and goes with its machine."`
+	Nested        bool              `fleet:"nested_virtualization,immutable" default:"false" doc:"Whether the processor's virtualization is handed on to the machine; then it is vouched for as having KVM. Metal types have it anyway."`
+	Reservation   string            `fleet:"capacity_reservation,immutable" doc:"Id of the capacity reservation that machines on demand are made in. By default any open one that fits."`
+	Tenancy       string            `fleet:"tenancy,immutable" default:"default" doc:"default, or dedicated: hardware that no other account uses."`
+	Tags          map[string]string `fleet:"tags,immutable" doc:"Further tags of the machine and all that belongs to it."`
+}
+
+// RootVolume is the disk that the machine boots from.
+type RootVolume struct {
+	Size       int    `fleet:"size,immutable" default:"0" doc:"GiB. 0: as big as the image."`
+	Type       string `fleet:"type,immutable" default:"gp3" doc:"gp3, gp2, io1 or io2."`
+	IOPS       int    `fleet:"iops,immutable" default:"0" doc:"Operations in a second, for gp3, io1 and io2. 0: the type's own; io1 and io2 need it."`
+	Throughput int    `fleet:"throughput,immutable" default:"0" doc:"MiB in a second, for gp3. 0: the type's own."`
+	KMSKey     string `fleet:"kms_key,immutable" doc:"Id or ARN of the key it is encrypted with. By default the account's own for volumes."`
+}
+
+// Metal says whether an instance type is a whole computer.
+func Metal(machineType string) bool {
+	_, size, _ := strings.Cut(machineType, ".")
+	return size == "metal" || strings.HasPrefix(size, "metal-")
+}

@@ -1,0 +1,82 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+)
+
+func good() Instance {
+	return Instance{Types: []string{"c7i.large"}, Subnets: []string{"subnet-0123456789abcdef0"}, Groups: []string{"sg-0123456789abcdef0"}, Tenancy: "default"}
+}
+
+func TestAnInstanceBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*Instance)
+		path  string // empty: it is good
+	}{
+		{"it is good", func(*Instance) {}, ""},
+		{"a type is none", func(i *Instance) { i.Types = []string{"c7i.large", "large"} }, "instance_types[1]"},
+		{"a type comes twice", func(i *Instance) { i.Types = []string{"c7i.large", "c7i.large"} }, "instance_types[1]"},
+		{"there are no types", func(i *Instance) { i.Types = nil }, "instance_types"},
+		{"a Mac is asked for", func(i *Instance) { i.Types = []string{"mac2.metal"} }, "instance_types[0]"},
+		{"a group is a name", func(i *Instance) { i.Groups = []string{"default"} }, "security_groups[0]"},
+		{"a subnet is a network", func(i *Instance) { i.Subnets = []string{"vpc-0123456789abcdef0"} }, "subnets[0]"},
+		{"a tag is the manager's", func(i *Instance) { i.Tags = map[string]string{"Forgeyard-Key": "x"} }, "tags.Forgeyard-Key"},
+		{"a tag is the vendor's", func(i *Instance) { i.Tags = map[string]string{"aws:x": "x"} }, "tags.aws:x"},
+		{"a tag's value is too long", func(i *Instance) { i.Tags = map[string]string{"x": strings.Repeat("é", 256)} }, "tags.x"},
+		{"a tag's value is as long as it may be", func(i *Instance) { i.Tags = map[string]string{"x": strings.Repeat("é", 255)} }, ""},
+		{"a volume has a size below none", func(i *Instance) { i.Root = &RootVolume{Type: "gp3", Size: -1} }, "root_volume.size"},
+		{"io2 lacks its iops", func(i *Instance) { i.Root = &RootVolume{Type: "io2"} }, "root_volume.iops"},
+		{"gp2 is given iops", func(i *Instance) { i.Root = &RootVolume{Type: "gp2", IOPS: 3000} }, "root_volume.iops"},
+		{"gp3 is given too few iops", func(i *Instance) { i.Root = &RootVolume{Type: "gp3", IOPS: 2999} }, "root_volume.iops"},
+		{"io1 is given a throughput", func(i *Instance) { i.Root = &RootVolume{Type: "io1", IOPS: 100, Throughput: 200} }, "root_volume.throughput"},
+		{"the tenancy is unknown", func(i *Instance) { i.Tenancy = "host" }, "tenancy"},
+	} {
+		i := good()
+		c.spoil(&i)
+		check(t, c.name, i.Validate(), c.path)
+	}
+}
+
+func TestAProviderBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*Config)
+		path  string
+	}{
+		{"it is good", func(*Config) {}, ""},
+		{"the region is a zone", func(c *Config) { c.Region = "eu-central-1a" }, "region"},
+		{"the region is one of the government's", func(c *Config) { c.Region = "us-gov-west-1" }, ""},
+		{"the endpoint is a host", func(c *Config) { c.Endpoint = "127.0.0.1:5000" }, "endpoint"},
+		{"a call may take too long", func(c *Config) { c.CallTimeout = time.Hour }, "call_timeout"},
+		{"the role is a user", func(c *Config) {
+			c.AssumeRole = &AssumeRole{RoleARN: "arn:aws:iam::123456789012:user/x", SessionName: "ok"}
+		}, "assume_role.role_arn"},
+	} {
+		config := Config{Region: "eu-central-1", CallTimeout: time.Minute}
+		c.spoil(&config)
+		check(t, c.name, config.Validate(), c.path)
+	}
+}
+
+func check(t *testing.T, name string, found []provider.Diagnostic, path string) {
+	t.Helper()
+	switch {
+	case path == "" && len(found) > 0:
+		t.Errorf("%s: refused: %v", name, found)
+	case path != "" && (len(found) != 1 || found[0].Path.String() != path || found[0].Detail == ""):
+		t.Errorf("%s: wanted one complaint at %s that says what to do, got %v", name, path, found)
+	}
+}
+
+func TestAnImageIsAnIDAndNoName(t *testing.T) {
+	for image, good := range map[string]bool{"ami-0123456789abcdef0": true, "ubuntu": false, "": false, "ami-": false, "resolve:ssm:/x": false} {
+		if err := CheckImage(image); (err == nil) != good {
+			t.Errorf("%q: %v", image, err)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package settings
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+)
+
+// TagPrefix begins the names of the tags that the plugin itself writes.
+const TagPrefix = "forgeyard-fleet:"
+
+var (
+	regionPattern  = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
+	rolePattern    = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
+	sessionPattern = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
+	typePattern    = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	imagePattern   = regexp.MustCompile(`^ami-[0-9a-f]{8,17}$`)
+)
+
+// The ranges that the API has.
+const (
+	leastCall, mostCall = time.Second, 2 * time.Minute
+	mostGiB             = 65536
+	mostIOPS            = 256000
+	mostThroughput      = 2000
+	// mostTags leaves room, of the 50 that a resource has, for the host's and ours.
+	mostTags     = 30
+	longestName  = 127
+	longestValue = 255
+)
+
+// complaints gathers what is wrong.
+type complaints []provider.Diagnostic
+
+func (c *complaints) add(path provider.Path, summary, detail string) {
+	*c = append(*c, provider.Diagnostic{Path: path, Summary: summary, Detail: detail})
+}
+
+// Validate checks what types can't say.
+func (c Config) Validate() []provider.Diagnostic {
+	var found complaints
+	if !regionPattern.MatchString(c.Region) {
+		found.add(provider.At("region"), fmt.Sprintf("%q is no region", c.Region), "Write a region's name, such as \"eu-central-1\", without the letter of a zone.")
+	}
+	if c.Endpoint != "" {
+		if address, err := url.Parse(c.Endpoint); err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+			found.add(provider.At("endpoint"), "This is no base URL", "Write one such as \"https://vpce-0123.ec2.eu-central-1.vpce.amazonaws.com\", or leave it out.")
+		}
+	}
+	if c.CallTimeout < leastCall || c.CallTimeout > mostCall {
+		found.add(provider.At("call_timeout"), "Out of range", fmt.Sprintf("call_timeout is from %s to %s, not %s.", leastCall, mostCall, c.CallTimeout))
+	}
+	if role := c.AssumeRole; role != nil {
+		if !rolePattern.MatchString(role.RoleARN) {
+			found.add(provider.At("assume_role").Attr("role_arn"), fmt.Sprintf("%q is no ARN of a role", role.RoleARN), "It has the form \"arn:aws:iam::123456789012:role/NAME\".")
+		}
+		if !sessionPattern.MatchString(role.SessionName) {
+			found.add(provider.At("assume_role").Attr("session_name"), fmt.Sprintf("%q can't be the name of a session", role.SessionName), "It has 2 to 64 letters, digits and any of _+=,.@-.")
+		}
+	}
+	return found
+}
+
+// Validate checks what types can't say.
+func (i Instance) Validate() []provider.Diagnostic {
+	var found complaints
+	list := func(name string, values []string, fits func(string) bool, form string) {
+		if len(values) == 0 {
+			found.add(provider.At(name), "The list is empty", "Write at least one: "+form)
+		}
+		for n, value := range values {
+			switch {
+			case !fits(value):
+				found.add(provider.At(name).Index(n), fmt.Sprintf("%q doesn't fit", value), form)
+			case slices.Contains(values[:n], value):
+				found.add(provider.At(name).Index(n), fmt.Sprintf("%q comes twice", value), "Write it once.")
+			}
+		}
+	}
+	list("instance_types", i.Types, typePattern.MatchString, "An instance type is a family and a size, such as \"c7i.xlarge\".")
+	list("subnets", i.Subnets, isID("subnet"), "The id of a subnet begins with \"subnet-\".")
+	list("security_groups", i.Groups, isID("sg"), "The id of a security group begins with \"sg-\"; a name won't do.")
+	for n, name := range i.Types {
+		if strings.HasPrefix(name, "mac") {
+			found.add(provider.At("instance_types").Index(n), "Macs aren't supported yet", "They need dedicated hosts, which this version doesn't allocate.")
+		}
+	}
+	if i.Reservation != "" && !isID("cr")(i.Reservation) {
+		found.add(provider.At("capacity_reservation"), fmt.Sprintf("%q is no capacity reservation", i.Reservation), "Its id begins with \"cr-\".")
+	}
+	if i.Tenancy != "default" && i.Tenancy != "dedicated" {
+		found.add(provider.At("tenancy"), fmt.Sprintf("%q is no choice for tenancy", i.Tenancy), "Write default or dedicated.")
+	}
+	i.validateTags(&found)
+	if i.Root != nil {
+		i.Root.validate(&found)
+	}
+	return found
+}
+
+func (i Instance) validateTags(found *complaints) {
+	if len(i.Tags) > mostTags {
+		found.add(provider.At("tags"), "Too many tags", fmt.Sprintf("There can be %d, not %d: the manager needs some of the 50 that a machine can have.", mostTags, len(i.Tags)))
+	}
+	names := make([]string, 0, len(i.Tags))
+	for name := range i.Tags {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		path := provider.At("tags").Attr(name)
+		lower := strings.ToLower(name)
+		switch {
+		case name == "" || len([]rune(name)) > longestName || len([]rune(i.Tags[name])) > longestValue:
+			found.add(path, "The tag is too long, or has no name", fmt.Sprintf("A name has 1 to %d characters, a value at most %d.", longestName, longestValue))
+		case strings.HasPrefix(lower, "aws:") || strings.HasPrefix(lower, "forgeyard-") || name == "Name":
+			found.add(path, fmt.Sprintf("The tag %q is taken", name), "Names that begin with aws: are the vendor's; Name and those that begin with forgeyard- are the manager's.")
+		}
+	}
+}
+
+// iopsRange is what a type takes; absent: it takes none.
+var iopsRange = map[string][2]int{"gp3": {3000, 80000}, "io1": {100, 64000}, "io2": {100, mostIOPS}}
+
+func (r RootVolume) validate(found *complaints) {
+	at := provider.At("root_volume")
+	if r.Size < 0 || r.Size > mostGiB {
+		found.add(at.Attr("size"), "Out of range", fmt.Sprintf("A volume has 1 to %d GiB, or 0 for the image's size, not %d.", mostGiB, r.Size))
+	}
+	if !slices.Contains([]string{"gp3", "gp2", "io1", "io2"}, r.Type) {
+		found.add(at.Attr("type"), fmt.Sprintf("%q is no choice for type", r.Type), "Write gp3, gp2, io1 or io2.")
+		return
+	}
+	limits, settable := iopsRange[r.Type]
+	switch {
+	case r.IOPS == 0 && (r.Type == "io1" || r.Type == "io2"):
+		found.add(at.Attr("iops"), "iops is missing", fmt.Sprintf("A volume of type %s has none of its own: write %d to %d.", r.Type, limits[0], limits[1]))
+	case r.IOPS != 0 && !settable:
+		found.add(at.Attr("iops"), "iops doesn't belong here", "The iops of gp2 follow from its size.")
+	case r.IOPS != 0 && (r.IOPS < limits[0] || r.IOPS > limits[1]):
+		found.add(at.Attr("iops"), "Out of range", fmt.Sprintf("A volume of type %s has %d to %d, not %d.", r.Type, limits[0], limits[1], r.IOPS))
+	}
+	if r.Throughput != 0 && (r.Type != "gp3" || r.Throughput < 125 || r.Throughput > mostThroughput) {
+		found.add(at.Attr("throughput"), "Out of range", fmt.Sprintf("It is for gp3 alone, from 125 to %d.", mostThroughput))
+	}
+}
+
+// CheckImage says what is wrong with the fleet's image. A name or a parameter of
+// SSM won't do: what it means may change between two tries of one create, which
+// must be the same request.
+func CheckImage(image string) error {
+	if !imagePattern.MatchString(image) {
+		return fmt.Errorf("the image %q is no id of an AMI: write the fleet's image as one, such as \"ami-0123456789abcdef0\"", image)
+	}
+	return nil
+}
+
+// isID tells whether a text is an id of a kind.
+func isID(kind string) func(string) bool {
+	pattern := regexp.MustCompile(`^` + kind + `-[0-9a-f]{8,17}$`)
+	return pattern.MatchString
+}
