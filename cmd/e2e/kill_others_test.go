@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -101,7 +102,7 @@ func TestAKilledManagerTakesItsPluginAlong(t *testing.T) {
 	c.mustSay("→ draining")
 	plugin, socket := w.plugin()
 	c.kill()
-	within(t, patience, "see the plugin's process and socket gone", func() bool {
+	within(t, 5*time.Second, "see the plugin's process and socket gone", func() bool {
 		return !exists(socket) && !w.alive(plugin.pid)
 	})
 	for key, pid := range agents {

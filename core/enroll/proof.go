@@ -2,6 +2,7 @@ package enroll
 
 import (
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -26,6 +27,9 @@ type proof struct {
 // it is remembered, for as long as they are the same; what may change at any
 // time, such as a revocation, is asked of the store at every call.
 func (s *Server) certified(r *http.Request) (Caller, error) {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return Caller{}, errors.New("this endpoint needs the runner's client certificate")
+	}
 	leaf, trusted, on := r.TLS.PeerCertificates[0], s.Authorities.all.Load(), connectionOf(r)
 	if on != nil {
 		if p := on.proof.Load(); p != nil && p.leaf == leaf && p.by == trusted {

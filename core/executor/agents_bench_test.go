@@ -180,7 +180,7 @@ func beAgents(file string) error {
 		first.Add(1)
 		all.Go(func() {
 			told := sync.OnceFunc(first.Done)
-			beat := agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
+			beat := idleBeat()
 			pause(ctx, order.Every*time.Duration(n)/time.Duration(len(order.Certificates)))
 			// Of connections that come all at once a busy manager drops some, and their
 			// agents come again.

@@ -48,11 +48,9 @@ type crowd struct {
 	// certificates.
 	handOver bool
 
-	books *store.Store
-	exec  *executor.Executor
-	// endpoint answers agents.
-	endpoint http.Handler
-	agents   *enroll.Server
+	books  *store.Store
+	exec   *executor.Executor
+	agents *enroll.Server
 	// key is the one that all machines share, and csr its request.
 	key   *ecdsa.PrivateKey
 	csr   string
@@ -164,7 +162,7 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 		c.t.Error(err)
 		return
 	}
-	beat := agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
+	beat := idleBeat()
 	for c.life.Err() == nil && !c.handedOver() {
 		beat.Clock = time.Now()
 		var answer agentapi.HeartbeatResponse
@@ -205,7 +203,7 @@ func (c *crowd) send(path string, leaf *x509.Certificate, body, answer any) erro
 	c.atOnce <- struct{}{} // of more the endpoint would ask to try again
 	defer func() { <-c.atOnce }()
 	written := &answerOf{header: http.Header{}}
-	c.endpoint.ServeHTTP(written, request)
+	c.agents.ServeHTTP(written, request)
 	if written.status != http.StatusOK {
 		return fmt.Errorf("%d: %s", written.status, written.body.Bytes())
 	}
@@ -293,7 +291,6 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 		Wake: c.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour,
 	})
 	must(err)
-	c.endpoint = c.agents
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		cancel()

@@ -47,7 +47,7 @@ func (h *host) live(ctx context.Context, b pluginhost.Bootstrap) {
 	}
 	defer h.manager.CloseIdleConnections()
 	var working func() // ends the worker, and returns when it has ended
-	beat := agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
+	beat := idleBeat()
 	for ctx.Err() == nil {
 		beat.Clock = h.clock()
 		var answer agentapi.HeartbeatResponse
@@ -201,4 +201,9 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+}
+
+// idleBeat is what an agent says that has no job.
+func idleBeat() agentapi.Heartbeat {
+	return agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +27,7 @@ const (
 // configureToSpill takes a secret and shows it at once.
 func (p *testPlugin) configureToSpill(value string) (*providerpb.ConfigureResponse, error) {
 	p.spilt = value
-	stderr := os.NewFile(2, "stderr")
+	stderr := standardError
 	line, err := json.Marshal(map[string]any{"@level": "info", "@message": "token " + value, "token": value, "nested": map[string]string{value: value}})
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func TestTheHostsDeathEndsThePluginAndItsSocket(t *testing.T) {
 		t.Fatalf("sockets %v, want one", sockets(t, dir))
 	}
 	killHost(t, host)
-	eventually(t, "plugin and socket are gone", func() bool {
+	within(t, 5*time.Second, "plugin and socket are gone", func() bool {
 		return !processLives(plugin) && len(sockets(t, dir)) == 0
 	})
 	if err := Sweep(t.Context(), dir, 5*time.Second); err != nil {
@@ -203,6 +203,6 @@ func TestAPluginWithoutConnectionIsKilled(t *testing.T) {
 	process := started(t, launch(t, ""))
 	freeze(t, pidOf(t, process))
 	process.conn.Close() // what the keepalive does minutes later
-	exits(t, process)
+	exitsWithin(t, process, 10*time.Second)
 	wantError(t, process.ExitCause(), "lost its connection")
 }

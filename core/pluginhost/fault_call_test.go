@@ -142,7 +142,7 @@ func TestAChildThatKeepsThePipesOpenHoldsNobodyUp(t *testing.T) {
 			child := numberOf(t, account)
 			t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
 			end(t, process)
-			exits(t, process)
+			exitsWithin(t, process, 5*time.Second)
 			select {
 			case <-process.gone:
 			case <-time.After(stopLimit):

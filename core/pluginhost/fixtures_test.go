@@ -114,14 +114,20 @@ const patience = time.Minute
 // eventually polls a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
+	within(t, patience, what, condition)
+}
+
+// within is eventually for what must not come later.
+func within(t testing.TB, limit time.Duration, what string, condition func() bool) {
+	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); ; <-ticker.C {
+	for deadline := time.Now().Add(limit); ; <-ticker.C {
 		if condition() {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %s", patience, what)
+			t.Fatalf("not within %s: %s", limit, what)
 		}
 	}
 }
@@ -129,10 +135,16 @@ func eventually(t testing.TB, what string, condition func() bool) {
 // exits waits for the process's end.
 func exits(t testing.TB, p *Process) {
 	t.Helper()
+	exitsWithin(t, p, patience)
+}
+
+// exitsWithin is exits for an end that must not come later.
+func exitsWithin(t testing.TB, p *Process, limit time.Duration) {
+	t.Helper()
 	select {
 	case <-p.Exited():
-	case <-time.After(patience):
-		t.Fatalf("the process lives after %s", patience)
+	case <-time.After(limit):
+		t.Fatalf("the process lives after %s", limit)
 	}
 }
 

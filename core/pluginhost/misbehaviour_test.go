@@ -123,7 +123,7 @@ func strangersCertificate() string {
 // open: the output streams and the launch lock.
 func (p *testPlugin) runaway() (*providerpb.ConfigureResponse, error) {
 	child := exec.Command("sleep", "1000")
-	child.Stdout, child.Stderr = p.stdout, os.NewFile(2, "stderr")
+	child.Stdout, child.Stderr = p.stdout, standardError
 	child.ExtraFiles = []*os.File{os.NewFile(providerpb.LaunchLockFD, "lock")}
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := child.Start(); err != nil {

@@ -379,8 +379,8 @@ func TestNoChildIsLeftOfThePluginsGroup(t *testing.T) {
 				t.Fatal("there is no child")
 			}
 			end(t, process)
-			exits(t, process)
-			eventually(t, "the child is gone", func() bool { return !processLives(child) })
+			exitsWithin(t, process, 5*time.Second)
+			within(t, 5*time.Second, "the child is gone", func() bool { return !processLives(child) })
 		})
 	}
 }

@@ -202,7 +202,7 @@ func (p *testPlugin) Configure(_ context.Context, r *providerpb.ConfigureRequest
 	switch string(r.GetProviderJson()) {
 	case `"children"`:
 		child := exec.Command("sleep", "1000")
-		child.Stderr = os.NewFile(2, "stderr")
+		child.Stderr = standardError
 		if err := child.Start(); err != nil {
 			return nil, err
 		}
@@ -280,7 +280,7 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 		case "end without class and spill":
 			return status.Error(codes.ResourceExhausted, "who knows "+p.spilt)
 		case "crash with spill":
-			fmt.Fprintln(os.NewFile(2, "stderr"), "panic: "+p.spilt)
+			fmt.Fprintln(standardError, "panic: "+p.spilt)
 			os.Exit(7)
 		case "created":
 			a.Outcome = providerpb.ProvisionResponse_OUTCOME_CREATED
@@ -333,7 +333,7 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 			<-stream.Context().Done()
 			return nil
 		case "crash":
-			fmt.Fprintln(os.NewFile(2, "stderr"), "fatal error: the cloud fell down")
+			fmt.Fprintln(standardError, "fatal error: the cloud fell down")
 			os.Exit(7)
 		}
 		if err := stream.Send(a); err != nil {
@@ -375,3 +375,7 @@ func (p *testPlugin) Terminate(r *providerpb.TerminateRequest, stream grpc.Serve
 func (p *testPlugin) Drain(_ context.Context, r *providerpb.DrainRequest) (*providerpb.DrainResponse, error) {
 	return &providerpb.DrainResponse{InFlight: uint32(r.GetDeadline().AsDuration() / time.Second)}, nil
 }
+
+// standardError is the process's own, whatever took the place of os.Stderr. It is one
+// for all writers: a file that is made of the descriptor and forgotten closes it.
+var standardError = os.NewFile(2, "stderr")

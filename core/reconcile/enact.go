@@ -233,9 +233,7 @@ func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.Bootst
 	w.circuits.Begin(op.ID, may.Probes, w.now)
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
 	r.edit(op)
-	w.rows = append(w.rows, r)
-	w.byID[r.ID] = r
-	w.byKey[op.ID], w.byOperation[op.ID] = r, r
+	w.add(r)
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
 	return nil
 }

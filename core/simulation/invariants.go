@@ -317,13 +317,11 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		// Where the spread is a rule, the other provider's fleet keeps this one from more.
 		concerned := p.Fleet == f.ID || p.Follows && w.rules.required
 		held = held || concerned && p.Cost != nil && p.Cost.Binds
-	}
-	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
-	// One fleet may be wanted to grow where another, which may not pay for it or tries
-	// a new image, leaves it no room.
-	for _, p := range res.Plan.Fleets {
+		// One fleet may be wanted to grow where another, which may not pay for it or
+		// tries a new image, leaves it no room.
 		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
 	}
+	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
 	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return

@@ -39,7 +39,7 @@ func (n none) Inspect(context.Context, provider.Query) iter.Seq2[provider.Resour
 	case "prints":
 		fmt.Println("listing")
 	case "mumbles":
-		fmt.Fprintln(os.NewFile(2, "the log"), "listing")
+		fmt.Fprintln(standardError, "listing")
 	}
 	return func(func(provider.Resource, error) bool) {}
 }
@@ -63,3 +63,7 @@ func main() {
 		},
 	})
 }
+
+// standardError is the process's own, whatever took the place of os.Stderr. It is one
+// for all writers: a file that is made of the descriptor and forgotten closes it.
+var standardError = os.NewFile(2, "the log")
