@@ -40,7 +40,7 @@ type cloud struct {
 
 	mutex   sync.Mutex
 	subnets map[string]string // by id: the zone
-	roots   map[string]string // by image: the name of its root device
+	images  map[string]bootImage
 }
 
 // limits are the vendor's published buckets, by family of calls.
@@ -81,7 +81,7 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	}
 	p := &cloud{
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
-		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
+		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {

@@ -62,7 +62,8 @@ func (p *cloud) offersOf(one types.InstanceTypeInfo, zone string) []provider.Off
 	for _, lifetime := range lifetimes {
 		if slices.Contains(one.SupportedUsageClasses, lifetime.class) {
 			all = append(all, provider.Offer{
-				Zone: zone, Region: p.api.Options().Region, MachineType: string(one.InstanceType), Lifetime: lifetime.name, Resources: resourcesOf(one),
+				Zone: zone, Region: p.api.Options().Region, MachineType: string(one.InstanceType), Lifetime: lifetime.name,
+				Platform: runs(one), Resources: resourcesOf(one),
 			})
 		}
 	}
