@@ -33,6 +33,8 @@ type cloud struct {
 	installation string
 	api          *ec2.Client
 	queue        *queue // nil: none
+	prices       *prices
+	quotas       *quotas
 	limits       limits
 	recent       *recent
 	logger       *slog.Logger
@@ -49,7 +51,7 @@ type limits struct{ launching, describing, mutating, reading *rate.Bucket }
 func newLimits(now func() time.Time) limits {
 	return limits{
 		launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now),
-		reading: rate.NewBucket(20, 5, now), // queues have no published bucket: a bound for our own sake
+		reading: rate.NewBucket(20, 5, now), // queues, prices and quotas have no published bucket: a bound for our own sake
 	}
 }
 
@@ -81,6 +83,7 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	}
 	p := &cloud{
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
+		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
