@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
@@ -31,6 +32,9 @@ const parallel = 16
 type cloud struct {
 	installation string
 	api          *ec2.Client
+	queue        *queue // nil: none
+	prices       *prices
+	quotas       *quotas
 	limits       limits
 	recent       *recent
 	logger       *slog.Logger
@@ -38,14 +42,17 @@ type cloud struct {
 
 	mutex   sync.Mutex
 	subnets map[string]string // by id: the zone
-	roots   map[string]string // by image: the name of its root device
+	images  map[string]bootImage
 }
 
 // limits are the vendor's published buckets, by family of calls.
-type limits struct{ launching, describing, mutating *rate.Bucket }
+type limits struct{ launching, describing, mutating, reading *rate.Bucket }
 
 func newLimits(now func() time.Time) limits {
-	return limits{launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now)}
+	return limits{
+		launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now),
+		reading: rate.NewBucket(20, 5, now), // queues, prices and quotas have no published bucket: a bound for our own sake
+	}
 }
 
 // surroundings are what a test puts in place of the network and the clock.
@@ -63,7 +70,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 	return provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel, Market: true,
+		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
 	}
 }
 
@@ -76,11 +83,20 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	}
 	p := &cloud{
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
-		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
+		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
+		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return nil, classified(err, "ask whose the credentials are")
+	}
+	if c.Queue != "" {
+		p.queue = &queue{url: c.Queue, patient: c.CallTimeout, api: sqs.NewFromConfig(loaded, func(o *sqs.Options) {
+			o.HTTPClient = s.client(longPoll + c.CallTimeout)
+		})}
+		if err := p.queue.check(ctx); err != nil {
+			return nil, err
+		}
 	}
 	environment.SetAccount(fmt.Sprintf("account %s in %s", sdk.ToString(caller.Account), c.Region))
 	return p, nil
@@ -89,12 +105,8 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 // load is the SDK's configuration. The SDK retries nothing: a request whose answer
 // is lost is the host's to judge, and one that is throttled the host's to delay.
 func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, error) {
-	var client sdk.HTTPClient = awshttp.NewBuildableClient().WithTimeout(c.CallTimeout) // it takes AWS_CA_BUNDLE
-	if s.transport != nil {
-		client = &http.Client{Timeout: c.CallTimeout, Transport: s.transport}
-	}
 	options := []func(*config.LoadOptions) error{
-		config.WithRegion(c.Region), config.WithHTTPClient(client),
+		config.WithRegion(c.Region), config.WithHTTPClient(s.client(c.CallTimeout)),
 		config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} }),
 	}
 	if c.Profile != "" {
@@ -117,4 +129,12 @@ func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, 
 		loaded.Credentials = sdk.NewCredentialsCache(assumed)
 	}
 	return loaded, nil
+}
+
+// client is one for calls of this length.
+func (s surroundings) client(patience time.Duration) sdk.HTTPClient {
+	if s.transport != nil {
+		return &http.Client{Timeout: patience, Transport: s.transport}
+	}
+	return awshttp.NewBuildableClient().WithTimeout(patience)
 }
