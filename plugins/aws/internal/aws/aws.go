@@ -36,9 +36,10 @@ type cloud struct {
 	logger       *slog.Logger
 	now          func() time.Time
 
-	mutex   sync.Mutex
-	subnets map[string]string // by id: the zone
-	roots   map[string]string // by image: the name of its root device
+	mutex     sync.Mutex
+	subnets   map[string]string                           // by id: the zone
+	roots     map[string]string                           // by image: the name of its root device
+	templates map[settings.LaunchTemplate]*launchTemplate // none changes
 }
 
 // limits are the vendor's published buckets, by family of calls.
@@ -77,6 +78,7 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	p := &cloud{
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
+		templates: map[settings.LaunchTemplate]*launchTemplate{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 const TagPrefix = "forgeyard-fleet:"
 
 var (
-	regionPattern  = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
-	rolePattern    = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
-	sessionPattern = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
-	typePattern    = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
-	imagePattern   = regexp.MustCompile(`^ami-[0-9a-f]{8,17}$`)
+	regionPattern   = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
+	rolePattern     = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
+	sessionPattern  = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
+	typePattern     = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	templatePattern = regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`)
+	imagePattern    = regexp.MustCompile(`^ami-[0-9a-f]{8,17}$`)
 )
 
 // The ranges that the API has.
@@ -84,7 +85,12 @@ func (i Instance) Validate() []provider.Diagnostic {
 	}
 	list("instance_types", i.Types, typePattern.MatchString, "An instance type is a family and a size, such as \"c7i.xlarge\".")
 	list("subnets", i.Subnets, isID("subnet"), "The id of a subnet begins with \"subnet-\".")
-	list("security_groups", i.Groups, isID("sg"), "The id of a security group begins with \"sg-\"; a name won't do.")
+	if i.Template == nil || len(i.Groups) > 0 {
+		list("security_groups", i.Groups, isID("sg"), "The id of a security group begins with \"sg-\"; a name won't do.")
+	}
+	if i.Template != nil {
+		i.Template.validate(&found)
+	}
 	for n, name := range i.Types {
 		if strings.HasPrefix(name, "mac") {
 			found.add(provider.At("instance_types").Index(n), "Macs aren't supported yet", "They need dedicated hosts, which this version doesn't allocate.")
@@ -121,6 +127,23 @@ func (i Instance) validateTags(found *complaints) {
 		case strings.HasPrefix(lower, "aws:") || strings.HasPrefix(lower, "forgeyard-") || name == "Name":
 			found.add(path, fmt.Sprintf("The tag %q is taken", name), "Names that begin with aws: are the vendor's; Name and those that begin with forgeyard- are the manager's.")
 		}
+	}
+}
+
+func (t LaunchTemplate) validate(found *complaints) {
+	at := provider.At("launch_template")
+	switch {
+	case t.ID == "" && t.Name == "":
+		found.add(at.Attr("id"), "Neither id nor name", "Write the launch template's id or its name.")
+	case t.ID != "" && t.Name != "":
+		found.add(at.Attr("name"), "Both id and name", "Write one of them: it would be the same template, or a contradiction.")
+	case t.ID != "" && !isID("lt")(t.ID):
+		found.add(at.Attr("id"), fmt.Sprintf("%q is no launch template", t.ID), "Its id begins with \"lt-\"; its name belongs into name.")
+	case t.Name != "" && !templatePattern.MatchString(t.Name):
+		found.add(at.Attr("name"), fmt.Sprintf("%q can't be the name of a launch template", t.Name), "It has 3 to 128 letters, digits and any of ().-/_.")
+	}
+	if t.Version < 1 {
+		found.add(at.Attr("version"), "Out of range", fmt.Sprintf("Versions are counted from 1, and this is %d.", t.Version))
 	}
 }
 
