@@ -62,6 +62,7 @@ func TestAProviderBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"the region is one of the government's", func(c *Config) { c.Region = "us-gov-west-1" }, ""},
 		{"the endpoint is a host", func(c *Config) { c.Endpoint = "127.0.0.1:5000" }, "endpoint"},
 		{"a call may take too long", func(c *Config) { c.CallTimeout = time.Hour }, "call_timeout"},
+		{"the certificate is cut", func(c *Config) { c.Certificate = "-----BEGIN CERTIFICATE-----\nMIIC" }, "identity_certificate"},
 		{"the role is a user", func(c *Config) {
 			c.AssumeRole = &AssumeRole{RoleARN: "arn:aws:iam::123456789012:user/x", SessionName: "ok"}
 		}, "assume_role.role_arn"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/identity"
 )
 
 // TagPrefix begins the names of the tags that the plugin itself writes.
@@ -55,6 +56,12 @@ func (c Config) Validate() []provider.Diagnostic {
 	}
 	if c.CallTimeout < leastCall || c.CallTimeout > mostCall {
 		found.add(provider.At("call_timeout"), "Out of range", fmt.Sprintf("call_timeout is from %s to %s, not %s.", leastCall, mostCall, c.CallTimeout))
+	}
+	if c.Certificate != "" {
+		if _, err := identity.Certificate(c.Certificate); err != nil {
+			found.add(provider.At(CertificateName), "This is no region's certificate", fmt.Sprintf(
+				"Copy the RSA-2048 certificate of %s from the vendor's page, with the lines that begin and end it: %s.", c.Region, err))
+		}
 	}
 	if role := c.AssumeRole; role != nil {
 		if !rolePattern.MatchString(role.RoleARN) {
