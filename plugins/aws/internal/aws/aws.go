@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/policy"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/rate"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
@@ -70,7 +71,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 	return provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
+		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true, Policy: policy.Document,
 	}
 }
 

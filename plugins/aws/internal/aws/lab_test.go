@@ -47,7 +47,11 @@ func newLab(t *testing.T, options ec2sim.Options) *lab {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
-	return &lab{Simulator: ec2sim.New(options)}
+	l := &lab{Simulator: ec2sim.New(options)}
+	labs.Lock()
+	defer labs.Unlock()
+	labs.all = append(labs.all, l.Simulator)
+	return l
 }
 
 func (l *lab) surroundings() surroundings { return surroundings{transport: l, now: time.Now} }
