@@ -56,6 +56,7 @@ type started struct {
 	market   providerpb.MarketClient
 	events   providerpb.EventsClient
 	identity providerpb.IdentityVerifierClient
+	batches  providerpb.BatchProvisionerClient
 	flights  *flights
 }
 
@@ -97,7 +98,7 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 		server.GracefulStop() // waits for the handlers: nothing of a test outlives it
 		serving.Wait()
 	})
-	return started{ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection), identity: providerpb.NewIdentityVerifierClient(connection), flights: service.flights}
+	return started{ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection), identity: providerpb.NewIdentityVerifierClient(connection), batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights}
 }
 
 // received is how a stream went.
