@@ -12,6 +12,10 @@ type PluginSchemas struct {
 	Market bool `json:"market,omitempty"`
 	// Identity says that the plugin verifies which instance a host is.
 	Identity bool `json:"identity,omitempty"`
+	// Batches says that the plugin makes several instances by one call, MaxBatch how
+	// many at most; 0: as many as are asked for.
+	Batches  bool `json:"batches,omitempty"`
+	MaxBatch int  `json:"max_batch,omitempty"`
 }
 
 // PluginSchema describes one block body that a plugin owns.
