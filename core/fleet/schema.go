@@ -12,6 +12,9 @@ type PluginSchemas struct {
 	Market bool `json:"market,omitempty"`
 	// Identity says that the plugin verifies which instance a host is.
 	Identity bool `json:"identity,omitempty"`
+	// IdentityNeeds is the attribute of the provider block without which it can't;
+	// empty: it always can.
+	IdentityNeeds string `json:"identity_needs,omitempty"`
 	// Batches says that the plugin makes several instances by one call, MaxBatch how
 	// many at most; 0: as many as are asked for.
 	Batches  bool `json:"batches,omitempty"`

@@ -99,6 +99,7 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.Joined = info.Serves(providerpb.JoinService)
 	info.Schemas.Market = info.Serves(providerpb.MarketService)
 	info.Schemas.Identity = info.Serves(providerpb.IdentityService)
+	info.Schemas.IdentityNeeds = response.GetIdentityNeeds()
 	// A plugin that can't tell the hosts of a batch apart, or makes one that comes again
 	// anew, isn't asked for any.
 	info.Schemas.Batches = info.Serves(providerpb.BatchService) && info.Schemas.Identity && info.Idempotency == fleet.IdempotencyNative

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/identity"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/rate"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
@@ -30,15 +32,18 @@ const parallel = 16
 // cloud is one account in one region.
 type cloud struct {
 	installation string
+	account      string
+	certificate  *x509.Certificate // of the region; nil: no identity can be verified
 	api          *ec2.Client
 	limits       limits
 	recent       *recent
 	logger       *slog.Logger
 	now          func() time.Time
 
-	mutex   sync.Mutex
-	subnets map[string]string // by id: the zone
-	roots   map[string]string // by image: the name of its root device
+	mutex     sync.Mutex
+	subnets   map[string]string                           // by id: the zone
+	roots     map[string]string                           // by image: the name of its root device
+	templates map[settings.LaunchTemplate]*launchTemplate // none changes
 }
 
 // limits are the vendor's published buckets, by family of calls.
@@ -64,6 +69,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
 		ListSettle: listSettle, Parallel: parallel, Market: true,
+		Identity: true, IdentityNeeds: settings.CertificateName,
 	}
 }
 
@@ -77,12 +83,20 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	p := &cloud{
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
+		templates: map[settings.LaunchTemplate]*launchTemplate{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return nil, classified(err, "ask whose the credentials are")
 	}
-	environment.SetAccount(fmt.Sprintf("account %s in %s", sdk.ToString(caller.Account), c.Region))
+	p.account = sdk.ToString(caller.Account)
+	environment.SetAccount(fmt.Sprintf("account %s in %s", p.account, c.Region))
+	if c.Certificate == "" {
+		return p, nil
+	}
+	if p.certificate, err = identity.Certificate(c.Certificate); err != nil { // checked with the block
+		return nil, fmt.Errorf("read the certificate of %s: %w", c.Region, err)
+	}
 	return p, nil
 }
 
