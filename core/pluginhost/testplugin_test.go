@@ -134,6 +134,7 @@ func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error
 	providerpb.RegisterProviderServer(server, p)
 	providerpb.RegisterMarketServer(server, testMarket{})
 	providerpb.RegisterIdentityVerifierServer(server, &p.notary)
+	providerpb.RegisterBatchProvisionerServer(server, testBatches{})
 	if p.mode == "announces" {
 		providerpb.RegisterEventsServer(server, announcer{})
 	}
