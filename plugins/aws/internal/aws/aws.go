@@ -70,6 +70,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
 		ListSettle: listSettle, Parallel: parallel, Market: true,
 		Identity: true, IdentityNeeds: settings.CertificateName,
+		Batches: true, MaxBatch: mostMembers,
 	}
 }
 
