@@ -98,6 +98,8 @@ STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 lint:
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	@heavy=$$(git ls-files -z | xargs -0 find 2>/dev/null -maxdepth 0 -type f -size +1M); \
+	  if [ -n "$$heavy" ]; then echo "over 1 MiB, so a program rather than its source:"; echo "$$heavy"; exit 1; fi
 	$(GO) vet work
 	$(GO) vet -tags failpoint work
 	for module in cmd core plugin-sdk plugins/aws plugins/libvirt plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
