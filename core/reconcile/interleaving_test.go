@@ -53,6 +53,8 @@ type chaos struct {
 	// answer is what the last beat was answered, last what the agent has read.
 	answer, last map[fleet.RunnerID]order
 	story        []string
+	// resent counts the batches that went out once more.
+	resent int
 }
 
 // order is an instruction with its name.
