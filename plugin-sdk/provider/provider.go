@@ -92,6 +92,10 @@ type Plugin[C, I any] struct {
 	// Identity says that the provider that New gives is an IdentityVerifier: a fleet's
 	// hosts then enroll with evidence that it verifies, unless the fleet does without.
 	Identity bool
+	// IdentityNeeds is the attribute of the provider block without which nothing can be
+	// verified, such as whose signatures count: fleets of a block that lacks it enroll
+	// without evidence. Empty: there is none.
+	IdentityNeeds string
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry; 0: the host decides.
@@ -156,6 +160,9 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 	instance, err := compileBlock[I]()
 	if err != nil {
 		problems = append(problems, fmt.Errorf("instance block: %w", err))
+	}
+	if err := p.checkIdentityNeeds(config); err != nil {
+		problems = append(problems, err)
 	}
 	if len(problems) > 0 {
 		return blocks{}, fmt.Errorf("plugin %q is declared wrongly, a bug in the plugin:\n%w", p.Name, errors.Join(problems...))

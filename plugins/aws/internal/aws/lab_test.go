@@ -65,8 +65,14 @@ func block() settings.Instance {
 // start gives the plugin as a manager that starts it has it.
 func (l *lab) start(t *testing.T) *cloud {
 	t.Helper()
-	config := settings.Config{Region: "us-east-1", CallTimeout: time.Minute}
-	made, err := l.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
+	return l.startWith(t, settings.Config{}, slog.New(slog.DiscardHandler))
+}
+
+// startWith gives it with more in its block than it must have.
+func (l *lab) startWith(t *testing.T, config settings.Config, logger *slog.Logger) *cloud {
+	t.Helper()
+	config.Region, config.CallTimeout = "us-east-1", time.Minute
+	made, err := l.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

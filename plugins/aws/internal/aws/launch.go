@@ -99,46 +99,16 @@ func (p *cloud) zonesOf(ctx context.Context, subnets []string) (map[string]strin
 	if len(unknown) == 0 {
 		return known, nil
 	}
-	for pages := ec2.NewDescribeSubnetsPaginator(p.api, &ec2.DescribeSubnetsInput{SubnetIds: unknown}); pages.HasMorePages(); {
-		if err := p.limits.describing.Take(ctx); err != nil {
-			return nil, err
-		}
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, p.failed(err, "look at the subnets %s", strings.Join(unknown, ", "))
-		}
-		p.mutex.Lock()
-		for _, one := range page.Subnets {
-			id, zone := sdk.ToString(one.SubnetId), sdk.ToString(one.AvailabilityZone)
-			known[id], p.subnets[id] = zone, zone
-		}
-		p.mutex.Unlock()
-	}
-	return known, nil
-}
-
-// rootOf is the name of the image's root device, which the settings of the root
-// volume go by. An image never changes it.
-func (p *cloud) rootOf(ctx context.Context, image string) (string, error) {
-	p.mutex.Lock()
-	root, known := p.roots[image]
-	p.mutex.Unlock()
-	if known {
-		return root, nil
-	}
-	if err := p.limits.describing.Take(ctx); err != nil {
-		return "", err
-	}
-	answer, err := p.api.DescribeImages(ctx, &ec2.DescribeImagesInput{ImageIds: []string{image}})
+	seen, err := gather(ctx, p, ec2.NewDescribeSubnetsPaginator(p.api, &ec2.DescribeSubnetsInput{SubnetIds: unknown}),
+		func(page *ec2.DescribeSubnetsOutput) []types.Subnet { return page.Subnets }, "look at the subnets %s", strings.Join(unknown, ", "))
 	if err != nil {
-		return "", p.failed(err, "look at the image %s", image)
+		return nil, err
 	}
-	if len(answer.Images) != 1 || sdk.ToString(answer.Images[0].RootDeviceName) == "" {
-		return "", fmt.Errorf("the image %s isn't there, or boots from no volume; use one that the account may see, with a root volume", image)
-	}
-	root = sdk.ToString(answer.Images[0].RootDeviceName)
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.roots[image] = root
-	return root, nil
+	for _, one := range seen {
+		id, zone := sdk.ToString(one.SubnetId), sdk.ToString(one.AvailabilityZone)
+		known[id], p.subnets[id] = zone, zone
+	}
+	return known, nil
 }

@@ -36,6 +36,7 @@ var Table = []Meaning{
 	{Code: "UnrecognizedClientException", Class: provider.Auth},
 
 	{Code: "AccessDenied", Class: provider.Permission},
+	{Code: "AccessDeniedException", Class: provider.Permission},
 	{Code: "UnauthorizedOperation", Class: provider.Permission},
 
 	{Code: "InstanceLimitExceeded", Class: provider.Quota},
@@ -62,6 +63,7 @@ var Table = []Meaning{
 	{Code: "Throttling", Class: provider.RateLimit},
 	{Code: "ThrottlingException", Class: provider.RateLimit},
 
+	{Code: "AWS.SimpleQueueService.NonExistentQueue", Class: provider.Invalid},
 	{Code: "InvalidAMIID.Malformed", Class: provider.Invalid},
 	{Code: "InvalidAMIID.NotFound", Class: provider.Invalid},
 	{Code: "InvalidAMIID.Unavailable", Class: provider.Invalid},
@@ -71,12 +73,17 @@ var Table = []Meaning{
 	{Code: "InvalidGroupId.Malformed", Class: provider.Invalid},
 	{Code: "InvalidInstanceType", Class: provider.Invalid},
 	{Code: "InvalidKeyPair.NotFound", Class: provider.Invalid},
+	{Code: "InvalidLaunchTemplateId.Malformed", Class: provider.Invalid},
+	{Code: "InvalidLaunchTemplateId.NotFound", Class: provider.Invalid},
+	{Code: "InvalidLaunchTemplateId.VersionNotFound", Class: provider.Invalid},
+	{Code: "InvalidLaunchTemplateName.NotFoundException", Class: provider.Invalid},
 	{Code: "InvalidParameter", Class: provider.Invalid},
 	{Code: "InvalidParameterCombination", Class: provider.Invalid},
 	{Code: "InvalidParameterValue", Class: provider.Invalid},
 	{Code: "InvalidSubnetID.NotFound", Class: provider.Invalid},
 	{Code: "InvalidUserData.Malformed", Class: provider.Invalid},
 	{Code: "MissingParameter", Class: provider.Invalid},
+	{Code: "QueueDoesNotExist", Class: provider.Invalid},
 	{Code: "TagLimitExceeded", Class: provider.Invalid},
 	{Code: "UnknownParameter", Class: provider.Invalid},
 	{Code: "UnsupportedOperation", Class: provider.Invalid},
