@@ -29,6 +29,12 @@ IMAGE ?=
 demo-libvirt: build
 	examples/libvirt/demo.sh $(BIN) $(IMAGE)
 
+# The same in a simulated account of AWS, whose machines are processes here.
+.PHONY: demo-aws
+demo-aws: build
+	$(BUILD) -o $(BIN)/ec2sim ./plugins/aws/internal/ec2sim/cmd/ec2sim
+	examples/aws/demo.sh $(BIN)
+
 # All binaries for their systems, with SHA256SUMS and a bill of materials for each,
 # in dist/; docs/releasing.md says what comes before and after.
 VERSION ?= $(shell sed -n 's/^var Version = "\(.*\)"$$/\1/p' cmd/internal/version/version.go)
