@@ -64,6 +64,7 @@ test: test-packages
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
 	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
+	$(MAKE) bench-once
 	$(MAKE) crash
 	$(MAKE) test-race
 
@@ -113,6 +114,13 @@ lint:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...
 	$(MAKE) policies
+
+# Each benchmark once, so that none rots between two looks at its numbers: under a
+# minute. Left out is what takes minutes to set up, or measures two thousand processes'
+# worth of a machine that has nothing else to do.
+.PHONY: bench-once
+bench-once:
+	$(GO) test -count=1 -run '^$$' -bench . -benchtime 1x $$(git grep -l '^func Benchmark' -- core plugin-sdk | xargs -n 1 dirname | sort -u | sed 's,^,./,' | grep -v -e /core/control$$ -e /core/store$$ -e /core/executor$$ -e /core/replay/)
 
 # The tables of docs/policies.md, which take minutes of processor time: whether they
 # are what the replays say, and with UPDATE=-update they become it.
