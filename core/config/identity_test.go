@@ -8,22 +8,27 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// verifying are schemas of plugins that verify identities.
-type verifying struct{ schemas }
+// verifying are schemas of plugins that verify identities, where the provider block
+// has the attribute.
+type verifying struct {
+	schemas
+	needs string
+}
 
 func (v verifying) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	found, err := v.schemas.Schemas(plugin)
-	found.Identity = true
+	found.Identity, found.IdentityNeeds = true, v.needs
 	return found, err
 }
 
 func TestEvidenceIsAskedForWhereThePluginVerifiesItUnlessTheFleetDoesWithout(t *testing.T) {
-	load := func(s config.SchemaSource, admission string) (fleet.AdmissionPolicy, string) {
+	bare, cloud := "provider = provider.bare.rack", "provider = provider.cloud.main\n image = image.ubuntu\n instance {\n types = [\"m1\"]\n }"
+	load := func(s config.SchemaSource, provider, admission string) (fleet.AdmissionPolicy, string) {
 		t.Helper()
 		text := `
 fleet "z" {
   capacity_class = capacity_class.standard
-  provider       = provider.bare.rack
+` + provider + `
 
   scaling {
     min = 1
@@ -41,19 +46,24 @@ fleet "z" {
 	const required, none = "admission {\n identity = \"required\"\n}", "admission {\n identity = \"none\"\n}"
 	for name, c := range map[string]struct {
 		schemas   config.SchemaSource
+		provider  string
 		admission string
 		want      bool
 		complaint string
 	}{
-		"a plugin that verifies":                    {verifying{}, "", true, ""},
-		"the same, and the fleet asks":              {verifying{}, required, true, ""},
-		"the same, and the fleet does without":      {verifying{}, none, false, ""},
-		"a plugin that doesn't":                     {schemas{}, "", false, ""},
-		"the same, and the fleet does without it":   {schemas{}, none, false, ""},
-		"the same, and the fleet asks all the same": {schemas{}, required, false, `The plugin "bare" verifies no identity`},
-		"a word that isn't known":                   {verifying{}, "admission {\n identity = \"requird\"\n}", false, `Did you mean "required"?`},
+		"a plugin that verifies":                    {verifying{}, bare, "", true, ""},
+		"the same, and the fleet asks":              {verifying{}, bare, required, true, ""},
+		"the same, and the fleet does without":      {verifying{}, bare, none, false, ""},
+		"one whose block lacks what that takes":     {verifying{needs: "region"}, bare, "", false, ""},
+		"the same, and the fleet asks for it":       {verifying{needs: "region"}, bare, required, false, `The provider "bare.rack" verifies no identity`},
+		"the same, and the fleet has none":          {verifying{needs: "region"}, bare, none, false, ""},
+		"one whose block has what that takes":       {verifying{needs: "region"}, cloud, "", true, ""},
+		"a plugin that doesn't":                     {schemas{}, bare, "", false, ""},
+		"the same, and the fleet does without it":   {schemas{}, bare, none, false, ""},
+		"the same, and the fleet asks all the same": {schemas{}, bare, required, false, `The plugin "bare" verifies no identity`},
+		"a word that isn't known":                   {verifying{}, bare, "admission {\n identity = \"requird\"\n}", false, `Did you mean "required"?`},
 	} {
-		got, complaint := load(c.schemas, c.admission)
+		got, complaint := load(c.schemas, c.provider, c.admission)
 		if got.RequiresIdentity() != c.want || c.complaint == "" && complaint != "" || !strings.Contains(complaint, c.complaint) {
 			t.Errorf("%s: %+v\n%s", name, got, complaint)
 		}

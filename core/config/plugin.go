@@ -56,24 +56,45 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	l.instanceBodies[result.Address] = pluginBody{where: instance.where, header: instance.header, syntax: instance.syntax}
 }
 
-// verifiesIdentity says whether the plugin of the fleet's provider verifies which
-// instance a host is.
-func (l *loader) verifiesIdentity(f fleet.RunnerFleet) bool {
+// verifiesIdentity says whether the fleet's provider verifies which instance a host
+// is. Where its plugin does and its block lacks what that takes, missing names it.
+func (l *loader) verifiesIdentity(f fleet.RunnerFleet) (verifies bool, missing string) {
 	schemas := l.pluginSchemas[f.Provider.Plugin()]
-	return schemas != nil && schemas.Identity
+	if schemas == nil || !schemas.Identity {
+		return false, ""
+	}
+	needs := schemas.IdentityNeeds
+	if needs == "" {
+		return true, ""
+	}
+	at := slices.IndexFunc(l.definition.Providers, func(p fleet.Provider) bool { return p.Address == f.Provider })
+	if at < 0 {
+		return false, needs
+	}
+	var block map[string]json.RawMessage
+	if err := json.Unmarshal(l.definition.Providers[at].Config, &block); err != nil {
+		panic(fmt.Sprintf("the canonical form of a provider's body isn't JSON: %v", err))
+	}
+	if text := string(block[needs]); text == "" || text == `""` {
+		return false, needs
+	}
+	return true, ""
 }
 
-// readIdentity reads whether hosts enroll with evidence, which takes a plugin that
+// readIdentity reads whether hosts enroll with evidence, which takes a provider that
 // verifies it.
 func (l *loader) readIdentity(admission *body, result *fleet.RunnerFleet) {
 	wanted, ok := admission.oneOf("identity", fleet.IdentityRequired, fleet.IdentityNone)
 	if !ok {
 		return
 	}
-	verifies := l.verifiesIdentity(*result)
+	verifies, missing := l.verifiesIdentity(*result)
 	switch known := l.pluginSchemas[result.Provider.Plugin()] != nil; {
 	case wanted == fleet.IdentityNone && verifies:
 		result.Admission.Identity = fleet.IdentityNone
+	case wanted == fleet.IdentityRequired && missing != "":
+		admission.fail(admission.at("identity"), admission.where, fmt.Sprintf("The provider %q verifies no identity", result.Provider),
+			fmt.Sprintf("No host could enroll. Write %s into its block, as the page of its plugin says, or leave identity out.", missing))
 	case wanted == fleet.IdentityRequired && known && !verifies:
 		admission.fail(admission.at("identity"), admission.where, fmt.Sprintf("The plugin %q verifies no identity", result.Provider.Plugin()),
 			"No host could enroll. Leave identity out, or use a provider whose plugin verifies which instance a host is.")

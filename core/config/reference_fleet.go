@@ -181,7 +181,7 @@ fleet "team" {
 		Attributes: []ReferenceAttribute{
 			{Name: "job_isolation", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: jobs run as another user than the agent, and the agent shows that this user reaches neither its files nor the metadata addresses. That needs an agent that runs as root on Linux; any other host is rejected. `\"none\"`: jobs needn't be isolated, and sudo works in them. With a scheduler the worker is what is isolated: its jobs share a user and its files. `max_jobs = 1` gives each job a host's life of its own."},
 			{Name: "match_address", Type: BoolValue, Default: "false", Doc: "Whether the agent must call from an address that the provider shows for its host. Until the provider shows one, admission waits; another one quarantines the host."},
-			{Name: "identity", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: an agent enrolls only with a document about its host that the provider's infrastructure signed and its plugin verified as of this very instance. `\"none\"`: the single-use token is enough. Where the plugin verifies no identity it is `\"none\"`, and `\"required\"` is refused."},
+			{Name: "identity", Type: TextValue, Default: `"required"`, Doc: "`\"required\"`: an agent enrolls only with a document about its host that the provider's infrastructure signed and its plugin verified as of this very instance. `\"none\"`: the single-use token is enough. Where the plugin verifies no identity, or its provider block lacks what that takes, it is `\"none\"`, and `\"required\"` is refused."},
 		},
 	},
 }

@@ -64,7 +64,7 @@ func (l *loader) readOneFleet(block *body, key string) {
 		timeouts.timeouts(&result.Timeouts)
 	}
 	result.Admission.JobIsolation = fleet.JobIsolationRequired
-	if l.verifiesIdentity(result) {
+	if verifies, _ := l.verifiesIdentity(result); verifies {
 		result.Admission.Identity = fleet.IdentityRequired
 	}
 	if admission := block.single("admission"); admission != nil {

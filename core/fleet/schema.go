@@ -12,6 +12,9 @@ type PluginSchemas struct {
 	Market bool `json:"market,omitempty"`
 	// Identity says that the plugin verifies which instance a host is.
 	Identity bool `json:"identity,omitempty"`
+	// IdentityNeeds is the attribute of the provider block without which it can't;
+	// empty: it always can.
+	IdentityNeeds string `json:"identity_needs,omitempty"`
 }
 
 // PluginSchema describes one block body that a plugin owns.

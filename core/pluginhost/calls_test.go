@@ -26,7 +26,7 @@ func TestAPluginDescribesItself(t *testing.T) {
 	text := fleet.PluginType{Kind: fleet.KindString}
 	want := Info{
 		Schemas: fleet.PluginSchemas{
-			Name: "test", Version: "1.2.3",
+			Name: "test", Version: "1.2.3", IdentityNeeds: "region",
 			Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "region", Type: text, Required: true, Doc: "Where."}}},
 			Instance: fleet.PluginSchema{
 				Attributes: []fleet.PluginAttribute{

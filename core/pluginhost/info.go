@@ -98,6 +98,7 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.Joined = info.Serves(providerpb.JoinService)
 	info.Schemas.Market = info.Serves(providerpb.MarketService)
 	info.Schemas.Identity = info.Serves(providerpb.IdentityService)
+	info.Schemas.IdentityNeeds = response.GetIdentityNeeds()
 	if !fleet.ValidName(info.Schemas.Name) {
 		return Info{}, fmt.Errorf("the name %q is not one", info.Schemas.Name)
 	}

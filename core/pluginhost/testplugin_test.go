@@ -161,6 +161,8 @@ func testInfo() *providerpb.GetInfoResponse {
 		Ownership:   providerpb.Ownership_OWNERSHIP_NAMED,
 		ListSettle:  durationpb.New(3 * time.Second),
 		MaxBatch:    50,
+
+		IdentityNeeds: "region",
 	}
 }
 

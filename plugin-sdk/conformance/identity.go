@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -47,6 +48,12 @@ func (b *bench) verifies() error {
 	}
 	if !b.offers(providerpb.IdentityService) {
 		return skip("GetInfo doesn't name %q", providerpb.IdentityService)
+	}
+	if needs := b.info.GetIdentityNeeds(); needs != "" {
+		var block map[string]json.RawMessage
+		if err := json.Unmarshal(b.options.Provider, &block); err != nil || block[needs] == nil {
+			return skip("the provider block lacks %s, without which no identity is verified", needs)
+		}
 	}
 	return nil
 }

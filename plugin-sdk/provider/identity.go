@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -82,6 +83,14 @@ func RefuseIdentity(class IdentityRefusal, format string, arguments ...any) erro
 	return &refusedIdentity{class: class, reason: fmt.Sprintf(format, arguments...)}
 }
 
+// RefusalOf is the class of a certain refusal; 0: the error is none.
+func RefusalOf(err error) IdentityRefusal {
+	if refused, certain := errors.AsType[*refusedIdentity](err); certain {
+		return refused.class
+	}
+	return 0
+}
+
 // checkIdentity holds the plugin to its own word.
 func (p Plugin[C, I]) checkIdentity(configured Provider[I]) error {
 	switch _, verifies := configured.(IdentityVerifier); {
@@ -89,6 +98,19 @@ func (p Plugin[C, I]) checkIdentity(configured Provider[I]) error {
 		return internalError("the provider of the plugin is an IdentityVerifier, and the plugin doesn't say so: set Plugin.Identity")
 	case !verifies && p.Identity:
 		return internalError("the plugin sets Plugin.Identity, and its provider is no IdentityVerifier: add the method VerifyIdentity")
+	}
+	return nil
+}
+
+// checkIdentityNeeds refuses the name of an attribute that the provider block lacks.
+func (p Plugin[C, I]) checkIdentityNeeds(config *blockType) error {
+	switch {
+	case p.IdentityNeeds == "" || config == nil:
+		return nil
+	case !p.Identity:
+		return errors.New("field IdentityNeeds is set, and Identity isn't")
+	case !slices.ContainsFunc(config.attributes, func(a attribute) bool { return a.name == p.IdentityNeeds }):
+		return fmt.Errorf("field IdentityNeeds: the provider block has no attribute %q", p.IdentityNeeds)
 	}
 	return nil
 }

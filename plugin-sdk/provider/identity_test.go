@@ -121,3 +121,25 @@ func TestAVerifierThatIsDeclaredWronglyIsAFaultOfThePlugin(t *testing.T) {
 		})
 	}
 }
+
+func TestAVerifierCanNeedOnlyWhatItsProviderBlockHas(t *testing.T) {
+	for name, c := range map[string]struct {
+		identity bool
+		needs    string
+		good     bool
+	}{
+		"nothing":                         {true, "", true},
+		"an attribute":                    {true, "account", true},
+		"none, and verifies nothing":      {false, "", true},
+		"an attribute that isn't there":   {true, "certificate", false},
+		"an attribute and nothing to say": {false, "account", false},
+	} {
+		declared := Plugin[testConfig, testInstance]{
+			Name: "notary", Version: "1.0.0", Identity: c.identity, IdentityNeeds: c.needs,
+			New: func(context.Context, testConfig, Environment) (Provider[testInstance], error) { return &notary{}, nil },
+		}
+		if err := declared.Check(); (err == nil) != c.good {
+			t.Errorf("it needs %s: %v", name, err)
+		}
+	}
+}

@@ -92,6 +92,10 @@ type Plugin[C, I any] struct {
 	// Identity says that the provider that New gives is an IdentityVerifier: a fleet's
 	// hosts then enroll with evidence that it verifies, unless the fleet does without.
 	Identity bool
+	// IdentityNeeds is the attribute of the provider block without which nothing can be
+	// verified, such as whose signatures count: fleets of a block that lacks it enroll
+	// without evidence. Empty: there is none.
+	IdentityNeeds string
 	// Policy writes what the credentials of a provider block must be allowed to do for
 	// the instance blocks of its fleets, and nothing more, in the infrastructure's own
 	// form. What is changed or removed carries the installation's name. It is called
@@ -161,6 +165,9 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 	instance, err := compileBlock[I]()
 	if err != nil {
 		problems = append(problems, fmt.Errorf("instance block: %w", err))
+	}
+	if err := p.checkIdentityNeeds(config); err != nil {
+		problems = append(problems, err)
 	}
 	if len(problems) > 0 {
 		return blocks{}, fmt.Errorf("plugin %q is declared wrongly, a bug in the plugin:\n%w", p.Name, errors.Join(problems...))

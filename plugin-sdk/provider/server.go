@@ -92,6 +92,7 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 		Ownership:      providerpb.Ownership(p.Ownership),
 		ListSettle:     durationpb.New(p.ListSettle),
 		MaxBatch:       uint32(p.MaxBatch),
+		IdentityNeeds:  p.IdentityNeeds,
 	}
 }
 

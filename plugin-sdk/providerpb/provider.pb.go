@@ -675,8 +675,11 @@ type GetInfoResponse struct {
 	ListSettle     *durationpb.Duration   `protobuf:"bytes,8,opt,name=list_settle,json=listSettle,proto3" json:"list_settle,omitempty"` // how long Inspect may miss a new instance
 	MaxBatch       uint32                 `protobuf:"varint,9,opt,name=max_batch,json=maxBatch,proto3" json:"max_batch,omitempty"`      // 0: the host decides
 	Ownership      Ownership              `protobuf:"varint,10,opt,name=ownership,proto3,enum=forgeyard.fleet.provider.v1.Ownership" json:"ownership,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// identity_needs is the attribute of the provider block without which the service
+	// "identity" verifies nothing; empty: it always can.
+	IdentityNeeds string `protobuf:"bytes,15,opt,name=identity_needs,json=identityNeeds,proto3" json:"identity_needs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetInfoResponse) Reset() {
@@ -777,6 +780,13 @@ func (x *GetInfoResponse) GetOwnership() Ownership {
 		return x.Ownership
 	}
 	return Ownership_OWNERSHIP_UNSPECIFIED
+}
+
+func (x *GetInfoResponse) GetIdentityNeeds() string {
+	if x != nil {
+		return x.IdentityNeeds
+	}
+	return ""
 }
 
 type Schema struct {
@@ -3339,7 +3349,7 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"\x0eprovider.proto\x12\x1bforgeyard.fleet.provider.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n" +
 	"\x0eGetInfoRequest\x12!\n" +
-	"\fhost_version\x18\x01 \x01(\tR\vhostVersion\"\xf4\x03\n" +
+	"\fhost_version\x18\x01 \x01(\tR\vhostVersion\"\x9b\x04\n" +
 	"\x0fGetInfoResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -3352,7 +3362,8 @@ const file_provider_proto_rawDesc = "" +
 	"listSettle\x12\x1b\n" +
 	"\tmax_batch\x18\t \x01(\rR\bmaxBatch\x12D\n" +
 	"\townership\x18\n" +
-	" \x01(\x0e2&.forgeyard.fleet.provider.v1.OwnershipR\townership\"\xa6\x01\n" +
+	" \x01(\x0e2&.forgeyard.fleet.provider.v1.OwnershipR\townership\x12%\n" +
+	"\x0eidentity_needs\x18\x0f \x01(\tR\ridentityNeeds\"\xa6\x01\n" +
 	"\x06Schema\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12F\n" +
 	"\n" +

@@ -12,6 +12,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0
 	github.com/aws/smithy-go v1.28.9
 	github.com/forgeyard/forgeyard-fleet/plugin-sdk v0.0.0
+	github.com/smallstep/pkcs7 v0.2.3
 )
 
 require (

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/identity"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/policy"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/rate"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
@@ -32,6 +34,8 @@ const parallel = 16
 // cloud is one account in one region.
 type cloud struct {
 	installation string
+	account      string
+	certificate  *x509.Certificate // of the region; nil: no identity can be verified
 	api          *ec2.Client
 	queue        *queue // nil: none
 	prices       *prices
@@ -41,9 +45,10 @@ type cloud struct {
 	logger       *slog.Logger
 	now          func() time.Time
 
-	mutex   sync.Mutex
-	subnets map[string]string // by id: the zone
-	images  map[string]bootImage
+	mutex     sync.Mutex
+	subnets   map[string]string // by id: the zone
+	images    map[string]bootImage
+	templates map[settings.LaunchTemplate]*launchTemplate // none changes
 }
 
 // limits are the vendor's published buckets, by family of calls.
@@ -72,6 +77,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
 		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true, Policy: policy.Document,
+		Identity: true, IdentityNeeds: settings.CertificateName,
 	}
 }
 
@@ -86,21 +92,35 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
 		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
+		templates: map[settings.LaunchTemplate]*launchTemplate{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return nil, classified(err, "ask whose the credentials are")
 	}
-	if c.Queue != "" {
-		p.queue = &queue{url: c.Queue, patient: c.CallTimeout, api: sqs.NewFromConfig(loaded, func(o *sqs.Options) {
-			o.HTTPClient = s.client(longPoll + c.CallTimeout)
-		})}
-		if err := p.queue.check(ctx); err != nil {
-			return nil, err
-		}
+	p.account = sdk.ToString(caller.Account)
+	environment.SetAccount(fmt.Sprintf("account %s in %s", p.account, c.Region))
+	if p.queue, err = s.queueOf(ctx, loaded, c); err != nil {
+		return nil, err
 	}
-	environment.SetAccount(fmt.Sprintf("account %s in %s", sdk.ToString(caller.Account), c.Region))
+	if c.Certificate == "" {
+		return p, nil
+	}
+	if p.certificate, err = identity.Certificate(c.Certificate); err != nil { // checked with the block
+		return nil, fmt.Errorf("read the certificate of %s: %w", c.Region, err)
+	}
 	return p, nil
+}
+
+// queueOf is the queue of the provider block, looked at once; nil: it names none.
+func (s surroundings) queueOf(ctx context.Context, loaded sdk.Config, c settings.Config) (*queue, error) {
+	if c.Queue == "" {
+		return nil, nil
+	}
+	q := &queue{url: c.Queue, patient: c.CallTimeout, api: sqs.NewFromConfig(loaded, func(o *sqs.Options) {
+		o.HTTPClient = s.client(longPoll + c.CallTimeout)
+	})}
+	return q, q.check(ctx)
 }
 
 // load is the SDK's configuration. The SDK retries nothing: a request whose answer

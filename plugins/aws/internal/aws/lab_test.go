@@ -38,7 +38,8 @@ func (l *lab) RoundTrip(request *http.Request) (*http.Response, error) {
 	return l.Transport().RoundTrip(request)
 }
 
-func newLab(t *testing.T, options ec2sim.Options) *lab {
+// isolate keeps the SDK from what this machine has of credentials and settings.
+func isolate(t *testing.T) {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "no-secret")
@@ -47,6 +48,11 @@ func newLab(t *testing.T, options ec2sim.Options) *lab {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+}
+
+func newLab(t *testing.T, options ec2sim.Options) *lab {
+	t.Helper()
+	isolate(t)
 	l := &lab{Simulator: ec2sim.New(options)}
 	labs.Lock()
 	defer labs.Unlock()

@@ -99,20 +99,16 @@ func (p *cloud) zonesOf(ctx context.Context, subnets []string) (map[string]strin
 	if len(unknown) == 0 {
 		return known, nil
 	}
-	for pages := ec2.NewDescribeSubnetsPaginator(p.api, &ec2.DescribeSubnetsInput{SubnetIds: unknown}); pages.HasMorePages(); {
-		if err := p.limits.describing.Take(ctx); err != nil {
-			return nil, err
-		}
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, p.failed(err, "look at the subnets %s", strings.Join(unknown, ", "))
-		}
-		p.mutex.Lock()
-		for _, one := range page.Subnets {
-			id, zone := sdk.ToString(one.SubnetId), sdk.ToString(one.AvailabilityZone)
-			known[id], p.subnets[id] = zone, zone
-		}
-		p.mutex.Unlock()
+	seen, err := gather(ctx, p, ec2.NewDescribeSubnetsPaginator(p.api, &ec2.DescribeSubnetsInput{SubnetIds: unknown}),
+		func(page *ec2.DescribeSubnetsOutput) []types.Subnet { return page.Subnets }, "look at the subnets %s", strings.Join(unknown, ", "))
+	if err != nil {
+		return nil, err
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for _, one := range seen {
+		id, zone := sdk.ToString(one.SubnetId), sdk.ToString(one.AvailabilityZone)
+		known[id], p.subnets[id] = zone, zone
 	}
 	return known, nil
 }

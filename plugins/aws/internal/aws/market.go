@@ -122,16 +122,10 @@ func (p *cloud) typesOf(ctx context.Context, names []string) ([]types.InstanceTy
 	for _, name := range names {
 		input.InstanceTypes = append(input.InstanceTypes, types.InstanceType(name))
 	}
-	var all []types.InstanceTypeInfo
-	for pages := ec2.NewDescribeInstanceTypesPaginator(p.api, input); pages.HasMorePages(); {
-		if err := p.limits.describing.Take(ctx); err != nil {
-			return nil, err
-		}
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, p.failed(err, "look at the instance types %s", strings.Join(names, ", "))
-		}
-		all = append(all, page.InstanceTypes...)
+	all, err := gather(ctx, p, ec2.NewDescribeInstanceTypesPaginator(p.api, input),
+		func(page *ec2.DescribeInstanceTypesOutput) []types.InstanceTypeInfo { return page.InstanceTypes }, "look at the instance types %s", strings.Join(names, ", "))
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b types.InstanceTypeInfo) int {
 		return slices.Index(names, string(a.InstanceType)) - slices.Index(names, string(b.InstanceType))
@@ -147,18 +141,17 @@ func (p *cloud) offerings(ctx context.Context, names []string) (map[place]bool, 
 	input := &ec2.DescribeInstanceTypeOfferingsInput{
 		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: sdk.String("instance-type"), Values: names}},
 	}
+	seen, err := gather(ctx, p, ec2.NewDescribeInstanceTypeOfferingsPaginator(p.api, input),
+		func(page *ec2.DescribeInstanceTypeOfferingsOutput) []types.InstanceTypeOffering {
+			return page.InstanceTypeOfferings
+		},
+		"look where there are %s", strings.Join(names, ", "))
+	if err != nil {
+		return nil, err
+	}
 	there := map[place]bool{}
-	for pages := ec2.NewDescribeInstanceTypeOfferingsPaginator(p.api, input); pages.HasMorePages(); {
-		if err := p.limits.describing.Take(ctx); err != nil {
-			return nil, err
-		}
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, p.failed(err, "look where there are %s", strings.Join(names, ", "))
-		}
-		for _, one := range page.InstanceTypeOfferings {
-			there[place{string(one.InstanceType), sdk.ToString(one.Location)}] = true
-		}
+	for _, one := range seen {
+		there[place{string(one.InstanceType), sdk.ToString(one.Location)}] = true
 	}
 	return there, nil
 }

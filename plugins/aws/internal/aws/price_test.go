@@ -197,7 +197,7 @@ func TestAnOfferSaysHowManyTheQuotaLeaves(t *testing.T) {
 		l.SetQuota(ec2sim.StandardQuota, 8)
 		l.SetQuota(ec2sim.StandardSpotQuota, 5)
 		l.SetQuota(ec2sim.GraphicsQuota, 0)
-		more(t, p, nil) // somebody's, of two cpus
+		more(t, p, asked(), nil) // somebody's, of two cpus
 		names := []string{"c7i.large", "c7i.xlarge", "g5.xlarge"}
 		want := func(when string, numbers map[string]uint32) {
 			t.Helper()

@@ -151,6 +151,15 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 		}},
 		BlockDeviceMappings: []types.BlockDeviceMapping{{DeviceName: sdk.String(image.root), Ebs: diskOf(asked.Instance.Root)}},
 	}
+	if asked.Instance.Template != nil {
+		template, err := p.templateOf(ctx, *asked.Instance.Template)
+		if err != nil {
+			return nil, err
+		}
+		if err := template.under(input, asked.Instance); err != nil {
+			return nil, err
+		}
+	}
 	choose(input, asked.Instance, spot)
 	tags := written(p.tagsOf(&asked))
 	for _, kind := range []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeNetworkInterface} {

@@ -71,6 +71,11 @@ func TestAnswers(t *testing.T) {
 	compareLeftOver(t, c, compare)
 	_, refusal := c.call("DescribeInstances", "InstanceId.1", "i-0ffffffffffffffff")
 	compare("refusal", refusal)
+	c.simulator.AddLaunchTemplate("lt-0a000000000000001", "runners", map[string]string{"KeyName": "on-call", "DisableApiTermination": "true",
+		"BlockDeviceMapping.1.DeviceName": "/dev/sda1", "BlockDeviceMapping.1.Ebs.VolumeSize": "50", "BlockDeviceMapping.1.Ebs.Encrypted": "false",
+		"NetworkInterface.1.DeviceIndex": "0", "NetworkInterface.1.SecurityGroupId.1": "sg-0a000000000000001", "InstanceMarketOptions.MarketType": "spot",
+		"Placement.Tenancy": "host", "SecurityGroupId.1": "sg-0a000000000000001"})
+	compare("DescribeLaunchTemplateVersions", c.must("DescribeLaunchTemplateVersions", "LaunchTemplateName", "runners", "LaunchTemplateVersion.1", "1"))
 }
 
 // compareLeftOver compares what is said of the deletion of what outlives an instance.

@@ -90,6 +90,21 @@ func TestALaunchTemplateAddsWhatTheRequestDoesNotSay(t *testing.T) {
 	}
 }
 
+func TestAVersionOfALaunchTemplateStaysWhatItWasAndTheNextIsTheLatest(t *testing.T) {
+	c := newCaller(t, Options{})
+	for _, name := range []string{"first-key", "second-key"} {
+		c.simulator.AddLaunchTemplate("lt-0a000000000000001", "runners", map[string]string{"KeyName": name})
+	}
+	for version, want := range map[string]string{"": "first-key", "$Default": "first-key", "1": "first-key", "2": "second-key", "$Latest": "second-key"} {
+		body := c.must("RunInstances", launchOne("LaunchTemplate.LaunchTemplateId", "lt-0a000000000000001", "LaunchTemplate.Version", version)...)
+		if !strings.Contains(body, want) {
+			t.Errorf("version %q isn't the one with %s:\n%s", version, want, body)
+		}
+	}
+	c.wantRefusal("InvalidLaunchTemplateId.VersionNotFound", "RunInstances", launchOne("LaunchTemplate.LaunchTemplateId", "lt-0a000000000000001", "LaunchTemplate.Version", "3")...)
+	c.wantRefusal("InvalidLaunchTemplateName.NotFoundException", "DescribeLaunchTemplateVersions", "LaunchTemplateName", "others")
+}
+
 func TestANewInstanceIsMissingThenFlapsThenStays(t *testing.T) {
 	c := newCaller(t, Options{Delays: Delays{Visible: time.Minute, Flapping: time.Minute}})
 	id := c.launch()[0]

@@ -18,6 +18,7 @@ func TestThePageSaysOfEachAttributeWhatTheSchemaSays(t *testing.T) {
 	for part, of := range map[string]reflect.Type{
 		"provider": reflect.TypeFor[Config](), "assume_role": reflect.TypeFor[AssumeRole](),
 		"instance": reflect.TypeFor[Instance](), "root_volume": reflect.TypeFor[RootVolume](),
+		"launch_template": reflect.TypeFor[LaunchTemplate](),
 	} {
 		want := "<!-- " + part + ":begin -->\n\n" + table(of) + "\n<!-- " + part + ":end -->"
 		if !strings.Contains(string(content), want) {

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// CertificateName is the attribute without which no identity can be verified.
+const CertificateName = "identity_certificate"
+
 // Config is the provider block.
 type Config struct {
 	Region      string        `fleet:"region,required" doc:"The region, such as \"eu-central-1\". One provider block is one region."`
@@ -15,6 +18,7 @@ type Config struct {
 	Endpoint    string        `fleet:"endpoint" doc:"Base URL of all services, for private endpoints and tests. By default the region's own."`
 	AssumeRole  *AssumeRole   `fleet:"assume_role,block" doc:"A role that is assumed with the credentials of the standard chain."`
 	Queue       string        `fleet:"interruption_queue" doc:"URL of the SQS queue, of this region and for this block alone, into which EventBridge writes what happens to machines. Without it the agents' own look at their metadata is all that sees an interruption come."`
+	Certificate string        `fleet:"identity_certificate" doc:"The region's RSA-2048 certificate in PEM, from the vendor's page of public certificates for instance identity documents. With it hosts enroll only with the document that EC2 signed about them; without it their single-use token is enough."`
 	CallTimeout time.Duration `fleet:"call_timeout" default:"30s" doc:"How long one call of the API may take, from 1s to 2m. What a create that takes longer made is found by looking."`
 }
 
@@ -30,7 +34,8 @@ type AssumeRole struct {
 type Instance struct {
 	Types         []string          `fleet:"instance_types,required" doc:"Instance types that may be used, such as \"c7i.xlarge\". Each is an offer in each subnet's zone, on demand and, where there is such, as spot."`
 	Subnets       []string          `fleet:"subnets,required" doc:"Ids of the subnets. Of several in one zone the first is used."`
-	Groups        []string          `fleet:"security_groups,immutable,required" doc:"Ids of the security groups."`
+	Groups        []string          `fleet:"security_groups,immutable" doc:"Ids of the security groups. They may be left out where the launch template's network interface has some."`
+	Template      *LaunchTemplate   `fleet:"launch_template,block" doc:"A version of a launch template, for what this block doesn't say."`
 	Profile       string            `fleet:"instance_profile,immutable" doc:"Name or ARN of the instance profile. None by default: jobs reach its role by the metadata service."`
 	KeyName       string            `fleet:"key_name,immutable" doc:"Key pair for SSH. None by default."`
 	PublicAddress bool              `fleet:"associate_public_address,immutable" default:"false" doc:"Whether the machine gets a public address."`
@@ -39,6 +44,14 @@ type Instance struct {
 	Reservation   string            `fleet:"capacity_reservation,immutable" doc:"Id of the capacity reservation that machines on demand are made in. By default any open one that fits."`
 	Tenancy       string            `fleet:"tenancy,immutable" default:"default" doc:"default, or dedicated: hardware that no other account uses."`
 	Tags          map[string]string `fleet:"tags,immutable" doc:"Further tags of the machine and all that belongs to it."`
+}
+
+// LaunchTemplate is one version of a launch template. A version never changes, while
+// $Latest and $Default do: then the same key would be another request.
+type LaunchTemplate struct {
+	ID      string `fleet:"id,immutable" doc:"Its id, such as \"lt-0123456789abcdef0\"; or write name."`
+	Name    string `fleet:"name,immutable" doc:"Its name; or write id."`
+	Version int    `fleet:"version,immutable,required" doc:"The number of the version, from 1. $Latest and $Default won't do, since what they mean may change between two tries of one create."`
 }
 
 // RootVolume is the disk that the machine boots from.

@@ -34,6 +34,15 @@ func TestAnInstanceBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"gp2 is given iops", func(i *Instance) { i.Root = &RootVolume{Type: "gp2", IOPS: 3000} }, "root_volume.iops"},
 		{"gp3 is given too few iops", func(i *Instance) { i.Root = &RootVolume{Type: "gp3", IOPS: 2999} }, "root_volume.iops"},
 		{"io1 is given a throughput", func(i *Instance) { i.Root = &RootVolume{Type: "io1", IOPS: 100, Throughput: 200} }, "root_volume.throughput"},
+		{"there are no groups", func(i *Instance) { i.Groups = nil }, "security_groups"},
+		{"a launch template may have the groups", func(i *Instance) { i.Groups, i.Template = nil, &LaunchTemplate{Name: "runners", Version: 3} }, ""},
+		{"a launch template has an id and a name", func(i *Instance) {
+			i.Template = &LaunchTemplate{ID: "lt-0123456789abcdef0", Name: "runners", Version: 3}
+		}, "launch_template.name"},
+		{"a launch template has neither", func(i *Instance) { i.Template = &LaunchTemplate{Version: 3} }, "launch_template.id"},
+		{"a launch template's id is its name", func(i *Instance) { i.Template = &LaunchTemplate{ID: "runners", Version: 3} }, "launch_template.id"},
+		{"a launch template's name has a space", func(i *Instance) { i.Template = &LaunchTemplate{Name: "our runners", Version: 3} }, "launch_template.name"},
+		{"a launch template has the version 0", func(i *Instance) { i.Template = &LaunchTemplate{Name: "runners"} }, "launch_template.version"},
 		{"the tenancy is unknown", func(i *Instance) { i.Tenancy = "host" }, "tenancy"},
 	} {
 		i := good()
@@ -58,6 +67,7 @@ func TestAProviderBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"the queue is in another region", func(c *Config) { c.Queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/fleet" }, "interruption_queue"},
 		{"the queue's URL has a password", func(c *Config) { c.Queue = "https://a:b@host/123456789012/fleet" }, "interruption_queue"},
 		{"a call may take too long", func(c *Config) { c.CallTimeout = time.Hour }, "call_timeout"},
+		{"the certificate is cut", func(c *Config) { c.Certificate = "-----BEGIN CERTIFICATE-----\nMIIC" }, "identity_certificate"},
 		{"the role is a user", func(c *Config) {
 			c.AssumeRole = &AssumeRole{RoleARN: "arn:aws:iam::123456789012:user/x", SessionName: "ok"}
 		}, "assume_role.role_arn"},

@@ -9,18 +9,20 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/identity"
 )
 
 // TagPrefix begins the names of the tags that the plugin itself writes.
 const TagPrefix = "forgeyard-fleet:"
 
 var (
-	regionPattern  = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
-	rolePattern    = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
-	sessionPattern = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
-	typePattern    = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
-	queuePattern   = regexp.MustCompile(`^https?://(?:sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?|[^/\s?#@]+)/[0-9]{12}/[\w-]{1,80}(?:\.fifo)?$`)
-	imagePattern   = regexp.MustCompile(`^ami-[0-9a-f]{8,17}$`)
+	regionPattern   = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
+	rolePattern     = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/.+$`)
+	sessionPattern  = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
+	typePattern     = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	templatePattern = regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`)
+	queuePattern    = regexp.MustCompile(`^https?://(?:sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?|[^/\s?#@]+)/[0-9]{12}/[\w-]{1,80}(?:\.fifo)?$`)
+	imagePattern    = regexp.MustCompile(`^ami-[0-9a-f]{8,17}$`)
 )
 
 // The ranges that the API has.
@@ -57,6 +59,12 @@ func (c Config) Validate() []provider.Diagnostic {
 		found.add(provider.At("call_timeout"), "Out of range", fmt.Sprintf("call_timeout is from %s to %s, not %s.", leastCall, mostCall, c.CallTimeout))
 	}
 	c.validateQueue(&found)
+	if c.Certificate != "" {
+		if _, err := identity.Certificate(c.Certificate); err != nil {
+			found.add(provider.At(CertificateName), "This is no region's certificate", fmt.Sprintf(
+				"Copy the RSA-2048 certificate of %s from the vendor's page, with the lines that begin and end it: %s.", c.Region, err))
+		}
+	}
 	if role := c.AssumeRole; role != nil {
 		if !rolePattern.MatchString(role.RoleARN) {
 			found.add(provider.At("assume_role").Attr("role_arn"), fmt.Sprintf("%q is no ARN of a role", role.RoleARN), "It has the form \"arn:aws:iam::123456789012:role/NAME\".")
@@ -101,7 +109,12 @@ func (i Instance) Validate() []provider.Diagnostic {
 	}
 	list("instance_types", i.Types, typePattern.MatchString, "An instance type is a family and a size, such as \"c7i.xlarge\".")
 	list("subnets", i.Subnets, isID("subnet"), "The id of a subnet begins with \"subnet-\".")
-	list("security_groups", i.Groups, isID("sg"), "The id of a security group begins with \"sg-\"; a name won't do.")
+	if i.Template == nil || len(i.Groups) > 0 {
+		list("security_groups", i.Groups, isID("sg"), "The id of a security group begins with \"sg-\"; a name won't do.")
+	}
+	if i.Template != nil {
+		i.Template.validate(&found)
+	}
 	for n, name := range i.Types {
 		if strings.HasPrefix(name, "mac") {
 			found.add(provider.At("instance_types").Index(n), "Macs aren't supported yet", "They need dedicated hosts, which this version doesn't allocate.")
@@ -138,6 +151,23 @@ func (i Instance) validateTags(found *complaints) {
 		case strings.HasPrefix(lower, "aws:") || strings.HasPrefix(lower, "forgeyard-") || name == "Name":
 			found.add(path, fmt.Sprintf("The tag %q is taken", name), "Names that begin with aws: are the vendor's; Name and those that begin with forgeyard- are the manager's.")
 		}
+	}
+}
+
+func (t LaunchTemplate) validate(found *complaints) {
+	at := provider.At("launch_template")
+	switch {
+	case t.ID == "" && t.Name == "":
+		found.add(at.Attr("id"), "Neither id nor name", "Write the launch template's id or its name.")
+	case t.ID != "" && t.Name != "":
+		found.add(at.Attr("name"), "Both id and name", "Write one of them: it would be the same template, or a contradiction.")
+	case t.ID != "" && !isID("lt")(t.ID):
+		found.add(at.Attr("id"), fmt.Sprintf("%q is no launch template", t.ID), "Its id begins with \"lt-\"; its name belongs into name.")
+	case t.Name != "" && !templatePattern.MatchString(t.Name):
+		found.add(at.Attr("name"), fmt.Sprintf("%q can't be the name of a launch template", t.Name), "It has 3 to 128 letters, digits and any of ().-/_.")
+	}
+	if t.Version < 1 {
+		found.add(at.Attr("version"), "Out of range", fmt.Sprintf("Versions are counted from 1, and this is %d.", t.Version))
 	}
 }
 
