@@ -76,8 +76,8 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 	return provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true, Policy: policy.Document,
-		Identity: true, IdentityNeeds: settings.CertificateName,
+		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
+		Identity: true, IdentityNeeds: settings.CertificateName, Policy: policy.Document,
 	}
 }
 

@@ -182,7 +182,7 @@ func TestWhatIsForeignOrUnreadableIsNamedAndDroppedAndBlocksNothing(t *testing.T
 	listening(t, ec2sim.Options{}, func(t *testing.T, l *listener) {
 		stranger := more(t, l.cloud, asked(), map[string]string{"Name": "database"})
 		one := asked()
-		copied := more(t, l.cloud, one, l.cloud.tagsOf(&one))
+		copied := more(t, l.cloud, asked(), l.cloud.tagsOf(&one))
 		for range 30 { // more than one reading takes
 			l.SendMessage("hello")
 		}

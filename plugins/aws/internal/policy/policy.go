@@ -113,12 +113,6 @@ var parts = []struct {
 	{look, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{count, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{priceList, func(scope) ([]string, condition) { return []string{"*"}, nil }}, // in another region
-	{templates, func(s scope) ([]string, condition) {
-		if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return i.Template != nil }) {
-			return nil, nil
-		}
-		return []string{"*"}, s.here()
-	}},
 	{launchWith, func(s scope) ([]string, condition) { return s.networks(), nil }},
 	{launch, func(s scope) ([]string, condition) { return s.ec2(made...), s.tagged("aws:RequestTag") }},
 	{tag, func(s scope) ([]string, condition) {
@@ -142,7 +136,7 @@ var parts = []struct {
 }
 
 // networks are what a launch uses and doesn't make: any image, and what the blocks
-// name. What a template brings along isn't known here but for its groups.
+// name.
 func (s scope) networks() []string {
 	all := []string{s.arn("ec2", "", "image/*")}
 	for _, instance := range s.instances {
@@ -152,14 +146,11 @@ func (s scope) networks() []string {
 		for _, one := range instance.Groups {
 			all = append(all, s.ec2("security-group/"+one)...)
 		}
-		if len(instance.Groups) == 0 {
-			all = append(all, s.ec2("security-group/*")...)
-		}
-		if t := instance.Template; t != nil {
-			all = append(all, s.ec2("launch-template/"+cmp.Or(t.ID, "*"))...)
-		}
 		if instance.KeyName != "" {
 			all = append(all, s.ec2("key-pair/"+instance.KeyName)...)
+		}
+		if instance.Template != nil { // by its name it can't be named here
+			all = append(all, s.ec2("launch-template/"+cmp.Or(instance.Template.ID, "*"))...)
 		}
 		if instance.Reservation != "" {
 			all = append(all, s.ec2("capacity-reservation/"+instance.Reservation)...)

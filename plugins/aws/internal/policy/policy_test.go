@@ -102,14 +102,9 @@ func TestAPolicyHasWhatTheBlocksUseAndNoMore(t *testing.T) {
 		"all that a launch uses": {base, with(func(i *settings.Instance) { i.KeyName, i.Reservation = "ops", "cr-0a" }), launchWith, []string{
 			"arn:aws:ec2:eu-central-1:*:capacity-reservation/cr-0a", "arn:aws:ec2:eu-central-1:*:key-pair/ops", "arn:aws:ec2:eu-central-1:*:security-group/sg-0a",
 			"arn:aws:ec2:eu-central-1:*:subnet/subnet-0a", "arn:aws:ec2:eu-central-1:*:subnet/subnet-0b", "arn:aws:ec2:eu-central-1::image/*"}},
-		"no template": {base, plain(), templates, nil},
-		"a template":  {base, with(func(i *settings.Instance) { i.Template = &settings.LaunchTemplate{ID: "lt-0a", Version: 1} }), templates, []string{"*"}},
-		"a template that has the groups": {base, with(func(i *settings.Instance) {
-			i.Groups, i.Subnets, i.Template = nil, nil, &settings.LaunchTemplate{Name: "runner", Version: 1}
-		}), launchWith, []string{"arn:aws:ec2:eu-central-1:*:launch-template/*", "arn:aws:ec2:eu-central-1:*:security-group/*", "arn:aws:ec2:eu-central-1::image/*"}},
 		"the account of the role": {settings.Config{Region: "us-gov-west-1", AssumeRole: &settings.AssumeRole{RoleARN: "arn:aws-us-gov:iam::123456789012:role/x"}},
-			with(func(i *settings.Instance) { i.Subnets = []string{"subnet-0a"} }), launchWith, []string{"arn:aws-us-gov:ec2:us-gov-west-1:123456789012:security-group/sg-0a",
-				"arn:aws-us-gov:ec2:us-gov-west-1:123456789012:subnet/subnet-0a", "arn:aws-us-gov:ec2:us-gov-west-1::image/*"}},
+			with(func(i *settings.Instance) { i.Subnets, i.Groups = []string{"subnet-0a"}, nil }), launchWith,
+			[]string{"arn:aws-us-gov:ec2:us-gov-west-1:123456789012:subnet/subnet-0a", "arn:aws-us-gov:ec2:us-gov-west-1::image/*"}},
 	} {
 		if got := written(t, c.config, c.instance, c.instance)[c.sid].Resource; !slices.Equal(got, c.resources) {
 			t.Errorf("%s: %s is on %v, wanted %v", name, c.sid, got, c.resources)
@@ -153,5 +148,24 @@ func TestThePageHasTheTableOfActions(t *testing.T) {
 	want += "\n<!-- actions:end -->"
 	if !strings.Contains(string(content), want) {
 		t.Errorf("docs/plugins/aws.md lacks this part:\n%s", want)
+	}
+}
+
+func TestALaunchMayUseTheTemplateOfTheBlockAlone(t *testing.T) {
+	for _, c := range []struct {
+		of   settings.LaunchTemplate
+		want string
+	}{
+		{settings.LaunchTemplate{ID: "lt-0a", Version: 3}, "arn:aws:ec2:eu-central-1:*:launch-template/lt-0a"},
+		{settings.LaunchTemplate{Name: "builders", Version: 3}, "arn:aws:ec2:eu-central-1:*:launch-template/*"},
+	} {
+		with := plain()
+		with.Template = &c.of
+		if got := written(t, settings.Config{Region: "eu-central-1"}, with)[launchWith].Resource; !slices.Contains(got, c.want) {
+			t.Errorf("wanted %s in %v", c.want, got)
+		}
+	}
+	if got := written(t, settings.Config{Region: "eu-central-1"}, plain())[launchWith].Resource; slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, "template") }) {
+		t.Errorf("a block without a template has %v", got)
 	}
 }

@@ -22,7 +22,6 @@ const (
 	look       = "Look"
 	count      = "CountWhatMayRun"
 	priceList  = "ReadThePriceList"
-	templates  = "ReadLaunchTemplates"
 	launchWith = "LaunchWithTheseNetworks"
 	launch     = "LaunchWhatIsTagged"
 	tag        = "TagWhatIsLaunched"
@@ -44,10 +43,10 @@ var Table = []Action{
 	{Name: "ec2:DescribeSubnets", For: "the zones of the subnets", in: []string{look}},
 	{Name: "ec2:DescribeInstanceTypes", For: "offers: what types have", in: []string{look}},
 	{Name: "ec2:DescribeInstanceTypeOfferings", For: "offers: where types are", in: []string{look}},
+	{Name: "ec2:DescribeLaunchTemplateVersions", For: "`launch_template`: what its version says", in: []string{look}},
 	{Name: "ec2:DescribeSpotPriceHistory", For: "offers: spot prices; without it there are none", in: []string{look}},
 	{Name: "servicequotas:GetServiceQuota", For: "offers: quotas; without it they aren't known", in: []string{count}},
 	{Name: "pricing:GetProducts", For: "offers: prices on demand; without it there are none", in: []string{priceList}},
-	{Name: "ec2:DescribeLaunchTemplateVersions", For: "`launch_template`", in: []string{templates}},
 	{Name: "ec2:RunInstances", For: "machines, in the block's subnets and security groups", in: []string{launchWith, launch}},
 	{Name: "ec2:CreateTags", For: "the tags of what a launch makes, and no others", in: []string{tag}, within: true},
 	{Name: "ec2:TerminateInstances", For: "removing machines", in: []string{end}},
@@ -65,8 +64,8 @@ var Table = []Action{
 	{Name: "kms:ReEncryptTo", For: "`kms_key`", in: []string{encrypt}, within: true},
 	{Name: "kms:CreateGrant", For: "`kms_key`: for volumes alone", in: []string{grant}, within: true},
 	{Name: "sts:GetCallerIdentity", For: "the account that `plan` shows; nobody needs a permission for it"},
-	{Name: "sts:AssumeRoleWithWebIdentity", For: "web identity; the role's trust policy is what allows it"},
 	{Name: "sts:AssumeRole", For: "`assume_role`: for the credentials that assume the role, and not for the role, whose policy this is"},
+	{Name: "sts:AssumeRoleWithWebIdentity", For: "web identity; the role's trust policy allows it, and nobody needs a permission for it"},
 }
 
 // Calls are the calls that the table knows: whether a policy has to allow them.
