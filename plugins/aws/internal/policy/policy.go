@@ -113,6 +113,12 @@ var parts = []struct {
 	{look, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{count, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{priceList, func(scope) ([]string, condition) { return []string{"*"}, nil }}, // in another region
+	{templates, func(s scope) ([]string, condition) {
+		if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return i.Template != nil }) {
+			return nil, nil
+		}
+		return []string{"*"}, s.here()
+	}},
 	{launchWith, func(s scope) ([]string, condition) { return s.networks(), nil }},
 	{launch, func(s scope) ([]string, condition) { return s.ec2(made...), s.tagged("aws:RequestTag") }},
 	{tag, func(s scope) ([]string, condition) {

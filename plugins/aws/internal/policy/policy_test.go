@@ -161,11 +161,13 @@ func TestALaunchMayUseTheTemplateOfTheBlockAlone(t *testing.T) {
 	} {
 		with := plain()
 		with.Template = &c.of
-		if got := written(t, settings.Config{Region: "eu-central-1"}, with)[launchWith].Resource; !slices.Contains(got, c.want) {
-			t.Errorf("wanted %s in %v", c.want, got)
+		all := written(t, settings.Config{Region: "eu-central-1"}, with)
+		if got := all[launchWith].Resource; !slices.Contains(got, c.want) || len(all[templates].Action) != 1 {
+			t.Errorf("wanted %s in %v, and to read it by %v", c.want, got, all[templates])
 		}
 	}
-	if got := written(t, settings.Config{Region: "eu-central-1"}, plain())[launchWith].Resource; slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, "template") }) {
+	all := written(t, settings.Config{Region: "eu-central-1"}, plain())
+	if got := all[launchWith].Resource; len(all[templates].Action) > 0 || slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, "template") }) {
 		t.Errorf("a block without a template has %v", got)
 	}
 }

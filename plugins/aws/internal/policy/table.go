@@ -22,6 +22,7 @@ const (
 	look       = "Look"
 	count      = "CountWhatMayRun"
 	priceList  = "ReadThePriceList"
+	templates  = "ReadLaunchTemplates"
 	launchWith = "LaunchWithTheseNetworks"
 	launch     = "LaunchWhatIsTagged"
 	tag        = "TagWhatIsLaunched"
@@ -43,7 +44,7 @@ var Table = []Action{
 	{Name: "ec2:DescribeSubnets", For: "the zones of the subnets", in: []string{look}},
 	{Name: "ec2:DescribeInstanceTypes", For: "offers: what types have", in: []string{look}},
 	{Name: "ec2:DescribeInstanceTypeOfferings", For: "offers: where types are", in: []string{look}},
-	{Name: "ec2:DescribeLaunchTemplateVersions", For: "`launch_template`: what its version says", in: []string{look}},
+	{Name: "ec2:DescribeLaunchTemplateVersions", For: "`launch_template`: what its version says", in: []string{templates}},
 	{Name: "ec2:DescribeSpotPriceHistory", For: "offers: spot prices; without it there are none", in: []string{look}},
 	{Name: "servicequotas:GetServiceQuota", For: "offers: quotas; without it they aren't known", in: []string{count}},
 	{Name: "pricing:GetProducts", For: "offers: prices on demand; without it there are none", in: []string{priceList}},
