@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -62,22 +63,19 @@ var lifetimes = []struct {
 // A machine is paid for by the second, and for a minute at least.
 const billingGrain, minimumLease = time.Second, time.Minute
 
-// trade gives what makes the offers of a type in a zone, with what all of them need
-// asked for at once.
+// trade gives what makes the offers of a type in a zone. What all of them need is asked
+// for at once, so that one service that hangs doesn't take the others' time.
 func (p *cloud) trade(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 	ctx, end := context.WithTimeout(ctx, besides)
 	defer end()
-	onDemand, spot := p.onDemandPrices(ctx, instance.Types, instance.Tenancy), p.spotPrices(ctx, instance.Types)
-	type held struct {
-		machineType types.InstanceType
-		class       types.UsageClassType
-	}
-	left := map[held]*uint32{}
-	for _, one := range described {
-		for _, class := range one.SupportedUsageClasses {
-			left[held{one.InstanceType, class}] = p.left(ctx, instance, one, class == types.UsageClassTypeSpot)
-		}
-	}
+	var onDemand map[string]provider.Price
+	var spot map[place]provider.Price
+	var left map[held]*uint32
+	var asking sync.WaitGroup
+	asking.Go(func() { onDemand = p.onDemandPrices(ctx, instance.Types, instance.Tenancy) })
+	asking.Go(func() { spot = p.spotPrices(ctx, instance.Types) })
+	asking.Go(func() { left = p.allLeft(ctx, instance, described) })
+	asking.Wait()
 	return func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 		var all []provider.Offer
 		for _, lifetime := range lifetimes {
