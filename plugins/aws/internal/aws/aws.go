@@ -37,6 +37,7 @@ type cloud struct {
 	api          *ec2.Client
 	limits       limits
 	recent       *recent
+	claims       *claims
 	logger       *slog.Logger
 	now          func() time.Time
 
@@ -81,7 +82,7 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 			Detail: err.Error() + ". The plugin sees the variables that env in required_plugins names, and the shared configuration files."}
 	}
 	p := &cloud{
-		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
+		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now), claims: newClaims(s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
 		templates: map[settings.LaunchTemplate]*launchTemplate{},
 	}

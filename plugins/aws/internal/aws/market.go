@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -40,7 +41,7 @@ func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provide
 		done = append(done, zone)
 		for _, one := range described {
 			if there[place{string(one.InstanceType), zone}] {
-				list.Offers = append(list.Offers, p.offersOf(one, zone)...)
+				list.Offers = append(list.Offers, p.offersOf(one, zone, instance.OnHost(string(one.InstanceType)))...)
 			}
 		}
 	}
@@ -57,12 +58,19 @@ var lifetimes = []struct {
 	name  string
 }{{types.UsageClassTypeOnDemand, "stable"}, {types.UsageClassTypeSpot, "preemptible"}}
 
-func (p *cloud) offersOf(one types.InstanceTypeInfo, zone string) []provider.Offer {
+// offersOf are the ways to make a machine of a type in a zone. On a dedicated host
+// there is no spot market, and one for Macs is paid for a day.
+func (p *cloud) offersOf(one types.InstanceTypeInfo, zone string, onHost bool) []provider.Offer {
 	var all []provider.Offer
+	var minimum time.Duration
+	if settings.Mac(string(one.InstanceType)) {
+		minimum = macMinimum
+	}
 	for _, lifetime := range lifetimes {
-		if slices.Contains(one.SupportedUsageClasses, lifetime.class) {
+		if slices.Contains(one.SupportedUsageClasses, lifetime.class) && !(onHost && lifetime.class == types.UsageClassTypeSpot) {
 			all = append(all, provider.Offer{
 				Zone: zone, Region: p.api.Options().Region, MachineType: string(one.InstanceType), Lifetime: lifetime.name, Resources: resourcesOf(one),
+				MinimumLease: minimum,
 			})
 		}
 	}

@@ -38,6 +38,7 @@ var Table = []Meaning{
 	{Code: "AccessDenied", Class: provider.Permission},
 	{Code: "UnauthorizedOperation", Class: provider.Permission},
 
+	{Code: "HostLimitExceeded", Class: provider.Quota},
 	{Code: "InstanceLimitExceeded", Class: provider.Quota},
 	{Code: "MaxSpotInstanceCountExceeded", Class: provider.Quota},
 	{Code: "NetworkInterfaceLimitExceeded", Class: provider.Quota},
@@ -52,8 +53,11 @@ var Table = []Meaning{
 	{Code: "InsufficientInstanceCapacity", Class: provider.Capacity},
 	{Code: "InsufficientReservedInstanceCapacity", Class: provider.Capacity},
 	{Code: "InsufficientVolumeCapacity", Class: provider.Capacity},
+	{Code: "InvalidHost.Occupied", Class: provider.Capacity},
+	{Code: "InvalidHostState", Class: provider.Capacity},
 	{Code: "ReservationCapacityExceeded", Class: provider.Capacity},
 	{Code: "Unsupported", Class: provider.Capacity},
+	{Code: "UnsupportedHostConfiguration", Class: provider.Capacity},
 
 	{Code: "EC2ThrottledException", Class: provider.RateLimit},
 	{Code: "RequestLimitExceeded", Class: provider.RateLimit},
@@ -69,6 +73,7 @@ var Table = []Meaning{
 	{Code: "InvalidCapacityReservationId.NotFound", Class: provider.Invalid},
 	{Code: "InvalidGroup.NotFound", Class: provider.Invalid},
 	{Code: "InvalidGroupId.Malformed", Class: provider.Invalid},
+	{Code: "InvalidHostConfiguration", Class: provider.Invalid},
 	{Code: "InvalidInstanceType", Class: provider.Invalid},
 	{Code: "InvalidKeyPair.NotFound", Class: provider.Invalid},
 	{Code: "InvalidLaunchTemplateId.Malformed", Class: provider.Invalid},
@@ -87,6 +92,9 @@ var Table = []Meaning{
 
 	// The key made something else before. Repeating it would never end.
 	{Code: "IdempotentParameterMismatch", Class: provider.Conflict, Fault: true},
+
+	// A host that was allocated just now.
+	{Code: "InvalidHostID.NotFound", Class: provider.Transient},
 
 	{Code: "InternalError", Class: provider.Transient, Fault: true},
 	{Code: "InternalFailure", Class: provider.Transient, Fault: true},
