@@ -2196,6 +2196,7 @@ type Offer struct {
 	BillingGrain  *durationpb.Duration   `protobuf:"bytes,7,opt,name=billing_grain,json=billingGrain,proto3" json:"billing_grain,omitempty"`
 	MinimumLease  *durationpb.Duration   `protobuf:"bytes,8,opt,name=minimum_lease,json=minimumLease,proto3" json:"minimum_lease,omitempty"`
 	Available     *uint32                `protobuf:"varint,9,opt,name=available,proto3,oneof" json:"available,omitempty"` // quota or stock left, where it is known
+	Platform      *Platform              `protobuf:"bytes,10,opt,name=platform,proto3" json:"platform,omitempty"`         // what it can run; an empty field isn't said
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2291,6 +2292,13 @@ func (x *Offer) GetAvailable() uint32 {
 		return *x.Available
 	}
 	return 0
+}
+
+func (x *Offer) GetPlatform() *Platform {
+	if x != nil {
+		return x.Platform
+	}
+	return nil
 }
 
 type Resources struct {
@@ -3434,7 +3442,7 @@ const file_provider_proto_rawDesc = "" +
 	"\fDrainRequest\x125\n" +
 	"\bdeadline\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\",\n" +
 	"\rDrainResponse\x12\x1b\n" +
-	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xa3\x03\n" +
+	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xe6\x03\n" +
 	"\x05Offer\x12\x12\n" +
 	"\x04zone\x18\x01 \x01(\tR\x04zone\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12!\n" +
@@ -3444,7 +3452,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x05price\x18\x06 \x01(\v2\".forgeyard.fleet.provider.v1.PriceR\x05price\x12>\n" +
 	"\rbilling_grain\x18\a \x01(\v2\x19.google.protobuf.DurationR\fbillingGrain\x12>\n" +
 	"\rminimum_lease\x18\b \x01(\v2\x19.google.protobuf.DurationR\fminimumLease\x12!\n" +
-	"\tavailable\x18\t \x01(\rH\x00R\tavailable\x88\x01\x01B\f\n" +
+	"\tavailable\x18\t \x01(\rH\x00R\tavailable\x88\x01\x01\x12A\n" +
+	"\bplatform\x18\n" +
+	" \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatformB\f\n" +
 	"\n" +
 	"_available\"\xed\x01\n" +
 	"\tResources\x12\x1b\n" +
@@ -3661,43 +3671,44 @@ var file_provider_proto_depIdxs = []int32{
 	35, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
 	53, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
 	53, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
-	52, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
-	33, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	54, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
-	8,  // 43: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
-	54, // 44: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
-	44, // 45: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
-	45, // 46: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
-	54, // 47: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
-	9,  // 48: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
-	19, // 49: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	51, // 50: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	37, // 51: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	10, // 52: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	17, // 53: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	20, // 54: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	23, // 55: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	25, // 56: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	28, // 57: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	31, // 58: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	38, // 59: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
-	40, // 60: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
-	42, // 61: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
-	11, // 62: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	18, // 63: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	21, // 64: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	24, // 65: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	26, // 66: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	29, // 67: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	32, // 68: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	39, // 69: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
-	41, // 70: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
-	43, // 71: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
-	62, // [62:72] is the sub-list for method output_type
-	52, // [52:62] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	36, // 40: forgeyard.fleet.provider.v1.Offer.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	52, // 41: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	33, // 42: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	54, // 43: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	8,  // 44: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
+	54, // 45: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
+	44, // 46: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
+	45, // 47: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
+	54, // 48: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
+	9,  // 49: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
+	19, // 50: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	51, // 51: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	37, // 52: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	10, // 53: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	17, // 54: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	20, // 55: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	23, // 56: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	25, // 57: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	28, // 58: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	31, // 59: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	38, // 60: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	40, // 61: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
+	42, // 62: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
+	11, // 63: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	18, // 64: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	21, // 65: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	24, // 66: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	26, // 67: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	29, // 68: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	32, // 69: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	39, // 70: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	41, // 71: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
+	43, // 72: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
+	63, // [63:73] is the sub-list for method output_type
+	53, // [53:63] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }

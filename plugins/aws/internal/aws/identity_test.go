@@ -97,8 +97,8 @@ func TestAGenuineDocumentThatIsNotOfTheHostIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := asked()
-	copied := more(t, p, p.tagsOf(&one))
-	foreign := more(t, p, map[string]string{tagInstallation: "another", tagKey: key})
+	copied := more(t, p, one, p.tagsOf(&one))
+	foreign := more(t, p, one, map[string]string{tagInstallation: "another", tagKey: key})
 	genuine := l.evidenceOf(t, made.ID)
 	of := func(id string) provider.Evidence { return l.evidenceOf(t, id) }
 	with := func(e provider.Evidence, change func(*provider.Evidence)) provider.Evidence { change(&e); return e }

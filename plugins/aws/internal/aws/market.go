@@ -16,8 +16,8 @@ import (
 )
 
 // Offers are the types of the block in the zones of its subnets, as far as the type
-// is there: on demand and, where the type has it, as spot. Prices and quotas aren't
-// said.
+// is there: on demand and, where the type has it, as spot. Prices and what quotas
+// leave are said where they are known.
 func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provider.OfferList, error) {
 	zones, err := p.zonesOf(ctx, instance.Subnets)
 	if err != nil {
@@ -31,6 +31,7 @@ func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provide
 	if err != nil {
 		return provider.OfferList{}, err
 	}
+	offered := p.trade(ctx, instance, described)
 	list := provider.OfferList{AsOf: p.now()}
 	var done []string
 	for _, subnet := range instance.Subnets {
@@ -41,7 +42,7 @@ func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provide
 		done = append(done, zone)
 		for _, one := range described {
 			if there[place{string(one.InstanceType), zone}] {
-				list.Offers = append(list.Offers, p.offersOf(one, zone, instance.OnHost(string(one.InstanceType)))...)
+				list.Offers = append(list.Offers, offered(one, zone)...)
 			}
 		}
 	}
@@ -58,23 +59,55 @@ var lifetimes = []struct {
 	name  string
 }{{types.UsageClassTypeOnDemand, "stable"}, {types.UsageClassTypeSpot, "preemptible"}}
 
-// offersOf are the ways to make a machine of a type in a zone. On a dedicated host
-// there is no spot market, and one for Macs is paid for a day.
-func (p *cloud) offersOf(one types.InstanceTypeInfo, zone string, onHost bool) []provider.Offer {
-	var all []provider.Offer
-	var minimum time.Duration
-	if settings.Mac(string(one.InstanceType)) {
-		minimum = macMinimum
+// A machine is paid for by the second, and for a minute at least.
+const billingGrain, minimumLease = time.Second, time.Minute
+
+// leastPaid is how long a machine of a type is paid for at least. That of a Mac is its
+// host's, as far as nobody used it before.
+func leastPaid(machineType string) time.Duration {
+	if settings.Mac(machineType) {
+		return macMinimum
 	}
-	for _, lifetime := range lifetimes {
-		if slices.Contains(one.SupportedUsageClasses, lifetime.class) && !(onHost && lifetime.class == types.UsageClassTypeSpot) {
-			all = append(all, provider.Offer{
-				Zone: zone, Region: p.api.Options().Region, MachineType: string(one.InstanceType), Lifetime: lifetime.name, Resources: resourcesOf(one),
-				MinimumLease: minimum,
-			})
+	return minimumLease
+}
+
+// trade gives what makes the offers of a type in a zone, with what all of them need
+// asked for at once. On dedicated hosts there is no spot market, and neither the list's
+// prices nor the quotas of virtual cpus are of them.
+func (p *cloud) trade(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
+	ctx, end := context.WithTimeout(ctx, besides)
+	defer end()
+	shared := slices.DeleteFunc(slices.Clone(instance.Types), instance.OnHost)
+	onDemand, spot := p.onDemandPrices(ctx, shared, instance.Tenancy), p.spotPrices(ctx, shared)
+	type held struct {
+		machineType types.InstanceType
+		class       types.UsageClassType
+	}
+	left := map[held]*uint32{}
+	for _, one := range described {
+		for _, class := range one.SupportedUsageClasses {
+			left[held{one.InstanceType, class}] = p.left(ctx, instance, one, class == types.UsageClassTypeSpot)
 		}
 	}
-	return all
+	return func(one types.InstanceTypeInfo, zone string) []provider.Offer {
+		var all []provider.Offer
+		for _, lifetime := range lifetimes {
+			ofSpot := lifetime.class == types.UsageClassTypeSpot
+			if !slices.Contains(one.SupportedUsageClasses, lifetime.class) || ofSpot && instance.OnHost(string(one.InstanceType)) {
+				continue
+			}
+			cost := onDemand[string(one.InstanceType)]
+			if ofSpot {
+				cost = spot[place{string(one.InstanceType), zone}]
+			}
+			all = append(all, provider.Offer{
+				Zone: zone, Region: p.region(), MachineType: string(one.InstanceType), Lifetime: lifetime.name, Platform: runs(one),
+				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumLease: leastPaid(string(one.InstanceType)),
+				Available: left[held{one.InstanceType, lifetime.class}],
+			})
+		}
+		return all
+	}
 }
 
 // resourcesOf is what the vendor says that the type has.

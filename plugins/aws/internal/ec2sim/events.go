@@ -55,6 +55,9 @@ func (s *Simulator) Rebalance(id string) error {
 func (s *Simulator) Interrupt(id string) error {
 	return s.withLive(id, func(now time.Time, one *instance) {
 		one.interrupted = now.Add(noticeOfSpot)
+		if one.spot != nil {
+			one.spot.code, one.spot.updated = "marked-for-termination", now
+		}
 		s.about(now, one, "EC2 Spot Instance Interruption Warning", map[string]string{"instance-action": "terminate"})
 	})
 }

@@ -36,6 +36,7 @@ var Table = []Meaning{
 	{Code: "UnrecognizedClientException", Class: provider.Auth},
 
 	{Code: "AccessDenied", Class: provider.Permission},
+	{Code: "AccessDeniedException", Class: provider.Permission},
 	{Code: "UnauthorizedOperation", Class: provider.Permission},
 
 	{Code: "HostLimitExceeded", Class: provider.Quota},
@@ -66,6 +67,7 @@ var Table = []Meaning{
 	{Code: "Throttling", Class: provider.RateLimit},
 	{Code: "ThrottlingException", Class: provider.RateLimit},
 
+	{Code: "AWS.SimpleQueueService.NonExistentQueue", Class: provider.Invalid},
 	{Code: "InvalidAMIID.Malformed", Class: provider.Invalid},
 	{Code: "InvalidAMIID.NotFound", Class: provider.Invalid},
 	{Code: "InvalidAMIID.Unavailable", Class: provider.Invalid},
@@ -86,6 +88,7 @@ var Table = []Meaning{
 	{Code: "InvalidSubnetID.NotFound", Class: provider.Invalid},
 	{Code: "InvalidUserData.Malformed", Class: provider.Invalid},
 	{Code: "MissingParameter", Class: provider.Invalid},
+	{Code: "QueueDoesNotExist", Class: provider.Invalid},
 	{Code: "TagLimitExceeded", Class: provider.Invalid},
 	{Code: "UnknownParameter", Class: provider.Invalid},
 	{Code: "UnsupportedOperation", Class: provider.Invalid},
