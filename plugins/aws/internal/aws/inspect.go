@@ -19,6 +19,7 @@ const (
 	kindVolume    = "volume"
 	kindInterface = "network-interface"
 	kindSpot      = "spot-request"
+	kindHost      = "dedicated-host"
 )
 
 // mostValues is how many values a filter may have.
@@ -34,7 +35,7 @@ func (p *cloud) Inspect(ctx context.Context, query provider.Query) iter.Seq2[pro
 		}
 		filters := p.ours(keys...)
 		for _, look := range []func(context.Context, []types.Filter) ([]provider.Resource, error){
-			p.lookAtVolumes, p.lookAtInterfaces, p.lookAtSpotRequests, p.lookAtInstances,
+			p.lookAtVolumes, p.lookAtInterfaces, p.lookAtSpotRequests, p.lookAtHosts, p.lookAtInstances,
 		} {
 			found, err := look(ctx, filters)
 			if err != nil {
@@ -180,7 +181,7 @@ func stateOf(one types.Instance) types.InstanceStateName {
 // attested is what the machine has by what EC2 says, and an agent could only claim.
 func attested(one types.Instance) []string {
 	nested := one.CpuOptions != nil && one.CpuOptions.NestedVirtualization == types.NestedVirtualizationSpecificationEnabled
-	if nested || settings.Metal(string(one.InstanceType)) {
+	if nested || settings.Metal(string(one.InstanceType)) && !settings.Mac(string(one.InstanceType)) {
 		return []string{"kvm"}
 	}
 	return nil
