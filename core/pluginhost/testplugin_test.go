@@ -133,6 +133,7 @@ type testPlugin struct {
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
 	providerpb.RegisterProviderServer(server, p)
 	providerpb.RegisterMarketServer(server, testMarket{})
+	providerpb.RegisterPermissionsServer(server, testLawyer{})
 	providerpb.RegisterIdentityVerifierServer(server, &p.notary)
 	if p.mode == "announces" {
 		providerpb.RegisterEventsServer(server, announcer{})

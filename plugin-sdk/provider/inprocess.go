@@ -17,6 +17,8 @@ type InProcess struct {
 	Service providerpb.ProviderServer
 	// Identity answers those of the service IdentityVerifier; nil: it isn't served.
 	Identity providerpb.IdentityVerifierServer
+	// Permissions answers those of the service Permissions; nil: it isn't served.
+	Permissions providerpb.PermissionsServer
 	// Options are what its gRPC server needs: message limits, and panics that
 	// cost one call.
 	Options []grpc.ServerOption
@@ -45,6 +47,9 @@ func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
 	}
 	if p.Identity {
 		served.Identity = identityServer[C, I]{server: service}
+	}
+	if p.Policy != nil {
+		served.Permissions = permissionsServer[C, I]{server: service}
 	}
 	return served, nil
 }

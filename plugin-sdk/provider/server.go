@@ -54,6 +54,9 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Identity {
 		providerpb.RegisterIdentityVerifierServer(registrar, identityServer[C, I]{server: s})
 	}
+	if s.plugin.Policy != nil {
+		providerpb.RegisterPermissionsServer(registrar, permissionsServer[C, I]{server: s})
+	}
 }
 
 func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*providerpb.GetInfoResponse, error) {
@@ -74,6 +77,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	}
 	if p.Identity {
 		services = append(services, providerpb.IdentityService)
+	}
+	if p.Policy != nil {
+		services = append(services, providerpb.PermissionsService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/identity"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/policy"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/rate"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
@@ -77,7 +78,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
 		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
-		Identity: true, IdentityNeeds: settings.CertificateName,
+		Identity: true, IdentityNeeds: settings.CertificateName, Policy: policy.Document,
 	}
 }
 

@@ -214,7 +214,7 @@ func TestItKeepsTheRulesOfTheContractForIdentities(t *testing.T) {
 	tested := plugin("0.1.0", l.surroundings())
 	start := tested.New
 	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
-		_, err := client.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: written(map[string]string{tagInstallation: environment.Installation, tagKey: key})})
+		err := l.Tag(id, map[string]string{tagInstallation: environment.Installation, tagKey: key})
 		made, startErr := start(ctx, config, environment)
 		return made, errors.Join(err, startErr)
 	}

@@ -53,7 +53,11 @@ func isolate(t *testing.T) {
 func newLab(t *testing.T, options ec2sim.Options) *lab {
 	t.Helper()
 	isolate(t)
-	return &lab{Simulator: ec2sim.New(options)}
+	l := &lab{Simulator: ec2sim.New(options)}
+	labs.Lock()
+	defer labs.Unlock()
+	labs.all = append(labs.all, l.Simulator)
+	return l
 }
 
 func (l *lab) surroundings() surroundings { return surroundings{transport: l, now: l.Now} }

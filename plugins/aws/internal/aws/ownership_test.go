@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -149,6 +150,35 @@ func TestASpotRequestGoesWithItsMachine(t *testing.T) {
 		t.Fatalf("wanted a volume, an interface and a spot request, got %v", parts)
 	}
 	l.end(t, p, made.ID)
+}
+
+// The service closes a request some time after its machine has ended, and counts it
+// against the quota until then.
+func TestASpotRequestThatOutlivesItsMachineIsCancelled(t *testing.T) {
+	for _, byID := range []bool{false, true} {
+		l := newLab(t, ec2sim.Options{Delays: ec2sim.Delays{Closing: time.Hour}})
+		p := l.start(t)
+		one := asked()
+		one.Offers = []provider.Offer{{Zone: "us-east-1a", MachineType: "c7i.large", Lifetime: "preemptible"}}
+		made, err := p.Provision(t.Context(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if byID {
+			if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{made.ID}}); err != nil {
+				t.Fatal(err)
+			}
+			_, parts := list(t.Context(), t, p)
+			if len(parts) != 1 || !strings.HasPrefix(parts[0].ID, "sir-") {
+				t.Fatalf("wanted the spot request, got %v", parts)
+			}
+			made.ID = parts[0].ID
+		}
+		l.end(t, p, made.ID)
+		if calls := l.Calls("CancelSpotInstanceRequests"); calls != 1 {
+			t.Errorf("it is cancelled %d times", calls)
+		}
+	}
 }
 
 func TestAShortageNamesItsOfferSoThatTheNextIsTried(t *testing.T) {
