@@ -11,6 +11,8 @@ const (
 	CodeIdentityMissing = "identity_missing"
 	// CodeIdentityRefused: the evidence is certainly not of this instance.
 	CodeIdentityRefused = "identity_refused"
+	// CodeIdentityNotMember: the host is verified, and is none of its token's batch.
+	CodeIdentityNotMember = "identity_not_member"
 	// CodeIdentityStale: the evidence is too old; a newer one may be good.
 	CodeIdentityStale = "identity_stale"
 	// CodeIdentityUnverified: nobody can say now whether the evidence is good.
@@ -56,6 +58,7 @@ var reactions = map[string]Reaction{
 	CodeTokenOtherKey:      GiveUp,
 	CodeBadRequest:         GiveUp,
 	CodeIdentityRefused:    GiveUp,
+	CodeIdentityNotMember:  GiveUp,
 	CodeInstanceEnded:      FinishJob,
 	CodeUnknownRunner:      FinishJob,
 	CodeCertificateLapsed:  FinishJob,

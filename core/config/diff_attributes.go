@@ -197,6 +197,7 @@ func fleetAttributes(f fleet.RunnerFleet) attributes {
 	a.duration("cost.billing_period", f.Cost.BillingPeriod)
 	a.money("cost.max_hourly", f.Cost.MaxHourly)
 	a.money("cost.max_daily", f.Cost.MaxDaily)
+	a.number("batch", int64(f.Batch))
 	a.text("forecast.model", f.Forecast.Model)
 	a.number("forecast.version", int64(f.Forecast.Version))
 	a.list("runner.command", f.Runner.Command)

@@ -21,6 +21,53 @@ func (v verifying) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	return found, err
 }
 
+// batching are schemas of plugins that make batches of at most the number.
+type batching struct {
+	verifying
+	most int
+}
+
+func (b batching) Schemas(plugin string) (fleet.PluginSchemas, error) {
+	found, err := b.verifying.Schemas(plugin)
+	found.Batches, found.MaxBatch = true, b.most
+	return found, err
+}
+
+func TestABatchTakesAPluginThatMakesItAndHostsThatAreToldApart(t *testing.T) {
+	load := func(s config.SchemaSource, attributes string) (int, string) {
+		t.Helper()
+		text := "fleet \"z\" {\n capacity_class = capacity_class.standard\n provider = provider.bare.rack\n scaling {\n min = 1\n max = 1\n }\n" + attributes + "\n}\n"
+		loaded, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, s)
+		if found.HasErrors() {
+			return 0, rendered(t, found)
+		}
+		return fleetNamed(t, loaded.Definition, "z").Batch, ""
+	}
+	for name, c := range map[string]struct {
+		schemas    config.SchemaSource
+		attributes string
+		want       int
+		complaint  string
+	}{
+		"a plugin that makes batches":            {batching{}, "batch = 20", 20, ""},
+		"as many as it takes":                    {batching{most: 20}, "batch = 20", 20, ""},
+		"more than it takes":                     {batching{most: 20}, "batch = 21", 0, `makes at most 20 instances by one call`},
+		"more than anybody takes":                {batching{}, "batch = 101", 0, "from 1 to 100"},
+		"none":                                   {batching{}, "batch = 0", 0, "from 1 to 100"},
+		"one by one":                             {batching{}, "batch = 1", 0, ""},
+		"nothing is said":                        {batching{}, "", 0, ""},
+		"a plugin that makes none":               {verifying{}, "batch = 2", 0, `The plugin "bare" makes no batches`},
+		"a plugin that makes none, one by one":   {verifying{}, "batch = 1", 0, ""},
+		"a fleet that does without evidence":     {batching{}, "batch = 2\n admission {\n identity = \"none\"\n}", 0, "can't be told apart without evidence"},
+		"a provider block that can't verify any": {batching{verifying: verifying{needs: "region"}}, "batch = 2", 0, "can't be told apart without evidence"},
+	} {
+		got, complaint := load(c.schemas, c.attributes)
+		if got != c.want || (c.complaint == "") != (complaint == "") || !strings.Contains(complaint, c.complaint) || complaint != "" && !strings.Contains(complaint, "main.hcl:") {
+			t.Errorf("%s: %d\n%s", name, got, complaint)
+		}
+	}
+}
+
 func TestEvidenceIsAskedForWhereThePluginVerifiesItUnlessTheFleetDoesWithout(t *testing.T) {
 	bare, cloud := "provider = provider.bare.rack", "provider = provider.cloud.main\n image = image.ubuntu\n instance {\n types = [\"m1\"]\n }"
 	load := func(s config.SchemaSource, provider, admission string) (fleet.AdmissionPolicy, string) {

@@ -101,6 +101,31 @@ func (l *loader) readIdentity(admission *body, result *fleet.RunnerFleet) {
 	}
 }
 
+// mostBatch bounds a batch whatever its plugin takes: it is made whole or not at all.
+const mostBatch = 100
+
+// readBatch reads how many instances one call may make. That takes a plugin that makes
+// batches, and hosts that are told apart by evidence, since they have one token.
+func (l *loader) readBatch(block *body, result *fleet.RunnerFleet) {
+	size, ok := block.count("batch", 1, mostBatch)
+	schemas := l.pluginSchemas[result.Provider.Plugin()]
+	if !ok || size == 1 || schemas == nil {
+		return
+	}
+	plugin, one := result.Provider.Plugin(), "Leave batch out: each call then makes one instance."
+	switch {
+	case !schemas.Batches:
+		block.fail(block.at("batch"), block.where, fmt.Sprintf("The plugin %q makes no batches", plugin), one)
+	case schemas.MaxBatch > 0 && size > schemas.MaxBatch:
+		block.fail(block.at("batch"), block.where, fmt.Sprintf("\"batch\" can't be %d", size), fmt.Sprintf("The plugin %q makes at most %d instances by one call.", plugin, schemas.MaxBatch))
+	case !result.Admission.RequiresIdentity():
+		block.fail(block.at("batch"), block.where, "The hosts of a batch can't be told apart without evidence",
+			"They share one bootstrap document and its token, and enroll by what the provider's signature says of each. This fleet asks for no evidence: let it be identity = \"required\" in admission, which it is by default where the provider verifies identities. "+one)
+	default:
+		result.Batch = size
+	}
+}
+
 // schemasOf gives the plugin's schemas; nil: not to be had, and reported at the
 // provider block.
 func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {

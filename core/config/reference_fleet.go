@@ -12,6 +12,7 @@ var fleetReference = []ReferenceBlock{
 			{Name: "scheduler", Type: SchedulerReference, Doc: "`scheduler.TYPE.NAME`: whose jobs run here. The fleet then follows its demand within the bounds of `scaling`, and its hosts run the scheduler's worker. Left out: none, and the fleet has a fixed size."},
 			{Name: "lifetime_class", Type: TextValue, Default: `"stable"`, Doc: "`\"preemptible\"`: the provider may take the hosts away. `\"stable\"`: it may not.", NotYet: "The provider's plugin lists no offers: it isn't asked for one or the other."},
 			{Name: "protected", Type: BoolValue, Default: "false", Doc: "For hosts that sign. A protected fleet has the size of its `min`: it doesn't follow demand, and can't be preemptible, go to zero, have schedules or follow a forecast."},
+			{Name: "batch", Type: CountValue, Default: "1", Doc: "How many instances one call of the provider may make, from 1 to 100 and no more than its plugin takes. A batch is made whole or not at all, so that a large one finds room less often. Its hosts share one enrollment token and are told apart by their evidence: more than 1 takes a plugin that makes batches, and `identity = \"required\"` in `admission`. `1`: each call makes one."},
 			{Name: "for_each", Type: EachValue, Doc: "One fleet for each element of a map or of a set of text, with the address `fleet.NAME[\"KEY\"]`. Inside the block, `each.key` is the key and `each.value` the value, which for a set is the key as well. Keys hold letters, digits, `.`, `-` and `_`. A definition has at most 20000 fleets. Left out: one fleet."},
 		},
 		Example: `fleet "demo" {
@@ -21,6 +22,7 @@ var fleetReference = []ReferenceBlock{
   scheduler      = scheduler.reviewos.main
   lifetime_class = "stable"
   protected      = false
+  batch          = 1
 
   scope {
     tenant = "acme"

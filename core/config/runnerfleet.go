@@ -75,6 +75,7 @@ func (l *loader) readOneFleet(block *body, key string) {
 		l.readIdentity(admission, &result)
 		admission.close()
 	}
+	l.readBatch(block, &result)
 	block.close()
 	result = result.WithDefaults()
 	l.checkFleet(block, scaling, result)

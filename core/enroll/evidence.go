@@ -61,16 +61,42 @@ func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subj
 	if !subject.Fleet.Admission.RequiresIdentity() {
 		return none, nil
 	}
-	provider, resource := subject.Instance.Provider, subject.Instance.ProviderInstance
-	evidence := call.Evidence
-	switch {
-	case evidence == nil:
-		return none, forbidden(agentapi.CodeIdentityMissing, "hosts of this fleet show by a signed document which instance they are, and this one sent none")
-	case len(evidence.Kind) > maxEvidenceKind, len(evidence.Document) > agentapi.MaxEvidenceBytes, len(evidence.Signature) > agentapi.MaxEvidenceBytes:
-		return none, badRequest("the evidence is too large: its document and its signature may have %d bytes each", agentapi.MaxEvidenceBytes)
-	case resource == "":
+	evidence, refused := evidenceIn(call)
+	if refused != nil {
+		return none, refused
+	}
+	resource := subject.Instance.ProviderInstance
+	if resource == "" {
 		return none, unverified("the provider hasn't named the resource of instance %s yet", subject.Instance.ID)
-	case s.Verifier == nil:
+	}
+	found, refused := s.verify(ctx, subject.Instance.Provider, fleet.IdentityQuestion{
+		Evidence: evidence, Fleet: subject.Fleet.Address, Key: subject.Operation.ID, Resource: resource,
+	})
+	if refused == nil && found.Resource != resource { // whoever verifies compares it, too
+		refused = forbidden(agentapi.CodeIdentityRefused, "the evidence is of %s, and instance %s is %s", clean(string(found.Resource), maxName), subject.Instance.ID, resource)
+	}
+	if refused != nil {
+		return none, refused
+	}
+	return found, nil
+}
+
+// evidenceIn is what the agent sent about its host, where that can be evidence.
+func evidenceIn(call agentapi.EnrollRequest) (fleet.Evidence, *refusal) {
+	sent := call.Evidence
+	switch {
+	case sent == nil:
+		return fleet.Evidence{}, forbidden(agentapi.CodeIdentityMissing, "hosts of this fleet show by a signed document which instance they are, and this one sent none")
+	case len(sent.Kind) > maxEvidenceKind, len(sent.Document) > agentapi.MaxEvidenceBytes, len(sent.Signature) > agentapi.MaxEvidenceBytes:
+		return fleet.Evidence{}, badRequest("the evidence is too large: its document and its signature may have %d bytes each", agentapi.MaxEvidenceBytes)
+	}
+	return fleet.Evidence{Kind: clean(sent.Kind, maxEvidenceKind), Document: sent.Document, Signature: sent.Signature}, nil
+}
+
+// verify asks the provider's plugin, a few at a time and not for long.
+func (s *Server) verify(ctx context.Context, provider fleet.ProviderAddress, question fleet.IdentityQuestion) (fleet.VerifiedIdentity, *refusal) {
+	var none fleet.VerifiedIdentity
+	if s.Verifier == nil {
 		return none, unverified("this manager has nobody to verify identities of provider.%s", provider)
 	}
 	done, ok := s.verifying.begin(provider)
@@ -80,10 +106,7 @@ func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subj
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, s.VerifyTime)
 	defer cancel()
-	found, err := s.Verifier(ctx, provider, fleet.IdentityQuestion{
-		Evidence: fleet.Evidence{Kind: clean(evidence.Kind, maxEvidenceKind), Document: evidence.Document, Signature: evidence.Signature},
-		Fleet:    subject.Fleet.Address, Key: subject.Operation.ID, Resource: resource,
-	})
+	found, err := s.Verifier(ctx, provider, question)
 	if refused, certain := errors.AsType[*fleet.IdentityRefusedError](err); certain {
 		code := agentapi.CodeIdentityRefused
 		if refused.Refusal == fleet.IdentityStale {
@@ -93,9 +116,6 @@ func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subj
 	}
 	if err != nil {
 		return none, unverified("provider.%s can't verify the host's identity now", provider).with("error", err)
-	}
-	if found.Resource != resource { // whoever verifies compares it, too
-		return none, forbidden(agentapi.CodeIdentityRefused, "the evidence is of %s, and instance %s is %s", clean(string(found.Resource), maxName), subject.Instance.ID, resource)
 	}
 	found.Verified = s.Now()
 	return found, nil

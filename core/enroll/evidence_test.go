@@ -88,7 +88,7 @@ func (r *region) verify(_ context.Context, _ fleet.ProviderAddress, q fleet.Iden
 		return refuse(fleet.IdentityOtherAccount, "it is of the account %s", d.Account)
 	case d.Region != "here":
 		return refuse(fleet.IdentityOtherRegion, "it is of the region %s", d.Region)
-	case d.Instance != string(q.Resource):
+	case q.Resource != "" && d.Instance != string(q.Resource):
 		return refuse(fleet.IdentityOtherInstance, "the document is of %s, and the host must be %s", d.Instance, q.Resource)
 	case !d.Issued.IsZero():
 		return refuse(fleet.IdentityStale, "it is from %s", d.Issued)

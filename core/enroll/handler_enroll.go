@@ -28,6 +28,15 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 	if err != nil {
 		return nil, storeFailed("read the operation of a token", err)
 	}
+	if !found {
+		members, err := s.Store.BatchSubjects(r.Context(), operation)
+		if err != nil {
+			return nil, storeFailed("read the batch of a token", err)
+		}
+		if len(members) > 0 && s.Tokens.Verify(call.Token, members[0].Operation) {
+			return s.enrollMember(r, call, members)
+		}
+	}
 	if !found || !s.Tokens.Verify(call.Token, subject.Operation) {
 		return nil, forbidden(agentapi.CodeTokenUnknown, "the token is not one of this installation").with("operation", operation)
 	}

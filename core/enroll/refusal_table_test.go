@@ -94,6 +94,44 @@ func enrollmentRefusals() []enrollmentRefusal {
 	}
 }
 
+// batchRefusals are the rows of a host whose token is that of a batch of two, i-1 and
+// i-2. Until its host is verified nobody knows whose agent calls.
+func batchRefusals() []enrollmentRefusal {
+	row := func(name string, prepare func(w *world, r *region, members []host, c *agent.Config), code string, ending ending, says ...string) enrollmentRefusal {
+		return enrollmentRefusal{name, func(w *world, h *host, c *agent.Config) {
+			members, r := w.batchWith(*h, "i-1", "i-2")
+			*h = members[0]
+			c.Token = h.token
+			c.Metadata = r.metadata(identityDocument{Instance: "i-3", Account: "1234", Region: "here"})
+			prepare(w, r, members, c)
+		}, code, says, ending, false}
+	}
+	return []enrollmentRefusal{
+		row("a verified host that is none of its token's batch", func(*world, *region, []host, *agent.Config) {}, agentapi.CodeIdentityNotMember, givesUp, "the host is i-3 as provider.aws.main verified", "none of the 2 instances"),
+		row("a host of a batch without evidence", func(_ *world, _ *region, _ []host, c *agent.Config) { c.Metadata = nil }, agentapi.CodeIdentityMissing, keepsTrying, "this one sent none"),
+		row("a host of a batch with a forged document", func(w *world, _ *region, _ []host, c *agent.Config) {
+			c.Metadata = newRegion(w.t).metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
+		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
+		row("a host of a batch that the provider hasn't named whole", func(w *world, _ *region, members []host, _ *agent.Config) {
+			w.change(func(s *memoryStore) {
+				i := s.instances[members[1].instance]
+				i.ProviderInstance = ""
+				s.instances[i.ID] = i
+			})
+		}, agentapi.CodeIdentityUnverified, keepsTrying, "hasn't named the resources of 1 instances"),
+		row("the expired token of a batch", func(w *world, _ *region, members []host, _ *agent.Config) {
+			for _, h := range members {
+				expire(w, h)
+			}
+		}, agentapi.CodeTokenExpired, givesUp, "the token expired on "),
+		row("the token of a batch that has ended", func(w *world, _ *region, members []host, _ *agent.Config) {
+			for _, h := range members {
+				w.setState(h.instance, fleet.Terminated, "it is over")
+			}
+		}, agentapi.CodeInstanceEnded, givesUp, "is terminated since", "it is over"),
+	}
+}
+
 // identityRefusals are the rows of a fleet whose hosts show which instance they are.
 // Each host is i-1 of the account 1234.
 func identityRefusals() []enrollmentRefusal {
@@ -159,7 +197,7 @@ func identityRefusals() []enrollmentRefusal {
 }
 
 func TestEveryRefusedEnrollmentIsSeenByTheAgentInTheLogAndByWhoLooks(t *testing.T) {
-	for _, row := range slices.Concat(enrollmentRefusals(), identityRefusals()) {
+	for _, row := range slices.Concat(enrollmentRefusals(), identityRefusals(), batchRefusals()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -21,6 +21,9 @@ import (
 type Store interface {
 	// EnrollmentSubject reads what the operation stands for.
 	EnrollmentSubject(context.Context, fleet.OperationID) (fleet.EnrollmentSubject, bool, error)
+	// BatchSubjects reads what the operations of a batch stand for, in their order;
+	// none: there is no such batch.
+	BatchSubjects(context.Context, fleet.OperationID) ([]fleet.EnrollmentSubject, error)
 	// Enroll stores the runner and spends its operation's token in one
 	// transaction. If the token is spent: fleet.AlreadyEnrolledError; if it isn't the
 	// operation's any more: fleet.VoidTokenError; if another runner of an instance

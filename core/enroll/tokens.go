@@ -24,6 +24,9 @@ import (
 //
 //	fyt1.OPERATION-ID.BASE32 of HMAC-SHA-256(key, "fyt1" 0 OPERATION-ID 0 nonce)
 //
+// The operations of a batch share one, which has the batch's key in the place of an
+// operation's id.
+//
 // Of several enrollment keys the newest makes the tokens of new operations. Each
 // operation's own is found by the hash of its token that the store keeps.
 type Tokens struct {
@@ -114,10 +117,10 @@ func (t *Tokens) Token(operation fleet.OperationID, nonce []byte) string {
 func (t *Tokens) TokenOf(o fleet.Operation) string {
 	for _, k := range *t.keys.Load() {
 		if k.Made(o) {
-			return k.token(o.ID, o.Nonce)
+			return k.token(o.TokenKey(), o.Nonce)
 		}
 	}
-	return t.Token(o.ID, o.Nonce)
+	return t.Token(o.TokenKey(), o.Nonce)
 }
 
 func (k *TokenKey) token(operation fleet.OperationID, nonce []byte) string {
@@ -126,7 +129,7 @@ func (k *TokenKey) token(operation fleet.OperationID, nonce []byte) string {
 
 // Made says whether the operation's token was made with this key.
 func (k *TokenKey) Made(o fleet.Operation) bool {
-	return len(o.Nonce) > 0 && subtle.ConstantTimeCompare([]byte(fleet.DigestBytes([]byte(k.token(o.ID, o.Nonce)))), []byte(o.TokenHash)) == 1
+	return len(o.Nonce) > 0 && subtle.ConstantTimeCompare([]byte(fleet.DigestBytes([]byte(k.token(o.TokenKey(), o.Nonce)))), []byte(o.TokenHash)) == 1
 }
 
 // Hash is what the store keeps of a token.
@@ -144,7 +147,7 @@ func (t *Tokens) Verify(token string, operation fleet.Operation) bool {
 	return derived&stored == 1
 }
 
-// OperationOf reads the operation that a token names. It proves nothing.
+// OperationOf reads the operation or the batch that a token names. It proves nothing.
 func OperationOf(token string) (fleet.OperationID, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || parts[0] != tokenPrefix || !fleet.ValidULID(parts[1]) ||

@@ -2,6 +2,7 @@ package enroll_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -292,6 +294,21 @@ func (s *memoryStore) EnrollmentSubject(_ context.Context, id fleet.OperationID)
 		defer s.renewed()
 	}
 	return s.subject(id)
+}
+
+func (s *memoryStore) BatchSubjects(_ context.Context, batch fleet.OperationID) (members []fleet.EnrollmentSubject, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, o := range s.operations {
+		if o.Batch.Key == batch && batch != "" {
+			one, _, _ := s.subject(id)
+			members = append(members, one)
+		}
+	}
+	slices.SortFunc(members, func(a, b fleet.EnrollmentSubject) int {
+		return cmp.Compare(a.Operation.Batch.Number, b.Operation.Batch.Number)
+	})
+	return members, nil
 }
 
 func (s *memoryStore) subject(id fleet.OperationID) (fleet.EnrollmentSubject, bool, error) {

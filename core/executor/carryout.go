@@ -22,6 +22,8 @@ func (e *Executor) carryOut(ctx context.Context, effect reconcile.Effect) {
 		answer = e.inspect(ctx, effect)
 	case reconcile.Provision:
 		answer = e.provision(ctx, effect)
+	case reconcile.ProvisionBatch:
+		answer = e.provisionBatch(ctx, effect)
 	case reconcile.Terminate:
 		answer = e.terminate(ctx, effect)
 	case reconcile.ListOffers:
@@ -69,17 +71,43 @@ func (e *Executor) restart(provider fleet.ProviderAddress, hung Provider) {
 }
 
 func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) reconcile.Event {
-	op := effect.Operation
-	out := reconcile.ProvisionAnswered{Operation: op.ID, Outcome: fleet.ProvisionUnknown}
-	p, err := e.settings.Provider(effect.Provider)
+	return e.make(ctx, effect.Provider, e.request(effect))[0]
+}
+
+func (e *Executor) provisionBatch(ctx context.Context, effect reconcile.ProvisionBatch) reconcile.Event {
+	var request pluginhost.ProvisionRequest
+	for n, member := range effect.Members {
+		one := e.request(member)
+		if n == 0 {
+			request = one
+			request.Batch = effect.Key
+			continue
+		}
+		request.Items = append(request.Items, one.Items...)
+	}
+	return reconcile.BatchAnswered{Answers: e.make(ctx, effect.Provider, request)}
+}
+
+// make makes one call and gives the answers in the order of its items.
+func (e *Executor) make(ctx context.Context, provider fleet.ProviderAddress, request pluginhost.ProvisionRequest) []reconcile.ProvisionAnswered {
+	answers := make([]reconcile.ProvisionAnswered, len(request.Items))
+	places := make(map[fleet.OperationID]int, len(request.Items))
+	for n, item := range request.Items {
+		answers[n] = reconcile.ProvisionAnswered{Operation: item.Key, Outcome: fleet.ProvisionUnknown}
+		places[item.Key] = n
+	}
+	p, err := e.settings.Provider(provider)
 	if err != nil {
-		out.Outcome, out.Failure, out.CallOver = fleet.ProvisionNotSent, failure(err), true
-		return out
+		for n := range answers {
+			answers[n].Outcome, answers[n].Failure, answers[n].CallOver = fleet.ProvisionNotSent, failure(err), true
+		}
+		return answers
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Provision)
 	defer cancel()
 	failpoint.ProvisionUnsent.Hit()
-	err = p.Provision(ctx, e.request(effect), func(a pluginhost.ProvisionAnswer) {
+	err = p.Provision(ctx, request, func(a pluginhost.ProvisionAnswer) {
+		out := &answers[places[a.Key]]
 		out.Outcome, out.CallOver = a.Outcome, a.CallOver
 		if a.Resource != nil {
 			out.Resource = *a.Resource
@@ -88,12 +116,15 @@ func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) re
 			out.Failure = failure(a.Err)
 		}
 	})
-	if out.Failure == nil && err != nil {
-		out.Failure = failure(err)
-	}
 	failpoint.ProvisionAnswered.Hit()
-	e.logAnswer("provision", effect.Provider, op.ID, string(out.Outcome), out.Failure)
-	return out
+	for n := range answers {
+		out := &answers[n]
+		if out.Failure == nil && err != nil && out.Outcome == fleet.ProvisionUnknown {
+			out.Failure = failure(err)
+		}
+		e.logAnswer("provision", provider, out.Operation, string(out.Outcome), out.Failure)
+	}
+	return answers
 }
 
 // request is the stored intent with its token: the same bytes at every attempt.

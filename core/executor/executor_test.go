@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -94,6 +95,34 @@ func provisionEffect() reconcile.Provision {
 	}
 }
 
+func batchEffect() reconcile.ProvisionBatch {
+	first, second := provisionEffect(), provisionEffect()
+	first.Operation.Batch, second.Operation.Batch = fleet.BatchPlace{Key: "b1", Size: 2}, fleet.BatchPlace{Key: "b1", Number: 1, Size: 2}
+	second.Operation.ID, second.Intent.Name = "k2", "demo-2"
+	return reconcile.ProvisionBatch{Provider: local, Key: "b1", Members: []reconcile.Provision{first, second}}
+}
+
+func TestABatchGoesOutAsOneRequestWithItsKeyAndOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cloud{provision: func(context.Context, func(pluginhost.ProvisionAnswer)) error { return nil }}
+		s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{batchEffect()}}}}
+		e := newExecutor(s, c, nil)
+		e.settings.Token = func(op fleet.Operation) string { return "token of " + string(op.TokenKey()) }
+		if err := run(t, e, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		request := <-c.requests
+		if len(c.requests) > 0 || request.Batch != "b1" || len(request.Items) != 2 || request.Items[0].Key != "k1" || request.Items[1].Name != "demo-2" {
+			t.Errorf("sent %+v, and %d more", request, len(c.requests))
+		}
+		for _, item := range request.Items {
+			if item.Bootstrap.Token != "token of b1" {
+				t.Errorf("%s has the token %q", item.Key, item.Bootstrap.Token)
+			}
+		}
+	})
+}
+
 func newExecutor(s *script, c *cloud, none error) *Executor {
 	c.requests = make(chan pluginhost.ProvisionRequest, 8)
 	return New(Settings{
@@ -146,6 +175,14 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			}}, want: "provision k1 unknown  running transient context deadline exceeded 0s"},
 		{name: "a provision without a plugin was never sent", effect: provisionEffect(), none: errors.New("it is starting"),
 			want: "provision k1 not_sent  over transient it is starting 0s"},
+		{name: "a batch that is answered in part", effect: batchEffect(),
+			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
+				answer(pluginhost.ProvisionAnswer{Key: "k2", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionUnknown})
+				return errors.New("the connection broke")
+			}}, want: "batch: provision k1 unknown  running transient the connection broke 0s; provision k2 created vm over"},
+		{name: "a batch without a plugin was never sent", effect: batchEffect(), none: errors.New("it is starting"),
+			want: "batch: provision k1 not_sent  over transient it is starting 0s; provision k2 not_sent  over transient it is starting 0s"},
 		{name: "a termination without a plugin was never sent", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"}, none: errors.New("it is starting"),
 			want: "terminate t1 not_sent transient it is starting 0s"},
 		{name: "a failed inspection keeps what it saw", effect: reconcile.Inspect{Provider: local},
@@ -208,6 +245,12 @@ func words(events []reconcile.Event) []string {
 				over = "over"
 			}
 			out = append(out, fmt.Sprintf("provision %s %s %s %s%s", e.Operation, e.Outcome, e.Resource.ID, over, failure(e.Failure)))
+		case reconcile.BatchAnswered:
+			var members []reconcile.Event
+			for _, one := range e.Answers {
+				members = append(members, one)
+			}
+			out = append(out, "batch: "+strings.Join(words(members), "; "))
 		case reconcile.Inspected:
 			out = append(out, fmt.Sprintf("inspect %d %v%s", len(e.Inspection.Resources), e.Inspection.Complete, failure(e.Failure)))
 		case reconcile.OffersListed:

@@ -197,8 +197,11 @@ type RunnerFleet struct {
 	Joined bool `json:"joined,omitempty"`
 	// Market is the plugin's word that it lists offers: an instance is made of one
 	// of them and of nothing else.
-	Market bool       `json:"market,omitempty"`
-	Scope  FleetScope `json:"scope,omitzero"`
+	Market bool `json:"market,omitempty"`
+	// Batch is how many instances one call of the provider may make; less than 2: one
+	// call makes one.
+	Batch int        `json:"batch,omitempty"`
+	Scope FleetScope `json:"scope,omitzero"`
 	// Instance is the plugin's instance body as canonical JSON.
 	Instance json.RawMessage `json:"instance"`
 	// Immutable is the part of Instance that the plugin's schema marks

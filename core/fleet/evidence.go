@@ -18,7 +18,8 @@ const MaxEvidenceBytes = 16 << 10
 type IdentityQuestion struct {
 	Evidence Evidence
 	Fleet    FleetAddress
-	// Key and Resource are of the instance that the host must be.
+	// Key and Resource are of the instance that the host must be; both empty: it may be
+	// any of a batch, and the answer says which.
 	Key      OperationID
 	Resource ProviderInstanceRef
 }

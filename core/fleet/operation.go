@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -68,7 +69,25 @@ type Operation struct {
 	TokenHash string `json:"token_hash,omitempty"`
 	// TokenExpires is when the token stops being good.
 	TokenExpires time.Time `json:"token_expires,omitzero"`
+	// Batch is the operation's place among those that one call makes; zero: its request
+	// goes out alone. Nonce and TokenHash are then the batch's.
+	Batch BatchPlace `json:"batch,omitzero"`
 }
+
+// BatchPlace is where a provision operation stands in a batch: one call of the
+// provider, under a key of its own, that makes an instance for each. All of it goes
+// out or none, and its order is part of the request.
+type BatchPlace struct {
+	// Key is the batch's own, and no operation's; empty: there is no batch.
+	Key OperationID `json:"key"`
+	// Number counts from 0 to one less than Size.
+	Number int `json:"number"`
+	Size   int `json:"size"`
+}
+
+// TokenKey is what the operation's enrollment token names: the batch whose hosts
+// share the token, or the operation itself.
+func (o Operation) TokenKey() OperationID { return cmp.Or(o.Batch.Key, o.ID) }
 
 // Offers are those of a provision's request, in their order; none: its provider
 // has no market.

@@ -62,6 +62,8 @@ type ProviderFacts struct {
 	ListSettle time.Duration
 	// MaxBatch is how many items one call takes; 0: no limit of the provider's.
 	MaxBatch int
+	// Batches says that one call can make several instances.
+	Batches bool
 }
 
 // Idempotency says what makes a repeated provision safe.

@@ -15,6 +15,10 @@ type PluginSchemas struct {
 	// IdentityNeeds is the attribute of the provider block without which it can't;
 	// empty: it always can.
 	IdentityNeeds string `json:"identity_needs,omitempty"`
+	// Batches says that the plugin makes several instances by one call, MaxBatch how
+	// many at most; 0: as many as are asked for.
+	Batches  bool `json:"batches,omitempty"`
+	MaxBatch int  `json:"max_batch,omitempty"`
 }
 
 // PluginSchema describes one block body that a plugin owns.

@@ -74,13 +74,13 @@ func identityOf(response *providerpb.VerifyResponse, q fleet.IdentityQuestion) (
 	if v.GetInstanceId() == "" {
 		return fleet.VerifiedIdentity{}, errors.New("it names no instance")
 	}
-	if v.GetInstanceId() != string(q.Resource) {
+	if q.Resource != "" && v.GetInstanceId() != string(q.Resource) {
 		return fleet.VerifiedIdentity{}, &fleet.IdentityRefusedError{
 			Refusal: fleet.IdentityOtherInstance, Reason: fmt.Sprintf("the document is of %s, and the host must be %s", printable(v.GetInstanceId()), q.Resource),
 		}
 	}
 	return fleet.VerifiedIdentity{
-		Kind: q.Evidence.Kind, Resource: q.Resource, Account: printable(v.GetAccount()), Region: printable(v.GetRegion()),
+		Kind: q.Evidence.Kind, Resource: fleet.ProviderInstanceRef(v.GetInstanceId()), Account: printable(v.GetAccount()), Region: printable(v.GetRegion()),
 		Image: printable(v.GetImage()), Issued: timeOf(v.GetIssued()),
 	}, nil
 }

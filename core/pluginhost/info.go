@@ -48,6 +48,7 @@ func (i Info) Facts(account string) fleet.ProviderFacts {
 		Ownership:   i.Ownership,
 		ListSettle:  i.ListSettle,
 		MaxBatch:    i.MaxBatch,
+		Batches:     i.Schemas.Batches,
 	}
 }
 
@@ -99,6 +100,12 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.Market = info.Serves(providerpb.MarketService)
 	info.Schemas.Identity = info.Serves(providerpb.IdentityService)
 	info.Schemas.IdentityNeeds = response.GetIdentityNeeds()
+	// A plugin that can't tell the hosts of a batch apart, or makes one that comes again
+	// anew, isn't asked for any.
+	info.Schemas.Batches = info.Serves(providerpb.BatchService) && info.Schemas.Identity && info.Idempotency == fleet.IdempotencyNative
+	if info.Schemas.Batches {
+		info.Schemas.MaxBatch = info.MaxBatch
+	}
 	if !fleet.ValidName(info.Schemas.Name) {
 		return Info{}, fmt.Errorf("the name %q is not one", info.Schemas.Name)
 	}

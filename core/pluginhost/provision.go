@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -18,6 +19,9 @@ import (
 
 // ProvisionRequest makes instances of one fleet, one for each item.
 type ProvisionRequest struct {
+	// Batch is the key under which all items are one call of the provider, with one
+	// bootstrap document, the first one's; empty: each item is a call of its own.
+	Batch          fleet.OperationID
 	Fleet          fleet.FleetAddress
 	Instance       json.RawMessage
 	InstanceDigest string
@@ -71,30 +75,54 @@ type ProvisionAnswer struct {
 // The error says why the call as a whole failed and adds nothing to the answers.
 func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answer func(ProvisionAnswer)) error {
 	what := fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet)
-	message := request.message()
 	open := map[fleet.OperationID]bool{}
-	refusal := p.refusal(ctx, message)
+	var bad *CallError
 	for _, item := range request.Items {
-		if item.Key == "" || open[item.Key] {
-			refusal = invalid("the key %q is empty or used twice", item.Key)
+		if item.Key == "" || open[item.Key] || item.Key == request.Batch {
+			bad = invalid("the key %q is empty or used twice", item.Key)
 		}
 		open[item.Key] = true
 	}
+	made := provisioning{process: p, what: what, request: request, bad: bad, open: open, answer: answer}
+	if request.Batch != "" {
+		return provisionBy(ctx, made, request.batchMessage(), p.sendBatch)
+	}
+	return provisionBy(ctx, made, request.message(), p.sendProvision)
+}
+
+// provisioning is one call and who waits for its answers.
+type provisioning struct {
+	process *Process
+	what    string
+	request ProvisionRequest
+	bad     *CallError
+	open    map[fleet.OperationID]bool
+	answer  func(ProvisionAnswer)
+}
+
+// provisionBy makes the call by one of the contract's two ways, which answer alike.
+func provisionBy[Message any](ctx context.Context, c provisioning, message *Message,
+	send func(context.Context, *Message, ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error),
+) error {
+	p, refusal := c.process, c.bad
+	if refusal == nil {
+		refusal = p.refusal(ctx, any(message).(proto.Message))
+	}
 	if refusal != nil {
-		for _, item := range request.Items {
-			answer(ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionNotSent, Err: refusal, CallOver: true})
+		for _, item := range c.request.Items {
+			c.answer(ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionNotSent, Err: refusal, CallOver: true})
 		}
-		return p.notSent(what, refusal)
+		return p.notSent(c.what, refusal)
 	}
 	strays := strays{logger: p.launch.Logger, what: "the plugin answers for a key that isn't open"}
-	err := stream(ctx, maxAnswers, p.sendProvision, message, func(response *providerpb.ProvisionResponse) {
+	err := stream(ctx, maxAnswers, send, message, func(response *providerpb.ProvisionResponse) {
 		a := provisionAnswerOf(response)
-		if !open[a.Key] {
+		if !c.open[a.Key] {
 			strays.note("key", a.Key, "outcome", a.Outcome)
 			return
 		}
-		delete(open, a.Key)
-		answer(a)
+		delete(c.open, a.Key)
+		c.answer(a)
 	})
 	strays.sum()
 	over := p.callOver(err)
@@ -102,11 +130,11 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 	if err != nil {
 		why = classify(err)
 	}
-	for _, key := range slices.Sorted(maps.Keys(open)) {
-		answer(ProvisionAnswer{Key: key, Outcome: fleet.ProvisionUnknown, Err: why, CallOver: over})
+	for _, key := range slices.Sorted(maps.Keys(c.open)) {
+		c.answer(ProvisionAnswer{Key: key, Outcome: fleet.ProvisionUnknown, Err: why, CallOver: over})
 	}
 	if err != nil {
-		return p.failed(what, err)
+		return p.failed(c.what, err)
 	}
 	return nil
 }
@@ -114,6 +142,13 @@ func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answe
 // sendProvision sends the request and returns before the first answer.
 func (p *Process) sendProvision(ctx context.Context, message *providerpb.ProvisionRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
 	answers, err := p.rpc.Provision(ctx, message, options...)
+	failpoint.ProvisionSent.Hit()
+	return answers, err
+}
+
+// sendBatch is sendProvision for a batch.
+func (p *Process) sendBatch(ctx context.Context, message *providerpb.ProvisionBatchRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
+	answers, err := providerpb.NewBatchProvisionerClient(p.conn).ProvisionBatch(ctx, message, options...)
 	failpoint.ProvisionSent.Hit()
 	return answers, err
 }
@@ -178,20 +213,33 @@ func (r ProvisionRequest) message() *providerpb.ProvisionRequest {
 	}
 	for _, item := range r.Items {
 		message.Items = append(message.Items, &providerpb.ProvisionRequest_Item{
-			Key:   string(item.Key),
-			Name:  item.Name,
-			Tags:  item.Tags,
-			Asset: item.Asset,
-			Bootstrap: &providerpb.Bootstrap{
-				Kind:          item.Bootstrap.Kind,
-				ManagerUrl:    item.Bootstrap.ManagerURL,
-				CaFingerprint: item.Bootstrap.CAFingerprint,
-				Token:         item.Bootstrap.Token,
-				AgentUrl:      item.Bootstrap.AgentURL,
-				AgentSha256:   item.Bootstrap.AgentSHA256,
-				ServerName:    item.Bootstrap.ServerName,
-			},
+			Key:       string(item.Key),
+			Name:      item.Name,
+			Tags:      item.Tags,
+			Asset:     item.Asset,
+			Bootstrap: item.Bootstrap.message(),
 		})
 	}
 	return message
+}
+
+// batchMessage takes the document out of the items: there is one for all.
+func (r ProvisionRequest) batchMessage() *providerpb.ProvisionBatchRequest {
+	message := &providerpb.ProvisionBatchRequest{Key: string(r.Batch), Request: r.message()}
+	for _, item := range message.Request.Items {
+		message.Bootstrap, item.Bootstrap = r.Items[0].Bootstrap.message(), nil
+	}
+	return message
+}
+
+func (b Bootstrap) message() *providerpb.Bootstrap {
+	return &providerpb.Bootstrap{
+		Kind:          b.Kind,
+		ManagerUrl:    b.ManagerURL,
+		CaFingerprint: b.CAFingerprint,
+		Token:         b.Token,
+		AgentUrl:      b.AgentURL,
+		AgentSha256:   b.AgentSHA256,
+		ServerName:    b.ServerName,
+	}
 }

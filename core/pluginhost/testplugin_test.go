@@ -135,6 +135,7 @@ func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error
 	providerpb.RegisterMarketServer(server, testMarket{})
 	providerpb.RegisterPermissionsServer(server, testLawyer{})
 	providerpb.RegisterIdentityVerifierServer(server, &p.notary)
+	providerpb.RegisterBatchProvisionerServer(server, testBatches{})
 	if p.mode == "announces" {
 		providerpb.RegisterEventsServer(server, announcer{})
 	}

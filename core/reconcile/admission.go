@@ -73,7 +73,7 @@ func identity(r *row) fleet.AdmissionCheck {
 	case r.runner.Operation != r.Key:
 		return check("identity", fleet.Suspicious, "The token of operation %s was used on the instance of %s.", r.runner.Operation, r.Key)
 	}
-	if r.fleet.Admission.RequiresIdentity() {
+	if r.fleet.Admission.RequiresIdentity() || r.provision.Batch.Key != "" {
 		return verifiedIdentity(r)
 	}
 	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", short(r.runner.KeyHash))

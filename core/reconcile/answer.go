@@ -32,6 +32,10 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			l.see(w, e)
 		case ProvisionAnswered:
 			l.provisionAnswered(w, e)
+		case BatchAnswered:
+			for _, answer := range e.Answers {
+				l.provisionAnswered(w, answer)
+			}
 		case TerminateAnswered:
 			l.terminateAnswered(w, e)
 		case OffersListed:
@@ -49,7 +53,7 @@ func (l *Loop) takeIn(w *work, events []Event) {
 }
 
 func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
-	delete(l.calls, e.Operation)
+	l.callOver(e.Operation)
 	r := w.byOperation[e.Operation]
 	if r == nil || !r.provision.State.Open() {
 		return // the instance ended meanwhile, or an inspection was faster
@@ -77,7 +81,7 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; the resource has not appeared yet."
 	default:
 		op.State = fleet.OperationUnknown
-		w.brake(r.fleet, e.Failure)
+		w.brakeCall(r, e.Failure)
 	}
 }
 
@@ -88,7 +92,7 @@ const sendAgain = time.Second
 // was seen of it already: then only an inspection decides.
 func (l *Loop) notCreated(w *work, r *row, f *Failure) {
 	op := r.provision
-	if r.everSeen() {
+	if r.everSeen() || l.shows(r) {
 		op.State, op.Message = fleet.OperationUnknown, "The provider says that nothing was created, but it was seen: "+op.Message
 		return
 	}
@@ -96,14 +100,24 @@ func (l *Loop) notCreated(w *work, r *row, f *Failure) {
 	if f != nil && breaker.Breaks(f.Class) {
 		l.noRoom(w, r, f)
 	} else {
-		w.brake(r.fleet, f)
+		w.brakeCall(r, f)
 	}
+	w.unmade(r, "Nothing was created: "+op.Message)
+}
+
+// unmade ends a row of which nothing exists.
+func (w *work) unmade(r *row, reason string) {
 	if r.State == fleet.Provisioning {
-		reason := "Nothing was created: " + op.Message
 		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
 		// Before the plan is made, so that it holds no place against the next one.
 		w.move(r, fleet.Terminated, lifecycle.NothingCreated, reason)
 	}
+}
+
+// shows says whether the last complete inspection lists a resource with the row's key.
+func (l *Loop) shows(r *row) bool {
+	p := l.provider(r.Provider)
+	return p.sight != nil && len(p.sight.byKey[r.Key]) > 0
 }
 
 // everSeen says whether anything was ever seen of the row's resource.
@@ -112,7 +126,7 @@ func (r *row) everSeen() bool {
 }
 
 func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
-	delete(l.calls, e.Operation)
+	l.callOver(e.Operation)
 	r := w.byOperation[e.Operation]
 	if r == nil || r.terminate == nil || r.terminate.ID != e.Operation || !r.terminate.State.Open() {
 		return

@@ -52,6 +52,16 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	w.backoffs[f.ID] = b
 }
 
+// brakeCall notes the failure of a row's provision call: of a batch, once.
+func (w *work) brakeCall(r *row, failure *Failure) {
+	batch := r.provision.Batch.Key
+	if batch != "" && w.braked[batch] {
+		return
+	}
+	w.braked[batch] = true
+	w.brake(r.fleet, failure)
+}
+
 // needsPerson says that waiting alone won't help.
 func needsPerson(c fleet.ErrorClass) bool {
 	switch c {

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,42 +172,83 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 	if p.Create == 0 {
 		return 0, nil
 	}
-	for n := range p.Create {
-		// A planner that says nothing of offers leaves them to the provider.
-		var may planner.Request
-		if n < len(p.Requests) {
-			may = p.Requests[n]
-		}
+	created := 0
+	for _, group := range l.inBatches(f, requestsOf(p)) {
 		of := f
-		if may.Make != nil {
-			of = f.From(*may.Make)
+		if group[0].Make != nil {
+			of = f.From(*group[0].Make)
 		}
 		bootstrap, err := l.enrollment.Bootstrap(of.Provider, of.Image.Bootstrap, of.Class.Platform)
 		if err != nil {
 			w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
-			return n, nil
+			return created, nil
 		}
-		if err := l.request(w, f, of, bootstrap, may, p.CreateReason); err != nil {
-			return 0, err
+		invitations, err := l.invite(w, len(group))
+		if err != nil {
+			return 0, fmt.Errorf("make enrollment tokens for %s: %w", f.Address, err)
+		}
+		for n, may := range group {
+			if err := l.request(w, f, of, bootstrap, may, invitations[n], p.CreateReason); err != nil {
+				return 0, err
+			}
+			created++
 		}
 	}
-	return p.Create, nil
+	return created, nil
+}
+
+// requestsOf are what the instances that a plan makes may be made of. A planner that
+// says nothing of offers leaves them to the provider.
+func requestsOf(p planner.FleetPlan) []planner.Request {
+	requests := make([]planner.Request, p.Create)
+	copy(requests, p.Requests)
+	return requests
+}
+
+// invitation is who a new instance is, and what its host enrolls with.
+type invitation struct {
+	id    fleet.CapacityInstanceID
+	key   fleet.OperationID
+	nonce []byte
+	hash  string
+	batch fleet.BatchPlace
+}
+
+// invite names instances that go out together. Several share the token of their batch.
+func (l *Loop) invite(w *work, n int) ([]invitation, error) {
+	invitations := make([]invitation, n)
+	for i := range invitations {
+		id, failed := l.settings.NewID(w.now)
+		key, err := l.settings.NewID(w.now)
+		if err := errors.Join(failed, err); err != nil {
+			return nil, err
+		}
+		invitations[i].id, invitations[i].key = fleet.CapacityInstanceID(id), fleet.OperationID(key)
+	}
+	of := invitations[0].key
+	if n > 1 {
+		key, err := l.settings.NewID(w.now)
+		if err != nil {
+			return nil, err
+		}
+		of = fleet.OperationID(key)
+	}
+	nonce, hash, err := l.enrollment.Issue(of)
+	for i := range invitations {
+		invitations[i].nonce, invitations[i].hash = nonce, hash
+		if n > 1 {
+			invitations[i].batch = fleet.BatchPlace{Key: of, Number: i, Size: n}
+		}
+	}
+	return invitations, err
 }
 
 // request stores one instance of a fleet and the operation that will provision it,
 // with everything that goes to the provider [151]. of is the fleet as it is made
 // from now.
-func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, reason string) error {
-	id, err := l.settings.NewID(w.now)
-	if err != nil {
-		return err
-	}
-	key, err := l.settings.NewID(w.now)
-	if err != nil {
-		return err
-	}
+func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, invited invitation, reason string) error {
 	instance := fleet.CapacityInstance{
-		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Key: fleet.OperationID(key),
+		ID: invited.id, Fleet: f.ID, Provider: f.Provider, Key: invited.key,
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
 		Class: of.Class.ID(), Image: of.Image.ID(l.settings.AgentVersion), InstanceDigest: of.InstanceDigest(),
 		ImageDigest: of.Image.Digest, Cost: f.Cost.Of(may.Offers...),
@@ -216,19 +258,16 @@ func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.Bootst
 		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
-		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
+		Fleet: f.Address, Name: instanceName(f.Address, string(invited.key)), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
 		Image: of.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
 	}
-	nonce, hash, err := l.enrollment.Issue(instance.Key)
-	if err != nil {
-		return fmt.Errorf("make an enrollment token for %s: %w", f.Address, err)
-	}
 	op := &fleet.Operation{
 		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: f.ID, Provider: f.Provider,
-		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: nonce, TokenHash: hash,
+		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: invited.nonce, TokenHash: invited.hash,
+		Batch: invited.batch,
 	}
 	w.circuits.Begin(op.ID, may.Probes, w.now)
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}

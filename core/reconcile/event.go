@@ -53,6 +53,11 @@ type ProvisionAnswered struct {
 	CallOver bool
 }
 
+// BatchAnswered is the end of a ProvisionBatch effect: one answer for each member.
+type BatchAnswered struct {
+	Answers []ProvisionAnswered
+}
+
 // TerminateAnswered is the end of a Terminate effect.
 type TerminateAnswered struct {
 	Operation fleet.OperationID
@@ -80,6 +85,7 @@ func (ProviderReady) isEvent()     {}
 func (ProviderDown) isEvent()      {}
 func (Inspected) isEvent()         {}
 func (ProvisionAnswered) isEvent() {}
+func (BatchAnswered) isEvent()     {}
 func (TerminateAnswered) isEvent() {}
 func (Ordered) isEvent()           {}
 
@@ -100,6 +106,15 @@ type Provision struct {
 	Intent    fleet.ProvisionIntent
 }
 
+// ProvisionBatch sends the stored requests of a whole batch as one call under its
+// key, also those of members that are made already: it is the same call every time.
+type ProvisionBatch struct {
+	Provider fleet.ProviderAddress
+	Key      fleet.OperationID
+	// Members are in the batch's order.
+	Members []Provision
+}
+
 // Terminate removes one resource whose ownership was proven by an inspection
 // begun after the intent was stored.
 type Terminate struct {
@@ -110,6 +125,7 @@ type Terminate struct {
 	Force     bool
 }
 
-func (Inspect) isEffect()   {}
-func (Provision) isEffect() {}
-func (Terminate) isEffect() {}
+func (Inspect) isEffect()        {}
+func (Provision) isEffect()      {}
+func (ProvisionBatch) isEffect() {}
+func (Terminate) isEffect()      {}

@@ -153,6 +153,8 @@ type world struct {
 	loop  *Loop
 	facts fleet.ProviderFacts
 	cloud map[fleet.OperationID]fleet.Resource
+	// batches are those that were made, with what was asked for.
+	batches map[fleet.OperationID]string
 	// twins are resources that carry a key a second time.
 	twins []fleet.Resource
 	// others are whatever else is listed: strangers, volumes, addresses.
@@ -193,7 +195,7 @@ func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 	w := &world{
 		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newFakeStore(fleets...), keys: keyring(1),
 		facts: fleet.ProviderFacts{Plugin: "local", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed},
-		ci:    newSimpleScheduler(), cloud: map[fleet.OperationID]fleet.Resource{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
+		ci:    newSimpleScheduler(), cloud: map[fleet.OperationID]fleet.Resource{}, batches: map[fleet.OperationID]string{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
 	}
 	w.restart()
 	return w
@@ -231,6 +233,8 @@ func (w *world) took(res Result) {
 		switch e := e.(type) {
 		case Provision:
 			w.calls = append(w.calls, "provision "+string(e.Operation.ID))
+		case ProvisionBatch:
+			w.calls = append(w.calls, batchCall(e))
 		case Terminate:
 			call := "terminate " + string(e.Key)
 			if e.Resource != "vm-"+fleet.ProviderInstanceRef(e.Key) {
@@ -335,7 +339,8 @@ func (w *world) inspect() Result {
 func (w *world) enroll(i fleet.CapacityInstance) fleet.RunnerID {
 	id := fleet.RunnerID("runner-" + i.ID)
 	w.store.runners[id] = fleet.Runner{
-		ID: id, Instance: i.ID, Fleet: i.Fleet, Operation: i.Key, KeyHash: "sha256:0123456789abcdef", Enrolled: w.now, Address: "127.0.0.1",
+		Identity: fleet.VerifiedIdentity{Kind: "aws", Resource: w.cloud[i.Key].ID, Verified: w.now},
+		ID:       id, Instance: i.ID, Fleet: i.Fleet, Operation: i.Key, KeyHash: "sha256:0123456789abcdef", Enrolled: w.now, Address: "127.0.0.1",
 		AgentVersion: "0.1.0", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Beats: 1, LastBeat: w.now,
 		Report: fleet.AgentReport{Phase: fleet.PhaseIdle, GroupEmpty: true, Isolation: "none", Probes: map[string]fleet.Probe{"git": {OK: true, Evidence: "git 2"}}},
 	}
@@ -391,6 +396,8 @@ func (w *world) run(e Effect) Event {
 		return w.look()
 	case Provision:
 		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.make(e), CallOver: true}
+	case ProvisionBatch:
+		return w.makeBatch(e)
 	case ListOffers:
 		return OffersListed{Market: e.Market, List: fleet.OfferList{Offers: w.offers}}
 	case Terminate:
@@ -419,6 +426,7 @@ func (w *world) behave(i fleet.CapacityInstance) {
 	r, enrolled := w.store.runners[id]
 	switch {
 	case !alive || !i.Live():
+	case !enrolled && w.store.operations[i.Key].Batch.Key != "" && i.ProviderInstance == "": // nobody can tell yet which host it is
 	case !enrolled && (i.State == fleet.Bootstrapping || i.State == fleet.Provisioning):
 		w.enroll(i)
 	case enrolled && lifecycle.InstructionFor(i) == lifecycle.Stop && r.Report.Phase != fleet.PhaseRunning:

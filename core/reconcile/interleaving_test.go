@@ -53,6 +53,8 @@ type chaos struct {
 	// answer is what the last beat was answered, last what the agent has read.
 	answer, last map[fleet.RunnerID]order
 	story        []string
+	// resent counts the batches that went out once more.
+	resent int
 }
 
 // order is an instruction with its name.
@@ -148,7 +150,7 @@ func (c *chaos) runEffect() {
 	}
 	c.tell("begin %s", word(e))
 	c.running = append(c.running, e)
-	if p, ok := e.(Provision); ok {
+	for _, p := range provisionsIn(e) {
 		c.inFlight[p.Operation.ID] = true
 	}
 	if c.random.IntN(4) == 0 { // our deadline passes while the plugin works on
@@ -226,6 +228,8 @@ func (c *chaos) finish(done, silent bool) {
 		case c.random.IntN(3) == 0 && c.cloud[e.Operation.ID].Key == "":
 			answer = ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true}
 		}
+	case ProvisionBatch:
+		answer = c.finishBatch(e, done)
 	case Terminate:
 		answer = lost(e, true)
 		if done && c.random.IntN(3) == 0 { // it took effect; the answer comes later
@@ -264,6 +268,9 @@ func lost(e Effect, over bool) Event {
 	if p, ok := e.(Provision); ok {
 		return ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: f, CallOver: over}
 	}
+	if b, ok := e.(ProvisionBatch); ok {
+		return answerAll(b, ProvisionAnswered{Outcome: fleet.ProvisionUnknown, Failure: f, CallOver: over})
+	}
 	return TerminateAnswered{Operation: e.(Terminate).Operation, Outcome: fleet.TerminateUnknown, Failure: f}
 }
 
@@ -271,6 +278,8 @@ func word(e Effect) string {
 	switch e := e.(type) {
 	case Provision:
 		return "provision " + string(e.Operation.ID)
+	case ProvisionBatch:
+		return batchCall(e)
 	case Terminate:
 		return "terminate " + string(e.Key)
 	}

@@ -21,6 +21,8 @@ type memory struct {
 	markets map[fleet.MarketKey]*marketMemory
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
+	// batches are those of them that are one call with others, by the batch's key.
+	batches map[fleet.OperationID]fleet.OperationID
 	// tells are the instances about which a call to their scheduler is under way.
 	tells map[fleet.CapacityInstanceID]fleet.SchedulerAddress
 	// scaled is when fleets last changed their size.
@@ -49,6 +51,7 @@ func newMemory(started time.Time) memory {
 		circuits:   breaker.Circuits{},
 		markets:    map[fleet.MarketKey]*marketMemory{},
 		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
+		batches:    map[fleet.OperationID]fleet.OperationID{},
 		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
 		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
 		scaled:     map[fleet.RunnerFleetID]time.Time{},
@@ -140,15 +143,27 @@ func (m *memory) row(id fleet.CapacityInstanceID) *rowMemory {
 	return r
 }
 
-// callsOn counts the calls under way on a provider.
+// callsOn counts the calls under way on a provider: a batch is one.
 func (m *memory) callsOn(a fleet.ProviderAddress) int {
 	n := 0
-	for _, on := range m.calls {
-		if on == a {
-			n++
+	counted := map[fleet.OperationID]bool{}
+	for op, on := range m.calls {
+		batch := m.batches[op]
+		if on != a || counted[batch] {
+			continue
+		}
+		n++
+		if batch != "" {
+			counted[batch] = true
 		}
 	}
 	return n
+}
+
+// callOver notes that no call for an operation is under way any more.
+func (m *memory) callOver(op fleet.OperationID) {
+	delete(m.calls, op)
+	delete(m.batches, op)
 }
 
 // blackout is how late a step may be before the time in between doesn't count
@@ -205,6 +220,10 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			p.inspecting, p.inspected, p.inspectStep = true, now, m.steps
 		case Provision:
 			m.calls[e.Operation.ID] = e.Provider
+		case ProvisionBatch:
+			for _, member := range e.Members {
+				m.calls[member.Operation.ID], m.batches[member.Operation.ID] = e.Provider, e.Key
+			}
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
 		case Observe:

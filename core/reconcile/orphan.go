@@ -131,4 +131,5 @@ func (w *work) add(r *row) {
 	w.rows = append(w.rows, r)
 	w.byID[r.ID], w.byKey[r.Key], w.byOperation[r.provision.ID] = r, r, r
 	w.index(r)
+	w.indexBatch(r)
 }

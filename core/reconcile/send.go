@@ -34,44 +34,70 @@ func (l *Loop) send(w *work) []Effect {
 // sendRow returns the call that a row is waiting for, if it may go out now.
 func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
 	switch {
+	case (r.State == fleet.Requested || r.State == fleet.Provisioning) && r.provision.Batch.Key != "":
+		return l.sendBatch(w, p, r)
 	case r.State == fleet.Requested || r.State == fleet.Provisioning:
-		op := r.provision
-		if op.State != fleet.OperationPending || op.NotBefore.After(w.now) {
+		if !l.mayGoOut(w, p, r) {
 			return nil
 		}
-		if !deletable(*p.facts) {
-			r.conflict(undeletable(*p.facts))
-			return nil
+		if e, ok := w.goesOut(p, r); ok {
+			return e
 		}
-		if why := r.unassigned(*p.facts); why != "" {
-			r.conflict(why)
-			return nil
-		}
-		var intent fleet.ProvisionIntent
-		if err := json.Unmarshal(op.Request, &intent); err != nil {
-			r.conflict(fmt.Sprintf("The stored request of %s can't be read: %v.", op.ID, err))
-			return nil
-		}
-		if r.State == fleet.Requested {
-			w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
-		}
-		r.Account, r.dirty = p.facts.Account, true
-		begin(r, op)
-		// The token counts from when the host can first have it.
-		t := r.fleet.Timeouts
-		op.TokenExpires = w.now.Add(t.Provision + t.Boot + t.Enroll)
-		return Provision{Provider: r.Provider, Operation: *op, Intent: intent}
 	case r.State == fleet.Terminating && r.terminate != nil:
 		return l.sendTerminate(w, p, r)
 	}
 	return nil
 }
 
+// mayGoOut says whether a row's request is due and its provider may get it.
+func (l *Loop) mayGoOut(w *work, p *provider, r *row) bool {
+	if r.provision.State != fleet.OperationPending || r.provision.NotBefore.After(w.now) {
+		return false
+	}
+	if !deletable(*p.facts) {
+		r.conflict(undeletable(*p.facts))
+		return false
+	}
+	if why := r.unassigned(*p.facts); why != "" {
+		r.conflict(why)
+		return false
+	}
+	return true
+}
+
+// goesOut marks a row's request as in progress and returns it.
+func (w *work) goesOut(p *provider, r *row) (Provision, bool) {
+	op := r.provision
+	intent, ok := r.intent()
+	if !ok {
+		return Provision{}, false
+	}
+	if r.State == fleet.Requested {
+		w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
+	}
+	r.Account, r.dirty = p.facts.Account, true
+	begin(r, op)
+	// The token counts from when the host can first have it.
+	t := r.fleet.Timeouts
+	op.TokenExpires = w.now.Add(t.Provision + t.Boot + t.Enroll)
+	return Provision{Provider: r.Provider, Operation: *op, Intent: intent}, true
+}
+
+// intent is the row's stored request. One that can't be read is told of the row.
+func (r *row) intent() (fleet.ProvisionIntent, bool) {
+	var intent fleet.ProvisionIntent
+	if err := json.Unmarshal(r.provision.Request, &intent); err != nil {
+		r.conflict(fmt.Sprintf("The stored request of %s can't be read: %v.", r.provision.ID, err))
+		return intent, false
+	}
+	return intent, true
+}
+
 // sendTerminate returns the terminate call of a row whose ownership is proven.
 // While a provision call may still run there is nothing to delete yet.
 func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 	op := r.terminate
-	if r.provision.State == fleet.OperationInProgress || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
+	if r.provision.State == fleet.OperationInProgress || w.batchUnderWay(r) || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
 		return nil
 	}
 	if l.takesBack(w, r) {

@@ -24,6 +24,8 @@ func (l *Loop) missing(w *work, p *provider, r *row, look look) (conflict string
 		if r.State == fleet.Terminating {
 			r.edit(op).State = fleet.OperationNotCreated
 			l.gone(w, p, r, look, "Nothing was created.")
+		} else if w.broken(r) {
+			w.missesItsBatch(r)
 		}
 	case fleet.OperationSucceeded:
 		return l.unlisted(w, p, r, m, look)
@@ -59,7 +61,11 @@ func (l *Loop) absent(w *work, p *provider, r *row, look look) (conflict string)
 	if !p.facts.Idempotency.SafeToRepeat() {
 		return fmt.Sprintf("The provider can't repeat a request safely: a person must check that nothing was made for key %s.", r.Key)
 	}
-	if r.State == fleet.Provisioning {
+	switch {
+	case r.State == fleet.Provisioning && w.broken(r):
+		w.missesItsBatch(r)
+		return ""
+	case r.State == fleet.Provisioning:
 		w.again(r, look, "Proven absent by inspection.")
 		return ""
 	}

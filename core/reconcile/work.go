@@ -36,8 +36,12 @@ type work struct {
 	byOperation map[fleet.OperationID]*row
 	// byResource are the rows that have, or had in this step, a resource recorded.
 	byResource map[recordedResource][]*row
-	backoffs   map[fleet.RunnerFleetID]backoff
-	circuits   breaker.Circuits
+	// byBatch are the rows of each batch, in no order.
+	byBatch map[fleet.OperationID][]*row
+	// braked are the batches whose failure was noted in this step.
+	braked   map[fleet.OperationID]bool
+	backoffs map[fleet.RunnerFleetID]backoff
+	circuits breaker.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
@@ -91,6 +95,8 @@ func newWork(now time.Time, s store.State) *work {
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
 		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
 		byResource:  make(map[recordedResource][]*row, len(s.Instances)),
+		byBatch:     map[fleet.OperationID][]*row{},
+		braked:      map[fleet.OperationID]bool{},
 		damaged:     map[fleet.RunnerFleetID]string{},
 		uninvited:   map[fleet.RunnerFleetID]string{},
 	}
@@ -128,6 +134,7 @@ func newWork(now time.Time, s store.State) *work {
 			w.rows = append(w.rows, r)
 			w.byID[i.ID], w.byKey[i.Key] = r, r
 			w.index(r)
+			w.indexBatch(r)
 		}
 	}
 	w.claim(s.Claims)

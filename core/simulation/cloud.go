@@ -26,6 +26,8 @@ type cloud struct {
 	calls  []*call
 	random *rand.Rand
 	made   int
+	// batches are those that it made, as they were asked for.
+	batches map[fleet.OperationID]string
 	// lastCall is when the last provision call for a key was over.
 	lastCall map[fleet.OperationID]time.Duration
 	// looks are the inspections by when they began, for the invariants.
@@ -57,7 +59,7 @@ type resource struct {
 
 // call is a provision or terminate call that the plugin works on.
 type call struct {
-	key      fleet.OperationID
+	keys     []fleet.OperationID
 	life     int
 	plugin   int
 	over     time.Duration
@@ -70,6 +72,8 @@ type outcome struct {
 	provision fleet.ProvisionOutcome
 	terminate fleet.TerminateOutcome
 	resource  fleet.Resource
+	// members are the answers of a batch that was made.
+	members []reconcile.ProvisionAnswered
 }
 
 func (w *world) cloud(a fleet.ProviderAddress) *cloud {

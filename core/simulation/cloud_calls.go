@@ -19,17 +19,19 @@ func (c *cloud) seconds(from, to float64) time.Duration {
 
 // begin puts a call into the plugin: it acts in the cloud in the middle, and is
 // over at the end. act says what came of it; nil: the request never left.
-func (c *cloud) begin(life int, key fleet.OperationID, act func(*call) (outcome, *reconcile.Failure), answer func(outcome, *reconcile.Failure, bool)) {
+func (c *cloud) begin(life int, keys []fleet.OperationID, act func(*call) (outcome, *reconcile.Failure), answer func(outcome, *reconcile.Failure, bool)) {
 	length := c.seconds(0.2, 5)
 	late := c.w.during(LateAnswers, c.number) && c.random.IntN(2) == 0
 	if late {
 		length = patience + c.seconds(1, 40)
 	}
 	lost := c.w.during(LostAnswers, c.number) && c.random.IntN(2) == 0
-	x := &call{key: key, life: life, plugin: c.plugin, over: c.w.at + length}
+	x := &call{keys: keys, life: life, plugin: c.plugin, over: c.w.at + length}
 	x.answer = answer
 	c.calls = append(c.calls, x)
-	c.lastCall[key] = x.over
+	for _, key := range keys {
+		c.lastCall[key] = x.over
+	}
 	var came outcome
 	var failed *reconcile.Failure
 	acts := time.Duration(float64(length) * (0.1 + 0.8*c.random.Float64()))
@@ -83,19 +85,13 @@ func (c *cloud) provision(life int, e reconcile.Provision) {
 		return
 	}
 	key := fleet.OperationID(e.Intent.Tags["forgeyard-key"])
-	c.begin(life, key, func(x *call) (outcome, *reconcile.Failure) { return c.create(x, key, e) }, answer)
+	c.begin(life, []fleet.OperationID{key}, func(x *call) (outcome, *reconcile.Failure) { return c.create(x, key, e) }, answer)
 }
 
 // create is what the cloud does with a request.
 func (c *cloud) create(x *call, key fleet.OperationID, e reconcile.Provision) (outcome, *reconcile.Failure) {
-	if o, f := c.refusal(); f != nil {
+	if o, f := c.full(); f != nil {
 		return o, f
-	}
-	switch {
-	case c.w.during(QuotaUsedUp, c.number):
-		return outcome{provision: fleet.ProvisionNotCreated}, &reconcile.Failure{Class: fleet.ErrorQuota, Message: "the quota is used up"}
-	case c.w.during(NoCapacity, c.number):
-		return outcome{provision: fleet.ProvisionNotCreated}, &reconcile.Failure{Class: fleet.ErrorCapacity, Message: "no capacity in the zone"}
 	}
 	if c.inventory {
 		c.w.hostsAreHeldOnce(key, "asked for")
@@ -117,9 +113,28 @@ func (c *cloud) create(x *call, key fleet.OperationID, e reconcile.Provision) (o
 	if none != nil {
 		return outcome{provision: fleet.ProvisionNotCreated}, none
 	}
+	return outcome{provision: fleet.ProvisionCreated, resource: c.machine(x, key, e.Intent.Tags, offer).Resource}, nil
+}
+
+// full is why the cloud makes nothing now.
+func (c *cloud) full() (outcome, *reconcile.Failure) {
+	if o, f := c.refusal(); f != nil {
+		return o, f
+	}
+	switch {
+	case c.w.during(QuotaUsedUp, c.number):
+		return outcome{provision: fleet.ProvisionNotCreated}, &reconcile.Failure{Class: fleet.ErrorQuota, Message: "the quota is used up"}
+	case c.w.during(NoCapacity, c.number):
+		return outcome{provision: fleet.ProvisionNotCreated}, &reconcile.Failure{Class: fleet.ErrorCapacity, Message: "no capacity in the zone"}
+	}
+	return outcome{}, nil
+}
+
+// machine makes one.
+func (c *cloud) machine(x *call, key fleet.OperationID, tags map[string]string, offer fleet.Offer) *resource {
 	c.made++
 	r := &resource{created: c.w.at, call: x, lag: time.Duration(c.random.Float64() * float64(c.facts.ListSettle) * 0.99), Resource: fleet.Resource{
-		ID: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d-%d", c.number, c.made)), Key: key, State: fleet.ResourcePending, Tags: e.Intent.Tags,
+		ID: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d-%d", c.number, c.made)), Key: key, State: fleet.ResourcePending, Tags: tags,
 		Attested: []string{"kvm"}, Zone: offer.Zone, MachineType: offer.MachineType,
 	}}
 	c.resources = append(c.resources, r)
@@ -127,10 +142,10 @@ func (c *cloud) create(x *call, key fleet.OperationID, e reconcile.Provision) (o
 	c.w.say("cloud %s: %s is made for %s", c.address, r.ID, key)
 	c.w.checkMade(r)
 	if c.w.during(StuckBoots, c.number) && c.random.IntN(3) == 0 {
-		return outcome{provision: fleet.ProvisionCreated, resource: r.Resource}, nil // it never starts
+		return r // it never starts
 	}
 	c.boot(r)
-	return outcome{provision: fleet.ProvisionCreated, resource: r.Resource}, nil
+	return r
 }
 
 // boot starts the machine and the agent in it.
@@ -161,7 +176,7 @@ func (c *cloud) terminate(life int, e reconcile.Terminate) {
 		})
 		return
 	}
-	c.begin(life, e.Operation, func(*call) (outcome, *reconcile.Failure) { return c.delete(e) }, answer)
+	c.begin(life, []fleet.OperationID{e.Operation}, func(*call) (outcome, *reconcile.Failure) { return c.delete(e) }, answer)
 }
 
 // delete is what the cloud does with a request to remove a resource.
@@ -202,7 +217,7 @@ func (c *cloud) inspect(life int) {
 	plugin := c.plugin
 	// What is in flight is noted first, so that no call falls between.
 	for _, x := range c.calls {
-		out.Inspection.InFlight = append(out.Inspection.InFlight, x.key)
+		out.Inspection.InFlight = append(out.Inspection.InFlight, x.keys...)
 	}
 	slices.Sort(out.Inspection.InFlight)
 	length := c.seconds(1, 6)

@@ -93,11 +93,16 @@ func (h *host) enroll() {
 	if h.w.isBroken(i.ImageDigest) {
 		return // nothing in it ever calls
 	}
+	identity, known := h.identity(i)
+	if !known {
+		h.w.after(beatEvery, h.enroll)
+		return
+	}
 	h.enrolled = true
 	h.w.say("%s enrolls", h.instance)
 	h.w.store.runners[h.instance] = fleet.Runner{
 		ID: "runner-" + fleet.RunnerID(h.instance), Instance: h.instance, Fleet: i.Fleet, Operation: i.Key, KeyHash: "sha256:0123456789ab",
-		Enrolled: h.w.now(), Address: "192.0.2.1", AgentVersion: agentVersion, Platform: fleet.Platform{OS: "linux", Arch: "x86_64"},
+		Identity: identity, Enrolled: h.w.now(), Address: "192.0.2.1", AgentVersion: agentVersion, Platform: fleet.Platform{OS: "linux", Arch: "x86_64"},
 		Report: fleet.AgentReport{Phase: fleet.PhaseIdle, GroupEmpty: true, Isolation: "none"},
 	}
 	h.w.manager.stepSoon(50 * time.Millisecond)

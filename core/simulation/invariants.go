@@ -33,6 +33,8 @@ func (w *world) checkEffect(e reconcile.Effect) {
 		w.hostsAreHeldOnce(e.Key, "released")
 	case reconcile.Provision:
 		w.intentComesBeforeTheCall(e)
+	case reconcile.ProvisionBatch:
+		w.batchIsOneCall(e)
 	case reconcile.Tell:
 		w.nobodyIsTrustedBeforeAdmission(e)
 		w.forceHasACause(e)

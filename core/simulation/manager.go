@@ -183,6 +183,8 @@ func (m *manager) carryOut(e reconcile.Effect) {
 		m.w.cloud(e.Provider).inspect(m.life)
 	case reconcile.Provision:
 		m.w.cloud(e.Provider).provision(m.life, e)
+	case reconcile.ProvisionBatch:
+		m.w.cloud(e.Provider).provisionBatch(m.life, e)
 	case reconcile.Terminate:
 		m.w.cloud(e.Provider).terminate(m.life, e)
 	case reconcile.ListOffers:
@@ -211,6 +213,12 @@ func inWords(x any) string {
 		return text
 	case reconcile.ProvisionAnswered:
 		return fmt.Sprintf("provision %s answered: %s %s, call over %t%s", x.Operation, x.Outcome, x.Resource.ID, x.CallOver, because(x.Failure))
+	case reconcile.BatchAnswered:
+		text := "batch answered:"
+		for _, one := range x.Answers {
+			text += " [" + inWords(one) + "]"
+		}
+		return text
 	case reconcile.TerminateAnswered:
 		return fmt.Sprintf("terminate %s answered: %s%s", x.Operation, x.Outcome, because(x.Failure))
 	case reconcile.Noticed:
@@ -232,6 +240,12 @@ func inWords(x any) string {
 		return "inspect " + string(x.Provider)
 	case reconcile.Provision:
 		return fmt.Sprintf("provision %s (attempt %d)", x.Operation.ID, x.Operation.Attempts)
+	case reconcile.ProvisionBatch:
+		text := "batch " + string(x.Key) + ":"
+		for _, one := range x.Members {
+			text += " [" + inWords(one) + "]"
+		}
+		return text
 	case reconcile.Terminate:
 		return fmt.Sprintf("terminate %s of key %s", x.Resource, x.Key)
 	case reconcile.OffersListed:

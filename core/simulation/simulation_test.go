@@ -55,6 +55,15 @@ func TestEveryInvariantHoldsForEverySeed(t *testing.T) {
 	})
 }
 
+func TestSomeWorldsMakeBatches(t *testing.T) {
+	seed := uint64(0)
+	for ; seed < 20 && !bytes.Contains(Run(Options{Seed: seed}).Log, []byte("EFFECT batch ")); seed++ {
+	}
+	if seed == 20 {
+		t.Error("in 20 worlds no hosts are made by one call")
+	}
+}
+
 func TestSomeWorldsMakeHostsByScheduleAndByForecast(t *testing.T) {
 	for _, why := range []string{": warm.", ": forecast."} {
 		seed := uint64(0)

@@ -74,10 +74,11 @@ func newWorld(o Options) *world {
 		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},
 	} {
 		w.clouds = append(w.clouds, &cloud{w: w, number: n, facts: facts, address: w.store.fleets[n].Provider, random: source(10 + uint64(n)), looks: map[time.Time]look{},
-			lastCall: map[fleet.OperationID]time.Duration{}})
+			lastCall: map[fleet.OperationID]time.Duration{}, batches: map[fleet.OperationID]string{}})
 	}
 	policies, _ := rolloutsOf(o.Seed)
 	w.giveImages(policies)
+	w.drawBatches(source(34))
 	w.drawInventory(source(7))
 	w.drawRules(source(33))
 	for n := range 3 + random.IntN(12) {

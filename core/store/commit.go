@@ -90,9 +90,9 @@ func upsertOperations(ctx context.Context, tx *sql.Tx, revision int64, operation
 		if err != nil {
 			return fmt.Errorf("operation %s: %w", operation.ID, err)
 		}
-		rows = append(rows, []any{string(operation.ID), string(operation.Instance), revision, record, request})
+		rows = append(rows, []any{string(operation.ID), string(operation.Instance), string(operation.Batch.Key), revision, record, request})
 	}
-	return upsert(ctx, tx, "operation", []string{"id", "instance", "revision", "record", "request"}, rows)
+	return upsert(ctx, tx, "operation", []string{"id", "instance", "batch", "revision", "record", "request"}, rows)
 }
 
 func upsertDecisions(ctx context.Context, tx *sql.Tx, decisions []fleet.Decision) error {

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -30,19 +32,55 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 	return s.subject(ctx, "find the enrollment of runner "+string(id), subject+`runner.id = $1`, string(id))
 }
 
-func (s *Store) subject(ctx context.Context, doing, query, id string) (found fleet.EnrollmentSubject, ok bool, err error) {
+// BatchSubjects finds what the token of a batch is bound to: its operations, in their
+// order. There are fewer than went out where some were forgotten, and none where there
+// is no such batch. What they point to is shared with other calls, and nobody may
+// change it.
+func (s *Store) BatchSubjects(ctx context.Context, batch fleet.OperationID) ([]fleet.EnrollmentSubject, error) {
+	if batch == "" {
+		return nil, nil // what is in none
+	}
+	found, err := s.subjects(ctx, "find the enrollments of batch "+string(batch), subject+`operation.batch = $1`, string(batch))
+	slices.SortFunc(found, func(a, b fleet.EnrollmentSubject) int {
+		return cmp.Compare(a.Operation.Batch.Number, b.Operation.Batch.Number)
+	})
+	return found, err
+}
+
+func (s *Store) subject(ctx context.Context, doing, query, id string) (fleet.EnrollmentSubject, bool, error) {
+	found, err := s.subjects(ctx, doing, query, id)
+	if err != nil || len(found) == 0 {
+		return fleet.EnrollmentSubject{}, false, err
+	}
+	return found[0], true, nil
+}
+
+func (s *Store) subjects(ctx context.Context, doing, query, id string) (all []fleet.EnrollmentSubject, err error) {
 	asked, err := s.prepared(ctx, query)
 	if err != nil {
-		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
+		return nil, s.failed(doing, err)
 	}
-	var operation, request, instance, managed, runner, revoked, claim []byte
-	err = asked.QueryRowContext(ctx, storable(id)).Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fleet.EnrollmentSubject{}, false, nil
-	}
+	rows, err := asked.QueryContext(ctx, storable(id))
 	if err != nil {
-		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
+		return nil, s.failed(doing, err)
 	}
+	defer rows.Close()
+	for rows.Next() {
+		var operation, request, instance, managed, runner, revoked, claim []byte
+		if err := rows.Scan(&operation, &request, &instance, &managed, &runner, &revoked, &claim); err != nil {
+			return nil, s.failed(doing, err)
+		}
+		one, err := s.subjectOf(operation, request, instance, managed, runner, revoked, claim)
+		if err != nil {
+			return nil, s.failed(doing, err)
+		}
+		all = append(all, one)
+	}
+	return all, s.failedIf(doing, rows.Err())
+}
+
+// subjectOf decodes one row of the query.
+func (s *Store) subjectOf(operation, request, instance, managed, runner, revoked, claim []byte) (found fleet.EnrollmentSubject, err error) {
 	var errs [5]error
 	found.Operation, errs[0] = s.operations.of(operation)
 	found.Operation = withRequest(found.Operation, request)
@@ -58,10 +96,7 @@ func (s *Store) subject(ctx context.Context, doing, query, id string) (found fle
 		claimed, errs[4] = decode[fleet.AssetClaim](row{record: claim})
 		found.Operation = withJoinToken(found.Operation, claimed)
 	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return fleet.EnrollmentSubject{}, false, s.failed(doing, err)
-	}
-	return found, true, nil
+	return found, errors.Join(errs[:]...)
 }
 
 // RecordRunners replaces what is known of enrolled runners, many in one

@@ -127,6 +127,38 @@ func findsSubject(t *testing.T, location string) {
 	}
 }
 
+func findsBatch(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	c := change(1, 4)
+	for n := range 3 { // the fourth goes out alone
+		c.Operations[n].Batch = fleet.BatchPlace{Key: "batch-1", Number: 2 - n, Size: 3}
+		c.Operations[n].TokenHash = "the batch's"
+	}
+	must(t, s.Commit(t.Context(), c))
+	must(t, s.Enroll(t.Context(), enrolled(1), "the batch's"))
+	refused[*fleet.VoidTokenError](t, s.Enroll(t.Context(), enrolled(2), "another"))
+	got, err := s.BatchSubjects(t.Context(), "batch-1")
+	must(t, err)
+	if len(got) != 3 {
+		t.Fatalf("%d members were found", len(got))
+	}
+	for n, member := range got {
+		want, found, err := s.EnrollmentSubject(t.Context(), c.Operations[2-n].ID)
+		must(t, err)
+		if diff := cmp.Diff(want, member); !found || diff != "" || member.Operation.Batch.Number != n {
+			t.Errorf("member %d is found as %+v\n%s", n, member.Operation.Batch, diff)
+		}
+	}
+	if got[2].Runner == nil || got[1].Runner != nil {
+		t.Error("who enrolled isn't told apart")
+	}
+	for _, none := range []fleet.OperationID{"", "batch-2", c.Operations[0].ID} {
+		if got, err := s.BatchSubjects(t.Context(), none); err != nil || len(got) != 0 {
+			t.Errorf("the batch %q: %d members, %v", none, len(got), err)
+		}
+	}
+}
+
 func recordsRunners(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	must(t, s.Commit(t.Context(), change(1, 200)))

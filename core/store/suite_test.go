@@ -54,6 +54,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"a burst of enrollments is one transaction, and one that fails is alone with that", burstSharesOneTransaction},
 		{"a verified resource enrolls under one instance, until that is over", identityIsTakenOnce},
 		{"an enrollment's subject is found by operation and by runner", findsSubject},
+		{"what a batch's token stands for is found by the batch, in its order", findsBatch},
 		{"heartbeats are recorded, and those of unknown runners passed over", recordsRunners},
 		{"a revocation is read everywhere and no heartbeat undoes it", revocationOutlivesHeartbeats},
 		{"instances are recalled by what made them, ended or not", recalls},

@@ -102,6 +102,7 @@ fleet "demo" {
   scheduler      = scheduler.reviewos.main
   lifetime_class = "stable"
   protected      = false
+  batch          = 1
 
   scope {
     tenant = "acme"

@@ -57,6 +57,9 @@ func lab(f fault) (conformance.Launcher, conformance.Options) {
 		if err == nil && f.service != nil {
 			served.Service = f.service(served.Service, account)
 		}
+		if err == nil && f.batches != nil {
+			served.Batches = f.batches(served.Batches, account)
+		}
 		if err == nil && f.verdict != nil {
 			served.Identity = verdict{served.Identity, f.verdict}
 		}
@@ -121,7 +124,8 @@ func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
 // tried in cmd/forgeyard-fleet.
 func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 	for _, rule := range conformance.Rules() {
-		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults, permissionsFaults), func(f fault) bool { return f.rule == rule.Name })
+		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults, permissionsFaults), func(f fault) bool { return f.rule == rule.Name }) ||
+			slices.ContainsFunc(batchFaults, func(f batchFault) bool { return f.rule == rule.Name })
 		if !broken && !rule.Process {
 			t.Errorf("no broken provider fails the rule %s", rule.Name)
 		}

@@ -35,6 +35,8 @@ type fault struct {
 	provider func(honest) provider.Provider[instance]
 	// service changes what goes over the wire.
 	service func(service, *account) service
+	// batches changes what is answered to batches.
+	batches func(providerpb.BatchProvisionerServer, *account) providerpb.BatchProvisionerServer
 	// verdict changes what is answered to evidence; not nil: the infrastructure signs.
 	verdict func(*providerpb.VerifyRequest, *providerpb.VerifyResponse)
 }

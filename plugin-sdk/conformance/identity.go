@@ -123,8 +123,20 @@ func evidenceVerified(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	if got := response.GetVerified().GetInstanceId(); got != request.GetInstanceId() {
-		return fmt.Errorf("evidence of %q is verified as %q (%s)", request.GetInstanceId(), got, response.GetRefused().GetReason())
+	want := request.GetInstanceId()
+	if got := response.GetVerified().GetInstanceId(); got != want {
+		return fmt.Errorf("evidence of %q is verified as %q (%s)", want, got, response.GetRefused().GetReason())
+	}
+	if !b.offers(providerpb.BatchService) {
+		return nil
+	}
+	// Of the hosts of a batch nobody says beforehand which one it is.
+	request.InstanceId, request.Key = "", ""
+	if response, err = b.verify(ctx, request); err != nil {
+		return err
+	}
+	if got := response.GetVerified().GetInstanceId(); got != want {
+		return fmt.Errorf("evidence of %q is verified as %q (%s) where the host may be any of a batch", want, got, response.GetRefused().GetReason())
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func Rules() []Rule {
 	var all []Rule
 	for _, some := range [][]Rule{
 		schemaRules, serviceRules, offlineRules, permissionsRules, identityRules, listRules, hostRules,
-		createRules, ownershipRules, interruptionRules, terminateRules, outputRules,
+		createRules, batchRules, ownershipRules, interruptionRules, terminateRules, outputRules,
 	} {
 		all = append(all, some...)
 	}

@@ -30,12 +30,14 @@ type flights struct {
 	quiet      chan struct{} // closed when unanswered falls to zero; nil: nobody waits
 }
 
-// flight is one call for one key. Exactly one of the answers is set when done
-// is closed.
+// flight is one call for one key, or for all members of a batch, each of which has
+// it under its own key. Exactly one of the answers is set when done is closed.
 type flight struct {
 	creates    bool
+	batch      string // the key of the batch; empty: it is of one key
 	done       chan struct{}
 	created    *providerpb.ProvisionResponse
+	members    map[string]*providerpb.ProvisionResponse
 	terminated *providerpb.TerminateResponse
 }
 
@@ -61,25 +63,62 @@ func (f *flights) join(ctx context.Context, name string, creates bool) (joined *
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if running, exists := f.open[name]; exists {
-		if running.creates != creates {
+		if running.creates != creates || running.batch != "" {
 			return nil, false, errBusy
 		}
 		return running, false, nil
 	}
-	if ctx.Err() != nil {
-		return nil, false, errCancelled
-	}
-	if f.draining {
-		return nil, false, errDraining
-	}
 	joined = &flight{creates: creates, done: make(chan struct{})}
-	f.open[name] = joined
-	if creates {
-		for each := range f.watches {
-			each.seen[name] = struct{}{}
-		}
+	if err := f.begin(ctx, joined, name); err != nil {
+		return nil, false, err
 	}
 	return joined, true, nil
+}
+
+// joinBatch finds the flight of a batch, or begins one for all its members.
+func (f *flights) joinBatch(ctx context.Context, batch string, members []string) (joined *flight, begun bool, err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	under := 0
+	for _, name := range members {
+		if running, exists := f.open[name]; exists {
+			if !running.creates || running.batch != batch || joined != nil && joined != running {
+				return nil, false, errBusy
+			}
+			joined = running
+			under++
+		}
+	}
+	switch {
+	case under > 0 && under < len(members):
+		return nil, false, errBusy // the same batch has the same members
+	case under > 0:
+		return joined, false, nil
+	}
+	joined = &flight{creates: true, batch: batch, done: make(chan struct{})}
+	if err := f.begin(ctx, joined, members...); err != nil {
+		return nil, false, err
+	}
+	return joined, true, nil
+}
+
+// begin registers a flight under its names.
+func (f *flights) begin(ctx context.Context, one *flight, names ...string) error {
+	if ctx.Err() != nil {
+		return errCancelled
+	}
+	if f.draining {
+		return errDraining
+	}
+	for _, name := range names {
+		f.open[name] = one
+		if one.creates {
+			for each := range f.watches {
+				each.seen[name] = struct{}{}
+			}
+		}
+	}
+	return nil
 }
 
 // mayStart is asked once more when a registered call gets its turn: what was
@@ -97,10 +136,12 @@ func (f *flights) mayStart(ctx context.Context) error {
 }
 
 // land ends the flight. Its answer must be set.
-func (f *flights) land(name string, landed *flight) {
+func (f *flights) land(landed *flight, names ...string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	delete(f.open, name)
+	for _, name := range names {
+		delete(f.open, name)
+	}
 	close(landed.done)
 }
 

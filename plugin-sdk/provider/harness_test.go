@@ -57,6 +57,7 @@ type started struct {
 	events      providerpb.EventsClient
 	identity    providerpb.IdentityVerifierClient
 	permissions providerpb.PermissionsClient
+	batches     providerpb.BatchProvisionerClient
 	flights     *flights
 }
 
@@ -100,7 +101,7 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 	})
 	return started{
 		ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection),
-		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection), flights: service.flights,
+		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection), batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights,
 	}
 }
 

@@ -30,7 +30,8 @@ type Evidence struct {
 	Kind                string
 	Document, Signature []byte
 	// Fleet, Key and Instance are of the instance that the host must be: Instance is
-	// its Resource.ID. They prove nothing.
+	// its Resource.ID. They prove nothing. Key and Instance are empty where the host
+	// may be any member of a batch, and the verdict says which.
 	Fleet, Key, Instance string
 }
 
@@ -147,7 +148,7 @@ func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.Ve
 		return nil, statusError(codes.Unavailable, err)
 	case found.Instance == "":
 		return nil, statusError(codes.Internal, internalError("VerifyIdentity of the plugin named no instance and no error"))
-	case found.Instance != request.InstanceId:
+	case request.InstanceId != "" && found.Instance != request.InstanceId:
 		return identityRefused(OtherInstance, fmt.Sprintf("the document is of %s, and the host must be %s", found.Instance, request.InstanceId)), nil
 	}
 	verified := &providerpb.VerifiedIdentity{InstanceId: found.Instance, Account: found.Account, Region: found.Region, Image: found.Image}

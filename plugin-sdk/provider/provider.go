@@ -101,9 +101,14 @@ type Plugin[C, I any] struct {
 	// form. What is changed or removed carries the installation's name. It is called
 	// offline, before New too. Nil: the plugin can't say.
 	Policy func(config C, instances []I, installation string) (string, error)
+	// Batches says that the provider that New gives is a BatchProvisioner: a fleet may
+	// then ask for several instances by one call. It takes Identity and
+	// IdempotentNative.
+	Batches bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
-	// MaxBatch is how many items one call may carry; 0: the host decides.
+	// MaxBatch is how many items one call may carry, and how many members a batch may
+	// have; 0: the host decides.
 	MaxBatch int
 }
 
@@ -157,6 +162,9 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 	}
 	if p.Parallel < 0 || p.MaxBatch < 0 || p.ListSettle < 0 {
 		problems = append(problems, errors.New("none of Parallel, MaxBatch and ListSettle can be negative"))
+	}
+	if err := p.checkBatchesDeclared(); err != nil {
+		problems = append(problems, err)
 	}
 	config, err := compileBlock[C]()
 	if err != nil {

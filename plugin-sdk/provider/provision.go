@@ -55,7 +55,7 @@ func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest, stream gr
 					<-joined.done
 					return joined.created
 				}
-				defer s.flights.land(item.Key, joined)
+				defer s.flights.land(joined, item.Key)
 				joined.created = provisionUnknown(item.Key, internalError("the call ended without an answer"))
 				batch.inSlot(func() {
 					if err := s.flights.mayStart(stream.Context()); err != nil {
@@ -85,14 +85,21 @@ func (s *server[C, I]) create(ctx context.Context, provider Provider[I], request
 		return notCreated(request.Key, err)
 	case err != nil:
 		return provisionUnknown(request.Key, err)
-	case resource.Key != "" && resource.Key != request.Key:
-		return provisionUnknown(request.Key, internalError("the plugin answered with a resource of the key %q", resource.Key))
-	case resource.ID == "" && resource.State != Pending:
-		return provisionUnknown(request.Key, internalError("the plugin answered with a resource that has no id and isn't pending"))
 	}
-	resource.Key = request.Key
+	return answerOf(request.Key, request.Fleet, request.InstanceDigest, resource)
+}
+
+// answerOf is the answer that gives the resource that the key made.
+func answerOf(key, fleet, digest string, resource Resource) *providerpb.ProvisionResponse {
+	switch {
+	case resource.Key != "" && resource.Key != key:
+		return provisionUnknown(key, internalError("the plugin answered with a resource of the key %q", resource.Key))
+	case resource.ID == "" && resource.State != Pending:
+		return provisionUnknown(key, internalError("the plugin answered with a resource that has no id and isn't pending"))
+	}
+	resource.Key = key
 	if resource.Fleet == "" {
-		resource.Fleet = request.Fleet
+		resource.Fleet = fleet
 	}
 	outcome := providerpb.ProvisionResponse_OUTCOME_CREATED
 	switch {
@@ -102,9 +109,9 @@ func (s *server[C, I]) create(ctx context.Context, provider Provider[I], request
 		outcome = providerpb.ProvisionResponse_OUTCOME_EXISTED
 	}
 	if !resource.Existed && resource.InstanceDigest == "" {
-		resource.InstanceDigest = request.InstanceDigest
+		resource.InstanceDigest = digest
 	}
-	return &providerpb.ProvisionResponse{Key: request.Key, Outcome: outcome, Resource: resourceToWire(resource)}
+	return &providerpb.ProvisionResponse{Key: key, Outcome: outcome, Resource: resourceToWire(resource)}
 }
 
 func notCreated(key string, err error) *providerpb.ProvisionResponse {

@@ -57,6 +57,9 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Policy != nil {
 		providerpb.RegisterPermissionsServer(registrar, permissionsServer[C, I]{server: s})
 	}
+	if s.plugin.Batches {
+		providerpb.RegisterBatchProvisionerServer(registrar, batchServer[C, I]{server: s})
+	}
 }
 
 func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*providerpb.GetInfoResponse, error) {
@@ -80,6 +83,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	}
 	if p.Policy != nil {
 		services = append(services, providerpb.PermissionsService)
+	}
+	if p.Batches {
+		services = append(services, providerpb.BatchService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,
@@ -140,7 +146,7 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 	if configured == nil {
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
 	}
-	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured), s.plugin.checkIdentity(configured)); err != nil {
+	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured), s.plugin.checkIdentity(configured), s.plugin.checkBatches(configured)); err != nil {
 		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured

@@ -36,7 +36,7 @@ func (s *server[C, I]) Terminate(request *providerpb.TerminateRequest, stream gr
 				<-joined.done
 				return joined.terminated
 			}
-			defer s.flights.land(name, joined)
+			defer s.flights.land(joined, name)
 			joined.terminated = terminateOutcome(ref, TerminateUnknown, internalError("the call ended without an answer"))
 			batch.inSlot(func() {
 				if err := s.flights.mayStart(stream.Context()); err != nil {

@@ -865,3 +865,130 @@ var Permissions_ServiceDesc = grpc.ServiceDesc{
 	Streams:  []grpc.StreamDesc{},
 	Metadata: "provider.proto",
 }
+
+const (
+	BatchProvisioner_ProvisionBatch_FullMethodName = "/forgeyard.fleet.provider.v1.BatchProvisioner/ProvisionBatch"
+)
+
+// BatchProvisionerClient is the client API for BatchProvisioner service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// BatchProvisioner is served where GetInfoResponse.services has "batch": one call of
+// the infrastructure makes several instances, which then share one bootstrap
+// document and its token. A plugin that serves it serves IdentityVerifier as well,
+// since only what the infrastructure signed tells which host is which of them, and
+// has IDEMPOTENCY_NATIVE: the infrastructure itself knows a call that comes again.
+type BatchProvisionerClient interface {
+	// ProvisionBatch creates all members of a batch or none, and answers for each as
+	// Provision does. The same batch again makes nothing more, whatever became of its
+	// members since. Which member an instance is follows from what the infrastructure
+	// keeps of it from the moment that it exists: no answer need arrive, and nothing
+	// need be written afterwards, for Inspect to name its key and its own tags.
+	ProvisionBatch(ctx context.Context, in *ProvisionBatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ProvisionResponse], error)
+}
+
+type batchProvisionerClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewBatchProvisionerClient(cc grpc.ClientConnInterface) BatchProvisionerClient {
+	return &batchProvisionerClient{cc}
+}
+
+func (c *batchProvisionerClient) ProvisionBatch(ctx context.Context, in *ProvisionBatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ProvisionResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &BatchProvisioner_ServiceDesc.Streams[0], BatchProvisioner_ProvisionBatch_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ProvisionBatchRequest, ProvisionResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type BatchProvisioner_ProvisionBatchClient = grpc.ServerStreamingClient[ProvisionResponse]
+
+// BatchProvisionerServer is the server API for BatchProvisioner service.
+// All implementations must embed UnimplementedBatchProvisionerServer
+// for forward compatibility.
+//
+// BatchProvisioner is served where GetInfoResponse.services has "batch": one call of
+// the infrastructure makes several instances, which then share one bootstrap
+// document and its token. A plugin that serves it serves IdentityVerifier as well,
+// since only what the infrastructure signed tells which host is which of them, and
+// has IDEMPOTENCY_NATIVE: the infrastructure itself knows a call that comes again.
+type BatchProvisionerServer interface {
+	// ProvisionBatch creates all members of a batch or none, and answers for each as
+	// Provision does. The same batch again makes nothing more, whatever became of its
+	// members since. Which member an instance is follows from what the infrastructure
+	// keeps of it from the moment that it exists: no answer need arrive, and nothing
+	// need be written afterwards, for Inspect to name its key and its own tags.
+	ProvisionBatch(*ProvisionBatchRequest, grpc.ServerStreamingServer[ProvisionResponse]) error
+	mustEmbedUnimplementedBatchProvisionerServer()
+}
+
+// UnimplementedBatchProvisionerServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedBatchProvisionerServer struct{}
+
+func (UnimplementedBatchProvisionerServer) ProvisionBatch(*ProvisionBatchRequest, grpc.ServerStreamingServer[ProvisionResponse]) error {
+	return status.Error(codes.Unimplemented, "method ProvisionBatch not implemented")
+}
+func (UnimplementedBatchProvisionerServer) mustEmbedUnimplementedBatchProvisionerServer() {}
+func (UnimplementedBatchProvisionerServer) testEmbeddedByValue()                          {}
+
+// UnsafeBatchProvisionerServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to BatchProvisionerServer will
+// result in compilation errors.
+type UnsafeBatchProvisionerServer interface {
+	mustEmbedUnimplementedBatchProvisionerServer()
+}
+
+func RegisterBatchProvisionerServer(s grpc.ServiceRegistrar, srv BatchProvisionerServer) {
+	// If the following call panics, it indicates UnimplementedBatchProvisionerServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&BatchProvisioner_ServiceDesc, srv)
+}
+
+func _BatchProvisioner_ProvisionBatch_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ProvisionBatchRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(BatchProvisionerServer).ProvisionBatch(m, &grpc.GenericServerStream[ProvisionBatchRequest, ProvisionResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type BatchProvisioner_ProvisionBatchServer = grpc.ServerStreamingServer[ProvisionResponse]
+
+// BatchProvisioner_ServiceDesc is the grpc.ServiceDesc for BatchProvisioner service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var BatchProvisioner_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.BatchProvisioner",
+	HandlerType: (*BatchProvisionerServer)(nil),
+	Methods:     []grpc.MethodDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ProvisionBatch",
+			Handler:       _BatchProvisioner_ProvisionBatch_Handler,
+			ServerStreams: true,
+		},
+	},
+	Metadata: "provider.proto",
+}

@@ -79,6 +79,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
 		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
 		Identity: true, IdentityNeeds: settings.CertificateName, Policy: policy.Document,
+		Batches: true, MaxBatch: mostMembers,
 	}
 }
 

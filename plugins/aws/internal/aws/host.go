@@ -133,8 +133,10 @@ func (p *cloud) lookAtHosts(ctx context.Context, filters []types.Filter) ([]prov
 }
 
 func (p *cloud) hostResource(h host) provider.Resource {
-	r := partOf(kindHost, sdk.String(h.id), h.occupant, h.labels)
-	r.Zone, r.MachineType, r.Created, r.BilledUntil = h.zone, h.machineType, h.allocated, h.paidUntil()
+	r := provider.Resource{
+		ID: h.id, Key: h.labels.key(), Fleet: h.labels[tagFleet], Tags: h.labels.host(), BelongsTo: h.occupant, Kind: kindHost, State: provider.Running,
+		Zone: h.zone, MachineType: h.machineType, Created: h.allocated, BilledUntil: h.paidUntil(),
+	}
 	if r.Detail = h.kept(p.now()); r.Detail != "" && h.occupant == "" {
 		r.Kind, r.Key = kindAsset, ""
 	}

@@ -43,7 +43,7 @@ func (p *cloud) VerifyIdentity(ctx context.Context, evidence provider.Evidence) 
 		return none, provider.RefuseIdentity(provider.OtherAccount, "the document is of account %s, and the provider reaches %s", document.Account, p.account)
 	case document.Region != region:
 		return none, provider.RefuseIdentity(provider.OtherRegion, "the document is of %s, and the provider reaches %s", document.Region, region)
-	case document.Instance != evidence.Instance:
+	case evidence.Instance != "" && document.Instance != evidence.Instance:
 		return none, provider.RefuseIdentity(provider.OtherInstance, "the document is of %s, and the host must be %s", document.Instance, evidence.Instance)
 	}
 	if err := p.vouch(ctx, document, evidence.Key); err != nil {
@@ -63,7 +63,7 @@ func (p *cloud) vouch(ctx context.Context, document identity.Document, key strin
 		return err
 	}
 	one := seen[0]
-	l := read(one.Tags)
+	l := labelsOf(one)
 	other := func(why string, arguments ...any) error {
 		return provider.RefuseIdentity(provider.OtherInstance, document.Instance+" "+why, arguments...)
 	}
@@ -72,7 +72,7 @@ func (p *cloud) vouch(ctx context.Context, document identity.Document, key strin
 		return other("is %s, and no host of it is there to enroll", state)
 	case l.installation() != p.installation:
 		return other("isn't an instance of the installation %q", p.installation)
-	case l.key() != key:
+	case key != "" && l.key() != key:
 		return other("is the instance of the key %q, not of %q", l.key(), key)
 	case copied(one):
 		return other("is a copy of the instance of %s, launched by somebody else with its tags", l.key())

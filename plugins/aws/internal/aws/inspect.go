@@ -33,16 +33,22 @@ func (p *cloud) Inspect(ctx context.Context, query provider.Query) iter.Seq2[pro
 		if len(query.IDs) == 0 && len(query.Keys) <= mostValues {
 			keys = query.Keys
 		}
-		filters := p.ours(keys...)
-		for _, look := range []func(context.Context, []types.Filter) ([]provider.Resource, error){
-			p.lookAtVolumes, p.lookAtInterfaces, p.lookAtSpotRequests, p.lookAtHosts, p.lookAtInstances,
-		} {
-			found, err := look(ctx, filters)
+		looks := [][]types.Filter{p.ours(keys...)}
+		if len(keys) > 0 {
+			looks = append(looks, p.inBatches()) // no filter knows their keys
+		}
+		told := map[string]bool{}
+		for _, filters := range looks {
+			found, err := p.lookAtAll(ctx, filters)
 			if err != nil {
 				yield(provider.Resource{}, err)
 				return
 			}
 			for _, one := range found {
+				if told[one.ID] {
+					continue
+				}
+				told[one.ID] = true
 				if !yield(one, nil) {
 					return
 				}
@@ -51,32 +57,59 @@ func (p *cloud) Inspect(ctx context.Context, query provider.Query) iter.Seq2[pro
 	}
 }
 
-func (p *cloud) lookAtInstances(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
-	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{Filters: filters})
-	var found []provider.Resource
-	for _, one := range seen {
-		found = append(found, resourceOf(one))
+// lookAtAll lists the machines last, so that they say whose the rest is.
+func (p *cloud) lookAtAll(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+	var parts []foundPart
+	for _, look := range []func(context.Context, []types.Filter) ([]foundPart, error){p.lookAtVolumes, p.lookAtInterfaces, p.lookAtSpotRequests} {
+		found, err := look(ctx, filters)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, found...)
 	}
-	return found, err
+	all, err := p.lookAtHosts(ctx, filters) // none is of a batch
+	if err != nil {
+		return nil, err
+	}
+	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{Filters: filters})
+	if err != nil {
+		return nil, err
+	}
+	owners := ownersAmong(seen)
+	for _, one := range parts {
+		l := owners.of(one.labels, one.resource.BelongsTo)
+		one.resource.Key, one.resource.Fleet, one.resource.Tags = l.key(), l[tagFleet], l.host()
+		all = append(all, one.resource)
+	}
+	for _, one := range seen {
+		all = append(all, resourceOf(one))
+	}
+	return all, nil
 }
 
-func (p *cloud) lookAtVolumes(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+// foundPart is a thing that isn't a machine, before it is known whose it is.
+type foundPart struct {
+	resource provider.Resource
+	labels   labels
+}
+
+func (p *cloud) lookAtVolumes(ctx context.Context, filters []types.Filter) ([]foundPart, error) {
 	seen, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: filters})
-	var found []provider.Resource
+	var found []foundPart
 	for _, one := range seen {
 		part := partOf(kindVolume, one.VolumeId, holderOf(one), read(one.Tags))
-		part.Zone, part.Created = sdk.ToString(one.AvailabilityZone), sdk.ToTime(one.CreateTime)
+		part.resource.Zone, part.resource.Created = sdk.ToString(one.AvailabilityZone), sdk.ToTime(one.CreateTime)
 		found = append(found, part)
 	}
 	return found, err
 }
 
-func (p *cloud) lookAtInterfaces(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+func (p *cloud) lookAtInterfaces(ctx context.Context, filters []types.Filter) ([]foundPart, error) {
 	seen, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: filters})
-	var found []provider.Resource
+	var found []foundPart
 	for _, one := range seen {
 		part := partOf(kindInterface, one.NetworkInterfaceId, userOf(one), read(one.TagSet))
-		part.Zone = sdk.ToString(one.AvailabilityZone)
+		part.resource.Zone = sdk.ToString(one.AvailabilityZone)
 		found = append(found, part)
 	}
 	return found, err
@@ -84,22 +117,22 @@ func (p *cloud) lookAtInterfaces(ctx context.Context, filters []types.Filter) ([
 
 // lookAtSpotRequests leaves out those that are over, which cost nothing and can't be
 // removed.
-func (p *cloud) lookAtSpotRequests(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
+func (p *cloud) lookAtSpotRequests(ctx context.Context, filters []types.Filter) ([]foundPart, error) {
 	seen, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: filters})
-	var found []provider.Resource
+	var found []foundPart
 	for _, one := range seen {
 		if !alive(one) {
 			continue
 		}
 		part := partOf(kindSpot, one.SpotInstanceRequestId, sdk.ToString(one.InstanceId), read(one.Tags))
-		part.Zone, part.Created = sdk.ToString(one.LaunchedAvailabilityZone), sdk.ToTime(one.CreateTime)
+		part.resource.Zone, part.resource.Created = sdk.ToString(one.LaunchedAvailabilityZone), sdk.ToTime(one.CreateTime)
 		found = append(found, part)
 	}
 	return found, err
 }
 
-func partOf(kind string, id *string, owner string, l labels) provider.Resource {
-	return provider.Resource{ID: sdk.ToString(id), Key: l.key(), Fleet: l[tagFleet], BelongsTo: owner, Kind: kind, State: provider.Running, Tags: l.host()}
+func partOf(kind string, id *string, holder string, l labels) foundPart {
+	return foundPart{provider.Resource{ID: sdk.ToString(id), BelongsTo: holder, Kind: kind, State: provider.Running}, l}
 }
 
 // holderOf is the instance that a volume is attached to; empty: none.
@@ -126,10 +159,10 @@ func alive(r types.SpotInstanceRequest) bool {
 
 // copied says whether a machine has our tags and wasn't made by us: who launches
 // "more like this" copies tags, but not the client token.
-func copied(one types.Instance) bool { return sdk.ToString(one.ClientToken) != read(one.Tags).key() }
+func copied(one types.Instance) bool { return sdk.ToString(one.ClientToken) != labelsOf(one).token() }
 
 func resourceOf(one types.Instance) provider.Resource {
-	l := read(one.Tags)
+	l := labelsOf(one)
 	state, detail := conditionOf(one)
 	if copied(one) {
 		detail = strings.TrimPrefix(fmt.Sprintf("%s; it is a copy of the instance of %s", detail, l.key()), "; ")

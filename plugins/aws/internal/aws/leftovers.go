@@ -2,10 +2,12 @@ package aws
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
@@ -27,21 +29,21 @@ func (p *cloud) hostPart(h host) part {
 	return one
 }
 
-// partsOf lists what carries a key, but for machines.
-func (p *cloud) partsOf(ctx context.Context, key string) ([]part, error) {
-	volumes, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: p.ours(key)})
+// partsOf lists what the filters let through, but for machines.
+func (p *cloud) partsOf(ctx context.Context, filters []types.Filter) ([]part, error) {
+	volumes, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: filters})
 	if err != nil {
 		return nil, err
 	}
-	interfaces, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: p.ours(key)})
+	interfaces, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: filters})
 	if err != nil {
 		return nil, err
 	}
-	requests, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: p.ours(key)})
+	requests, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: filters})
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := p.hosts(ctx, &ec2.DescribeHostsInput{Filter: p.ours(key)})
+	hosts, err := p.hosts(ctx, &ec2.DescribeHostsInput{Filter: filters})
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +65,33 @@ func (p *cloud) partsOf(ctx context.Context, key string) ([]part, error) {
 	return all, nil
 }
 
+// removeLeftoversOf is removeLeftovers of a machine that is still shown. What one of a
+// batch let go isn't told from what the others did: it is the host's to remove, once
+// the batch is over.
+func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
+	if l.batch() == "" {
+		return p.removeLeftovers(ctx, l.key(), instance)
+	}
+	all, err := p.partsOf(ctx, p.oursOf(l.batch()))
+	if err != nil {
+		return provider.TerminateUnknown, err
+	}
+	return p.removeAll(ctx, slices.DeleteFunc(all, func(one part) bool { return one.holder != instance }), instance)
+}
+
 // removeLeftovers removes what a machine that is gone left behind: Gone where there
 // is nothing, and Accepted until a look shows that. What another machine holds, as a
 // copy does, is that one's. A host that can't be released yet holds nothing up: it is
 // there for the next machine, and comes back as something to remove.
 func (p *cloud) removeLeftovers(ctx context.Context, key, instance string) (provider.TerminateState, error) {
-	all, err := p.partsOf(ctx, key)
+	all, err := p.partsOf(ctx, p.ours(key))
 	if err != nil {
 		return provider.TerminateUnknown, err
 	}
+	return p.removeAll(ctx, all, instance)
+}
+
+func (p *cloud) removeAll(ctx context.Context, all []part, instance string) (provider.TerminateState, error) {
 	end := provider.Gone
 	for _, one := range all {
 		switch {
@@ -101,8 +121,14 @@ func (p *cloud) terminatePart(ctx context.Context, kind string, ref provider.Ref
 		return provider.Gone, nil
 	case one.labels.installation() != p.installation:
 		return refused("%s doesn't belong to the installation %q", ref.ID, p.installation)
+	case one.labels.batch() != "":
+		if state, err := p.mayRemove(ctx, *one, ref.Key); err != nil {
+			return state, err
+		}
 	case ref.Key != "" && one.labels.key() != ref.Key:
 		return refused("%s belongs to the key %q, not to %q", ref.ID, one.labels.key(), ref.Key)
+	}
+	switch {
 	case one.holder != "":
 		return p.terminateHeld(ctx, *one)
 	case one.kept != "":
@@ -112,6 +138,25 @@ func (p *cloud) terminatePart(ctx context.Context, kind string, ref provider.Ref
 		return p.notRemoved(err, ref.ID)
 	}
 	return provider.TerminateAccepted, nil
+}
+
+// mayRemove says why a thing of a batch isn't the key's to remove; no error: it is.
+func (p *cloud) mayRemove(ctx context.Context, one part, key string) (provider.TerminateState, error) {
+	batch := one.labels.batch()
+	if key != "" && !one.labels.has(key) {
+		return refused("%s belongs to the batch %s, which %q isn't in", one.id, batch, key)
+	}
+	if one.holder != "" {
+		return 0, nil
+	}
+	seen, err := p.ofBatch(ctx, batch)
+	switch {
+	case err != nil:
+		return provider.TerminateUnknown, err
+	case ownersAmong(seen).alive[batch]:
+		return refused("%s belongs to the batch %s, and nobody can tell to which of its machines until all are gone", one.id, batch)
+	}
+	return 0, nil
 }
 
 // terminateHeld is for a thing that names a machine. A spot request goes on naming

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -71,24 +72,22 @@ func leastPaid(machineType string) time.Duration {
 	return minimumLease
 }
 
-// trade gives what makes the offers of a type in a zone, with what all of them need
-// asked for at once. On dedicated hosts there is no spot market, and neither the list's
-// prices nor the quotas of virtual cpus are of them.
+// trade gives what makes the offers of a type in a zone. What all of them need is asked
+// for at once, so that one service that hangs doesn't take the others' time. On
+// dedicated hosts there is no spot market, and neither the list's prices nor the quotas
+// of virtual cpus are of them.
 func (p *cloud) trade(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 	ctx, end := context.WithTimeout(ctx, besides)
 	defer end()
 	shared := slices.DeleteFunc(slices.Clone(instance.Types), instance.OnHost)
-	onDemand, spot := p.onDemandPrices(ctx, shared, instance.Tenancy), p.spotPrices(ctx, shared)
-	type held struct {
-		machineType types.InstanceType
-		class       types.UsageClassType
-	}
-	left := map[held]*uint32{}
-	for _, one := range described {
-		for _, class := range one.SupportedUsageClasses {
-			left[held{one.InstanceType, class}] = p.left(ctx, instance, one, class == types.UsageClassTypeSpot)
-		}
-	}
+	var onDemand map[string]provider.Price
+	var spot map[place]provider.Price
+	var left map[traded]*uint32
+	var asking sync.WaitGroup
+	asking.Go(func() { onDemand = p.onDemandPrices(ctx, shared, instance.Tenancy) })
+	asking.Go(func() { spot = p.spotPrices(ctx, shared) })
+	asking.Go(func() { left = p.allLeft(ctx, instance, described) })
+	asking.Wait()
 	return func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 		var all []provider.Offer
 		for _, lifetime := range lifetimes {
@@ -103,7 +102,7 @@ func (p *cloud) trade(ctx context.Context, instance settings.Instance, described
 			all = append(all, provider.Offer{
 				Zone: zone, Region: p.region(), MachineType: string(one.InstanceType), Lifetime: lifetime.name, Platform: runs(one),
 				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumLease: leastPaid(string(one.InstanceType)),
-				Available: left[held{one.InstanceType, lifetime.class}],
+				Available: left[traded{one.InstanceType, lifetime.class}],
 			})
 		}
 		return all

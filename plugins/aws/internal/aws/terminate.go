@@ -32,6 +32,9 @@ func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 
 func (p *cloud) terminateByKey(ctx context.Context, key string) (provider.TerminateState, error) {
 	one, err := p.ofKey(ctx, key)
+	if err == nil && one == nil {
+		one, err = p.ofMember(ctx, key)
+	}
 	switch {
 	case err != nil:
 		return provider.TerminateUnknown, err
@@ -57,7 +60,7 @@ func (p *cloud) terminateByID(ctx context.Context, ref provider.Ref) (provider.T
 		return provider.TerminateUnknown, err
 	}
 	one := seen[0]
-	l := read(one.Tags)
+	l := labelsOf(one)
 	switch {
 	case l.installation() != p.installation:
 		return refused("%s isn't an instance of the installation %q", ref.ID, p.installation)
@@ -71,10 +74,10 @@ func (p *cloud) terminateByID(ctx context.Context, ref provider.Ref) (provider.T
 
 // terminateInstance ends a machine that is ours.
 func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (provider.TerminateState, error) {
-	id, key := sdk.ToString(one.InstanceId), read(one.Tags).key()
+	id, l := sdk.ToString(one.InstanceId), labelsOf(one)
 	switch stateOf(one) {
 	case types.InstanceStateNameTerminated:
-		return p.removeLeftovers(ctx, key, id)
+		return p.removeLeftoversOf(ctx, l, id)
 	case types.InstanceStateNameShuttingDown:
 		return provider.TerminateAccepted, nil
 	}
@@ -87,7 +90,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	}
 	for _, change := range answer.TerminatingInstances {
 		if change.CurrentState != nil && change.CurrentState.Name == types.InstanceStateNameTerminated {
-			return p.removeLeftovers(ctx, key, id)
+			return p.removeLeftoversOf(ctx, l, id)
 		}
 	}
 	return provider.TerminateAccepted, nil

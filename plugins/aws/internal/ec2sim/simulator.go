@@ -101,19 +101,19 @@ func (s *Simulator) Calls(operation string) int {
 	return s.calls[operation]
 }
 
-// Now is the account's time.
-func (s *Simulator) Now() time.Time {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.now()
-}
-
 // Called lists the operations that were asked for with their services, such as
 // "ec2:RunInstances", in order.
 func (s *Simulator) Called() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return slices.Sorted(maps.Keys(s.called))
+}
+
+// Now is the account's time.
+func (s *Simulator) Now() time.Time {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.now()
 }
 
 func (s *Simulator) now() time.Time { return s.options.Now().Add(s.ahead) }

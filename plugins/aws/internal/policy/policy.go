@@ -102,9 +102,6 @@ func (s scope) tagged(key string) condition {
 	return condition{"StringEquals": {key + "/" + settings.TagPrefix + "installation": s.installation}}
 }
 
-// host stands for all dedicated hosts.
-const host = "dedicated-host/*"
-
 // made is what a launch makes.
 var made = []string{"instance/*", "volume/*", "network-interface/*", "spot-instances-request/*"}
 
@@ -116,6 +113,12 @@ var parts = []struct {
 	{look, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{count, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{priceList, func(scope) ([]string, condition) { return []string{"*"}, nil }}, // in another region
+	{templates, func(s scope) ([]string, condition) {
+		if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return i.Template != nil }) {
+			return nil, nil
+		}
+		return []string{"*"}, s.here()
+	}},
 	{launchWith, func(s scope) ([]string, condition) { return s.networks(), nil }},
 	{launch, func(s scope) ([]string, condition) { return s.ec2(made...), s.tagged("aws:RequestTag") }},
 	{tag, func(s scope) ([]string, condition) {
@@ -123,16 +126,21 @@ var parts = []struct {
 		only["StringEquals"]["ec2:CreateAction"] = "RunInstances"
 		return s.ec2(made...), only
 	}},
+	// Hosts are given back, too, when no fleet has any use for them any more.
+	{end, func(s scope) ([]string, condition) {
+		return s.ec2(append([]string{"dedicated-host/*"}, made...)...), s.tagged("aws:ResourceTag")
+	}},
+	{onHosts, func(s scope) ([]string, condition) { return s.hosts(), s.tagged("aws:ResourceTag") }},
 	{allocate, func(s scope) ([]string, condition) { return s.hosts(), s.tagged("aws:RequestTag") }},
 	{tagHosts, func(s scope) ([]string, condition) {
 		only := s.tagged("aws:RequestTag")
 		only["StringEquals"]["ec2:CreateAction"] = "AllocateHosts"
 		return s.hosts(), only
 	}},
-	{retagHosts, func(s scope) ([]string, condition) { return s.hosts(), s.tagged("aws:ResourceTag") }},
-	// Hosts can be given back also when no block uses them any more.
-	{end, func(s scope) ([]string, condition) {
-		return s.ec2(append(slices.Clone(made), host)...), s.tagged("aws:ResourceTag")
+	{claimHosts, func(s scope) ([]string, condition) {
+		only := s.tagged("aws:ResourceTag")
+		only["StringEqualsIfExists"] = s.tagged("aws:RequestTag")["StringEquals"] // it goes to nobody else
+		return s.hosts(), only
 	}},
 	{passRole, func(s scope) ([]string, condition) {
 		service := "ec2.amazonaws.com"
@@ -172,12 +180,12 @@ func (s scope) networks() []string {
 	return all
 }
 
-// hosts are all that are dedicated, where a block uses some.
+// hosts are dedicated hosts, where a block has machines on such.
 func (s scope) hosts() []string {
-	if slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return slices.ContainsFunc(i.Types, i.OnHost) }) {
-		return s.ec2(host)
+	if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return slices.ContainsFunc(i.Types, i.OnHost) }) {
+		return nil
 	}
-	return nil
+	return s.ec2("dedicated-host/*")
 }
 
 // roles are those of the instance profiles. What role a profile has isn't said
