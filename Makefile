@@ -58,7 +58,8 @@ dev-clean: build
 # seeds, and the package that compiles the SDK of EC2 (3 GB in one process).
 test: test-packages
 	$(GO) test $$($(GO) list work | grep -v -e /cmd/e2e -e /plugins/libvirt/internal/libvirt -e '/plugins/aws$$' -e /plugins/aws/internal/aws)
-	$(GO) test ./plugins/aws ./plugins/aws/internal/aws
+	$(GO) test ./plugins/aws
+	$(GO) test -timeout 20m ./plugins/aws/internal/aws -whole
 	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
 	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds 2000
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e

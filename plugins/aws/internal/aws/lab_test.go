@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -23,6 +24,9 @@ const (
 	group  = "sg-0a000000000000001"
 	key    = "01jx0000000000000000000001"
 )
+
+// whole says that also what takes long is tried, so that the everyday run stays short.
+var whole = flag.Bool("whole", false, "also try moto, and a thousand machines at the published rates")
 
 // lab is a simulated account with the plugin in front of it.
 type lab struct {

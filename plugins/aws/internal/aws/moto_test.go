@@ -45,6 +45,9 @@ var motoListens = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
 // what Python packages a machine has.
 func newMoto(t *testing.T) *moto {
 	t.Helper()
+	if !*whole {
+		t.Skip("SKIP: moto answers slowly; make test tries it, and so does -whole")
+	}
 	program, err := exec.LookPath("moto_server")
 	if err != nil {
 		t.Skip("SKIP: moto_server isn't on the PATH (pip install 'moto[server]>=5.2')")

@@ -24,8 +24,8 @@ var labs struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
-		if wrong := policyAgainstCalls(whole); len(wrong) > 0 {
+		unfiltered := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
+		if wrong := policyAgainstCalls(unfiltered); len(wrong) > 0 {
 			fmt.Println("FAIL: the policy and what the plugin calls differ:")
 			for _, line := range wrong {
 				fmt.Println("    " + line)
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func policyAgainstCalls(whole bool) (wrong []string) {
+func policyAgainstCalls(unfiltered bool) (wrong []string) {
 	known, called := policy.Calls(), map[string]bool{}
 	labs.Lock()
 	defer labs.Unlock()
@@ -51,7 +51,7 @@ func policyAgainstCalls(whole bool) (wrong []string) {
 		}
 	}
 	for _, call := range slices.Sorted(maps.Keys(known)) {
-		if whole && known[call] && !called[call] {
+		if unfiltered && known[call] && !called[call] {
 			wrong = append(wrong, call+" is in the policy, and no test makes the plugin call it")
 		}
 	}
