@@ -79,11 +79,11 @@ test-race:
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
 TEST_PACKAGES := postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry \
-	libvirt-daemon-system qemu-system-x86 qemu-utils ovmf busybox-static xorriso openssh-server
+	libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils ovmf busybox-static xorriso openssh-server
 
 .PHONY: test-packages
 test-packages:
-	@missing=; for program in git gcc ip setpriv ps curl docker-registry libvirtd qemu-system-x86_64 qemu-img busybox xorriso; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	@missing=; for program in git gcc ip setpriv ps curl docker-registry libvirtd virsh qemu-system-x86_64 qemu-img busybox xorriso; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing="$$missing postgres"; \
 	[ -e /usr/share/OVMF/OVMF_CODE.fd ] || missing="$$missing ovmf"; \
 	[ -e /usr/sbin/sshd ] || missing="$$missing sshd"; \

@@ -43,6 +43,8 @@ type command struct {
 	cmd  *exec.Cmd
 	args []string
 	err  strings.Builder
+	// limit ends one that hangs, with its goroutines on standard error.
+	limit *time.Timer
 	// ended is closed after the process was waited for.
 	ended chan struct{}
 
@@ -77,11 +79,10 @@ func (w *workspace) begin(program *exec.Cmd, variables []string, args ...string)
 	if err := c.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	// One that hangs is ended with its goroutines on standard error.
-	limit := time.AfterFunc(patience, func() { _ = c.cmd.Process.Signal(syscall.SIGQUIT) })
+	c.limit = time.AfterFunc(patience, func() { _ = c.cmd.Process.Signal(syscall.SIGQUIT) })
 	go func() {
 		defer close(c.ended)
-		defer limit.Stop()
+		defer c.limit.Stop()
 		c.follow(out)
 		_ = c.cmd.Wait() // the exit code tells
 	}()

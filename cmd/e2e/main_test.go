@@ -129,6 +129,11 @@ func buildAll(dir string, flags ...string) error {
 			return err
 		}
 	}
+	return publish(dir)
+}
+
+// publish publishes the built plugins of a folder beside them.
+func publish(dir string) error {
 	publish := exec.Command("../../plugins/publish.sh", dir)
 	publish.Env = append(os.Environ(), "HOME="+dir, "XDG_RUNTIME_DIR=")
 	if out, err := publish.CombinedOutput(); err != nil {

@@ -5,12 +5,14 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // queue is a running forgeyard-queue of a workspace.
@@ -119,24 +121,34 @@ func (q *queue) runners() []string {
 		q.w.t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(q.w.read("queue.token")))
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		q.w.t.Fatal(err)
-	}
-	defer response.Body.Close()
 	var all struct {
 		Running []struct {
 			Runner string `json:"runner"`
 		} `json:"running"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&all); err != nil || response.StatusCode != http.StatusOK {
-		q.w.t.Fatalf("the queue answers with %s: %v", response.Status, err)
+	if err := json.Unmarshal(answerOf(q.w.t, request), &all); err != nil {
+		q.w.t.Fatal(err)
 	}
 	var names []string
 	for _, r := range all.Running {
 		names = append(names, r.Runner)
 	}
 	return names
+}
+
+// answerOf is what a service answers, which must be a success.
+func answerOf(t *testing.T, request *http.Request) []byte {
+	t.Helper()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s answers with %s: %v\n%s", request.URL, response.Status, err, content)
+	}
+	return content
 }
 
 // following is a fleet file whose fleet "demo" follows the queue's demand, from

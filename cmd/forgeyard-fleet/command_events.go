@@ -24,7 +24,7 @@ type eventsFlags struct {
 }
 
 func (a *app) eventsCommand() *cobra.Command {
-	var flags eventsFlags
+	flags := eventsFlags{query: control.EventQuery{Limit: 100}}
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show what happened: decisions, moves of instances, ends of calls, and what was done by whom",
@@ -34,16 +34,13 @@ func (a *app) eventsCommand() *cobra.Command {
 			"one fleet. As JSON it is a list, and with --follow an object on each line.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if flags.query.Limit < 1 || flags.query.Limit > 1000 {
-				return fmt.Errorf("--limit %d: give a number from 1 to 1000", flags.query.Limit)
-			}
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return a.events(ctx, look, flags) })
 		},
 	}
 	lookFlags(c, &flags.json)
 	c.Flags().BoolVar(&flags.follow, "follow", false, "go on with what happens from now on")
 	c.Flags().StringVar(&flags.query.Fleet, "fleet", "", "only what is about one fleet")
-	c.Flags().IntVar(&flags.query.Limit, "limit", 100, "how many of the newest, of up to 1000")
+	numberFlag(c.Flags(), &flags.query.Limit, "limit", 1, 1000, "how many of the newest, of up to 1000")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	return c
 }

@@ -44,7 +44,7 @@ func (a *app) breakGlassCommand() *cobra.Command {
 	flags.register(c, true, true)
 	c.Flags().StringVar(&hourly, "max-hourly", "", "what an hour may cost meanwhile, such as \"10 USD\"")
 	c.Flags().StringVar(&daily, "max-daily", "", "what a day may cost")
-	c.Flags().DurationVar(&o.For, "for", 0, "how long, such as 2h")
+	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestBrokenGlass, "how long, such as 2h")
 	c.Flags().BoolVar(&o.End, "end", false, "let the file's cost guardrails hold again")
 	for _, other := range []string{"max-hourly", "max-daily", "for"} {
 		c.MarkFlagsMutuallyExclusive("end", other)

@@ -27,7 +27,7 @@ func (a *app) instanceCommand() *cobra.Command {
 func (a *app) instanceListCommand() *cobra.Command {
 	var fleetName, before string
 	var asJSON, everything, unrecorded bool
-	var limit int
+	limit := 100
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the live instances, a line each",
@@ -65,7 +65,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 	lookFlags(c, &asJSON)
 	c.Flags().StringVar(&fleetName, "fleet", "", "only those of one fleet")
 	c.Flags().BoolVar(&everything, "all", false, "list the ended ones, too, the newest first")
-	c.Flags().IntVar(&limit, "limit", 100, "with --all: how many at most, of up to 1000")
+	numberFlag(c.Flags(), &limit, "limit", 1, 1000, "with --all: how many at most, of up to 1000")
 	c.Flags().StringVar(&before, "before", "", "with --all: only those older than the instance of this id")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	a.completes(c, nil, "before", a.instanceIDs)

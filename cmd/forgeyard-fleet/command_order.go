@@ -148,6 +148,9 @@ func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder,
 	}
 	ctx := caller(c)
 	if !flags.autoApprove {
+		if err := a.isThere(c, matter{instance: o.Instance}); err != nil {
+			return err
+		}
 		yes, err := a.confirm(ctx, question)
 		if err != nil {
 			return err

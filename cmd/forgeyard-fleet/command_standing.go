@@ -24,7 +24,7 @@ func (f *standingFlags) register(c *cobra.Command, asks, gives bool) {
 		c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
 	}
 	if gives {
-		c.Flags().StringVar(&f.reason, "reason", "", "why, for others to read")
+		c.Flags().Var(reason{&f.reason}, "reason", "why, for others to read")
 	}
 }
 
@@ -32,7 +32,7 @@ func (f *standingFlags) register(c *cobra.Command, asks, gives bool) {
 // else the state directory, keep the order.
 func (a *app) orderStanding(c *cobra.Command, flags standingFlags, o control.StandingOrder, question string) error {
 	o.Reason = flags.reason
-	if yes, err := a.agreed(c, flags, question); err != nil || !yes {
+	if yes, err := a.agreed(c, flags, matter{fleet: o.Fleet, instance: o.Instance, image: o.Image}, question); err != nil || !yes {
 		return err
 	}
 	return a.withService(c, func(ctx context.Context, s control.Service) error {
@@ -84,9 +84,9 @@ func (a *app) scaleCommand() *cobra.Command {
 		},
 	}
 	flags.register(c, true, true)
-	c.Flags().IntVar(&least, "min", 0, "the least number of instances")
-	c.Flags().IntVar(&most, "max", 0, "the most")
-	c.Flags().DurationVar(&o.For, "for", 0, "how long, such as 2h")
+	numberFlag(c.Flags(), &least, "min", 0, control.MostInstances, "the least number of instances")
+	numberFlag(c.Flags(), &most, "max", 0, control.MostInstances, "the most")
+	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestStanding, "how long, such as 2h")
 	c.Flags().BoolVar(&clear, "clear", false, "let the file's min and max hold again")
 	for _, other := range []string{"min", "max", "for"} {
 		c.MarkFlagsMutuallyExclusive("clear", other)
@@ -97,7 +97,7 @@ func (a *app) scaleCommand() *cobra.Command {
 
 func (a *app) pinCommand() *cobra.Command {
 	var flags standingFlags
-	o := control.StandingOrder{Kind: control.PinInstance}
+	o := control.StandingOrder{Kind: control.PinInstance, For: 4 * time.Hour}
 	c := &cobra.Command{
 		Use:   "pin INSTANCE [--for DURATION]",
 		Short: "Keep an instance out of scale-downs, max_age and rollouts for a time",
@@ -111,7 +111,7 @@ func (a *app) pinCommand() *cobra.Command {
 		},
 	}
 	flags.register(c, false, true)
-	c.Flags().DurationVar(&o.For, "for", 4*time.Hour, "how long")
+	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestStanding, "how long")
 	a.completes(c, a.instanceIDs, "", nil)
 	return c
 }

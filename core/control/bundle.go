@@ -156,14 +156,35 @@ func (b Bundle) validateWithPlugins(ctx context.Context, loaded *config.Loaded, 
 	return all, nil
 }
 
-func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, o Options) (found config.Diagnostics, err error) {
-	launch, err := b.launch(provider.Address, loaded.Definition.Plugins, o.Place.Run, o.Log)
+func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, o Options) (config.Diagnostics, error) {
+	var validation pluginhost.Validation
+	err := b.askOffline(ctx, loaded, provider, o, func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) (err error) {
+		validation, err = process.Validate(ctx, body, instances)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	found := loaded.ProviderDiagnostics(provider.Address, validation.Provider)
+	for _, f := range loaded.Definition.Fleets {
+		if f.Provider == provider.Address {
+			found = append(found, loaded.InstanceDiagnostics(f.Address, validation.Instances[string(f.Address)])...)
+		}
+	}
+	return found, nil
+}
+
+// askOffline starts a provider's plugin without configuring it, and asks it about its
+// block and the instance blocks of its fleets.
+func (b Bundle) askOffline(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, o Options,
+	ask func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) error) (err error) {
+	launch, err := b.launch(provider.Address, loaded.Definition.Plugins, o.Place.Run, o.Log)
+	if err != nil {
+		return err
+	}
 	process, err := pluginhost.Start(ctx, launch)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
 	instances := map[string][]byte{}
@@ -174,19 +195,9 @@ func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, pro
 	}
 	body, err := secret.Resolve(ctx, provider.Config, o.lookup(), secret.ReadFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	validation, err := process.Validate(ctx, body, instances)
-	if err != nil {
-		return nil, err
-	}
-	found = loaded.ProviderDiagnostics(provider.Address, validation.Provider)
-	for _, f := range loaded.Definition.Fleets {
-		if f.Provider == provider.Address {
-			found = append(found, loaded.InstanceDiagnostics(f.Address, validation.Instances[string(f.Address)])...)
-		}
-	}
-	return found, nil
+	return ask(process, body, instances)
 }
 
 func describePlugin(ctx context.Context, launch pluginhost.Launch) (raw []byte, version string, protocol int, err error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// longestBrokenGlass is a long weekend: what lasts longer is a decision about the
+// LongestBrokenGlass is a long weekend: what lasts longer is a decision about the
 // file.
-const longestBrokenGlass = 3 * 24 * time.Hour
+const LongestBrokenGlass = 3 * 24 * time.Hour
 
 // breakGlass holds a raise of cost guardrails against the file. It needs a reason:
 // somebody will ask about the money.
@@ -26,8 +26,8 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 	if why := cantBreak(f, b); why != "" {
 		return ruling{}, &InvalidError{fmt.Sprintf("the glass of %s can't be broken like that: %s", f.Address, why)}
 	}
-	if d.For <= 0 || d.For > longestBrokenGlass {
-		return ruling{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, longestBrokenGlass/(24*time.Hour))}
+	if d.For <= 0 || d.For > LongestBrokenGlass {
+		return ruling{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, LongestBrokenGlass/(24*time.Hour))}
 	}
 	b.Until = b.At.Add(d.For)
 	return ruling{order: b, subject: string(f.Address), until: b.Until,

@@ -38,7 +38,7 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv(providerpb.MagicCookieKey) != "" {
 		provider.Serve(provider.Plugin[notaryConfig, struct{}]{
-			Name: "notary", Version: "1.0.0", Identity: true,
+			Name: "notary", Version: "1.0.0", Identity: true, Policy: lawyer,
 			New: func(_ context.Context, c notaryConfig, _ provider.Environment) (provider.Provider[struct{}], error) {
 				der, err := base64.StdEncoding.DecodeString(c.Certificate)
 				if err != nil {

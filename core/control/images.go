@@ -56,7 +56,7 @@ func (m *Manager) OrderRollout(ctx context.Context, request RolloutRequest) (Rol
 	if err != nil {
 		return RolloutReceipt{}, err
 	}
-	if why := unsayable(request.Reason); why != "" {
+	if why := Unsayable(request.Reason); why != "" {
 		return RolloutReceipt{}, &InvalidError{"the reason " + why}
 	}
 	state, err := m.store.Load(ctx)

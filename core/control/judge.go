@@ -9,9 +9,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// mostInstances bounds min and max as the file's are: a slip of the keyboard should
+// MostInstances bounds min and max as the file's are: a slip of the keyboard should
 // not become a bill.
-const mostInstances = 100_000
+const MostInstances = 100_000
 
 // scale holds an override against the file and against itself. It may go beyond
 // the file's max [177]; scale to zero stays the file's to allow [17], and a
@@ -41,8 +41,8 @@ func cantScale(f fleet.ManagedFleet, o fleet.FleetScaleOverride) string {
 	switch {
 	case o.Min == nil && o.Max == nil:
 		return "give a min, a max or both"
-	case least < 0 || most < 0 || least > mostInstances || most > mostInstances:
-		return fmt.Sprintf("min and max are from 0 to %d", mostInstances)
+	case least < 0 || most < 0 || least > MostInstances || most > MostInstances:
+		return fmt.Sprintf("min and max are from 0 to %d", MostInstances)
 	case least > most && o.Min == nil:
 		return fmt.Sprintf("max = %d is less than the file's min = %d; give a min, too", most, least)
 	case least > most && o.Max == nil:

@@ -105,8 +105,8 @@ func newReservation(s store.State, caller Caller, r ReservationRequest, now time
 // cantReserve says what is wrong with a request by itself; "": nothing.
 func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 	switch {
-	case r.Quantity < 1 || r.Quantity > mostInstances:
-		return fmt.Sprintf("the quantity is from 1 to %d, and not %d", mostInstances, r.Quantity)
+	case r.Quantity < 1 || r.Quantity > MostInstances:
+		return fmt.Sprintf("the quantity is from 1 to %d, and not %d", MostInstances, r.Quantity)
 	case r.Start.IsZero() || r.End.IsZero():
 		return "it needs a start and an end with date, time and zone, such as 2027-01-10T08:00:00Z"
 	case r.Start.Year() < 1 || r.End.Year() > 9999: // no record holds such a time
@@ -115,15 +115,15 @@ func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 		return fmt.Sprintf("it would end at %s, which is not after its start at %s", moment(r.End), moment(r.Start))
 	case !r.End.After(now):
 		return fmt.Sprintf("it would have ended at %s already", moment(r.End))
-	case r.LeadTime < 0 || r.LeadTime > longestStanding:
-		return fmt.Sprintf("its lead time is from 0 to %d days, and not %s", longestStanding/(24*time.Hour), r.LeadTime)
+	case r.LeadTime < 0 || r.LeadTime > LongestStanding:
+		return fmt.Sprintf("its lead time is from 0 to %d days, and not %s", LongestStanding/(24*time.Hour), r.LeadTime)
 	case r.Scope.Tenant != "" && r.Scope.Project != "":
 		return "it is for a tenant or for a project; give one of them"
 	case r.Dedicated && r.Scope == fleet.FleetScope{}:
 		return "dedicated capacity is of a tenant or a project; name it"
 	}
 	for _, text := range []struct{ of, is string }{{"reason", r.Made.Reason}, {"tenant", r.Scope.Tenant}, {"project", r.Scope.Project}} {
-		if why := unsayable(text.is); why != "" {
+		if why := Unsayable(text.is); why != "" {
 			return "the " + text.of + " " + why
 		}
 	}

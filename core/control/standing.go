@@ -76,9 +76,9 @@ var standingUseCases = map[StandingKind]string{
 }
 
 const (
-	// longestStanding bounds what expires by itself: what lasts longer belongs into
+	// LongestStanding bounds what expires by itself: what lasts longer belongs into
 	// the file.
-	longestStanding = 30 * 24 * time.Hour
+	LongestStanding = 30 * 24 * time.Hour
 	// longestReason is enough for a sentence and a link.
 	longestReason = 500
 )
@@ -102,7 +102,7 @@ func (m *Manager) OrderStanding(ctx context.Context, d StandingOrder) (StandingR
 	if err != nil {
 		return StandingReceipt{}, err
 	}
-	if why := unsayable(d.Reason); why != "" {
+	if why := Unsayable(d.Reason); why != "" {
 		return StandingReceipt{}, &InvalidError{"the reason " + why}
 	}
 	state, err := m.store.Load(ctx)
@@ -117,10 +117,10 @@ func (m *Manager) OrderStanding(ctx context.Context, d StandingOrder) (StandingR
 	return m.enter(ctx, useCase, d, r)
 }
 
-// unsayable is why a text can't be kept and shown in a sentence; "": it can. One
+// Unsayable is why a text can't be kept and shown in a sentence; "": it can. One
 // line of it can't look like two, and no plan is refused for what a reason does to
 // a terminal.
-func unsayable(text string) string {
+func Unsayable(text string) string {
 	switch {
 	case len(text) > longestReason:
 		return fmt.Sprintf("has %d bytes and may have %d; say it shorter", len(text), longestReason)
@@ -228,8 +228,8 @@ func (j *judgement) unlimited(what string) error {
 
 // until is when something that lasts for d ends.
 func (j *judgement) until(d time.Duration) (time.Time, error) {
-	if d <= 0 || d > longestStanding {
-		return time.Time{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d, longestStanding/(24*time.Hour))}
+	if d <= 0 || d > LongestStanding {
+		return time.Time{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d, LongestStanding/(24*time.Hour))}
 	}
 	return j.decided.At.Add(d), nil
 }

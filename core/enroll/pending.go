@@ -100,8 +100,9 @@ func (l *pendingListener) Accept() (net.Conn, error) {
 
 type connectionKey struct{}
 
-// withConnection lets handlers find the connection of a call.
-func withConnection(ctx context.Context, c net.Conn) context.Context {
+// ConnContext is what an http.Server that hands its calls to ServeHTTP makes of a
+// connection: handlers find it again, and what its certificate was found to prove.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = over.NetConn()
 	}

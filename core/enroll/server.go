@@ -141,7 +141,7 @@ func NewServer(c Config) (*Server, error) {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ConnContext:       withConnection,
+		ConnContext:       ConnContext,
 		ErrorLog:          s.errorLog(),
 	}
 	return s, nil

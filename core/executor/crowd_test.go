@@ -146,8 +146,9 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 	if c.life.Err() != nil {
 		return
 	}
+	onOne := enroll.ConnContext(context.Background(), nil)
 	var enrolled agentapi.EnrollResponse
-	err := c.send(agentapi.EnrollPath, nil, agentapi.EnrollRequest{
+	err := c.send(onOne, agentapi.EnrollPath, nil, agentapi.EnrollRequest{
 		Token: b.Token, CSR: c.csr, Clock: time.Now(), AgentVersion: agentVersion, OS: "linux", Arch: "amd64"}, &enrolled)
 	if err != nil {
 		c.t.Errorf("enroll: %v", err)
@@ -166,7 +167,7 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 	for c.life.Err() == nil && !c.handedOver() {
 		beat.Clock = time.Now()
 		var answer agentapi.HeartbeatResponse
-		if err := c.send(agentapi.HeartbeatPath, leaf, beat, &answer); err != nil {
+		if err := c.send(onOne, agentapi.HeartbeatPath, leaf, beat, &answer); err != nil {
 			c.t.Errorf("beat: %v", err)
 			return
 		}
@@ -185,13 +186,14 @@ func (c *crowd) handedOver() bool {
 	}
 }
 
-// send calls the endpoint as the owner of the certificate.
-func (c *crowd) send(path string, leaf *x509.Certificate, body, answer any) error {
+// send calls the endpoint as the owner of the certificate, on the connection of the
+// context.
+func (c *crowd) send(ctx context.Context, path string, leaf *x509.Certificate, body, answer any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, path, bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,11 @@ type Platform struct {
 	Arch string `json:"arch"`
 }
 
+// maybe says that each name is one of a platform's, or isn't said.
+func (p Platform) maybe() bool {
+	return slices.Contains([]string{"", "linux", "darwin", "windows"}, p.OS) && slices.Contains([]string{"", "x86_64", "arm64"}, p.Arch)
+}
+
 // Target is the platform in Go's names, as agent binaries are named: "linux-amd64".
 func (p Platform) Target() string {
 	arch := p.Arch

@@ -12,12 +12,14 @@ import (
 // Offer is one way to make an instance, with its price [105]. Zone, machine type
 // and lifetime name it.
 type Offer struct {
-	Zone        string           `json:"zone,omitempty"`
-	Region      string           `json:"region,omitempty"`
-	MachineType string           `json:"machine_type,omitempty"`
-	Lifetime    LifetimeClass    `json:"lifetime,omitempty"`
-	Resources   ResourceCapacity `json:"resources,omitzero"`
-	Price       Money            `json:"price,omitzero"`
+	Zone        string        `json:"zone,omitempty"`
+	Region      string        `json:"region,omitempty"`
+	MachineType string        `json:"machine_type,omitempty"`
+	Lifetime    LifetimeClass `json:"lifetime,omitempty"`
+	// Platform is what such an instance can run; a field that is empty isn't said.
+	Platform  Platform         `json:"platform,omitzero"`
+	Resources ResourceCapacity `json:"resources,omitzero"`
+	Price     Money            `json:"price,omitzero"`
 	// Estimate marks a price that isn't a promise (spot, a static table).
 	Estimate     bool          `json:"estimate,omitempty"`
 	BillingGrain time.Duration `json:"billing_grain,omitempty"`
@@ -139,6 +141,9 @@ func (o Offer) impossible() string {
 	}
 	if o.Lifetime != LifetimeStable && o.Lifetime != LifetimePreemptible {
 		return fmt.Sprintf("its lifetime is %.40q, and must be %q or %q", o.Lifetime, LifetimeStable, LifetimePreemptible)
+	}
+	if !o.Platform.maybe() {
+		return fmt.Sprintf("its platform %.20q with %.20q is none that a class can have", o.Platform.OS, o.Platform.Arch)
 	}
 	switch p := o.Price; {
 	case p.Currency == "" && p.Micros != 0:

@@ -27,6 +27,7 @@ func TestWhatIsImpossibleAboutAnOfferLeavesItOutWithTheReason(t *testing.T) {
 		"no lifetime":             {func(o *Offer) { o.Lifetime = "" }, "its lifetime"},
 		"a zone of many lines":    {func(o *Offer) { o.Zone = "a\nb" }, "its zone"},
 		"a machine type too long": {func(o *Offer) { o.MachineType = strings.Repeat("m", 129) }, "its machine type"},
+		"a processor of no class": {func(o *Offer) { o.Platform.Arch = "amd64" }, `"amd64" is none that a class can have`},
 		"less than no cpu":        {func(o *Offer) { o.Resources.CPUMilli = -1 }, "resources.cpu_milli is -1"},
 		"less than none left":     {func(o *Offer) { o.Available = &negative }, "-1 of it are left"},
 		"a lease of a lifetime":   {func(o *Offer) { o.MinimumLease = 100 * 365 * 24 * time.Hour }, "minimum lease"},

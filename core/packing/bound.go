@@ -31,6 +31,9 @@ func (w *work) demanded(d int) float64 {
 	return sum
 }
 
+// valueOfOne is the value of what costs 1.
+const valueOfOne = 1024
+
 // appraise finds what a unit of each resource is worth, and with it each class:
 // the prices at which the whole demand is worth most while no machine is worth
 // more than it costs.
@@ -42,8 +45,8 @@ func (w *work) appraise() {
 		for d, price := range w.worth {
 			v += float64(price * float64(w.need[c*w.Dimensions+d]))
 		}
-		// In 1/1024 of the unit of money; what is worth nothing must be placed, too.
-		w.value[c] = max(1, int64(math.Round(min(v*1024, 1<<41))))
+		// What is worth nothing must be placed, too.
+		w.value[c] = max(1, int64(math.Round(min(v*valueOfOne, 1<<41))))
 	}
 	w.promise = make([]float64, len(w.Types))
 	for _, t := range w.fresh {
@@ -51,7 +54,7 @@ func (w *work) appraise() {
 		for d, n := range w.Types[t].Capacity {
 			full += float64(w.worth[d] * float64(n))
 		}
-		w.promise[t] = max(full*1024/float64(w.cost[t]), 1e-9)
+		w.promise[t] = max(full*valueOfOne/float64(w.cost[t]), 1e-9)
 	}
 }
 

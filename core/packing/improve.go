@@ -17,7 +17,7 @@ func (w *work) improve(p *plan, steps int) {
 	f := w.filler(make([]int, len(w.Classes)), nil, w.used(p))
 	steps = min(steps, worthTrying(p.piles))
 	if w.many() {
-		steps /= 2
+		steps /= 4 // each takes longer there
 	}
 	f.noise, f.blur = 0.3, 0.02
 	for n := range steps {
@@ -44,22 +44,18 @@ func worthTrying(piles []pile) int {
 	return 8 * max(0, machines-1) * len(classes)
 }
 
-// improveOnce is one step.
+// improveOnce is one step. What is to spare at its end is what it saved.
 func (w *work) improveOnce(p *plan, f *filler) {
-	apart, before := w.takeApart(p, f)
+	apart := w.takeApart(p, f)
 	f.sampleKinds(p, apart)
 	var again plan
 	f.fillFresh(&again)
-	complete, after := true, int64(0)
+	complete := true
 	for _, c := range f.classes {
 		complete = complete && f.left[c] == 0
 		f.left[c] = 0
 	}
-	for n := range again.piles {
-		w.downsize(&again.piles[n], f.used)
-		after += w.cost[again.piles[n].kind] * int64(again.piles[n].number)
-	}
-	if !complete || after > before {
+	if !complete || f.spare < 0 {
 		for _, b := range again.piles {
 			f.used[b.kind] -= b.number
 		}
@@ -68,7 +64,7 @@ func (w *work) improveOnce(p *plan, f *filler) {
 		}
 		return
 	}
-	p.cost += after - before
+	p.cost -= f.spare / valueOfOne
 	for _, n := range apart {
 		p.piles[n].number--
 	}
@@ -76,17 +72,22 @@ func (w *work) improveOnce(p *plan, f *filler) {
 	p.piles = append(p.piles, again.piles...)
 }
 
+// mostApart is how many machines are taken apart at most, and candidates from how
+// many each is chosen: more find more at once, and take longer.
+const mostApart, candidates = 7, 7
+
 // takeApart chooses a few piles, the poor ones rather than others, and takes what
-// one machine of each holds for what is left to place.
-func (w *work) takeApart(p *plan, f *filler) (apart []int, cost int64) {
-	f.classes = f.classes[:0]
-	for range 2 + f.dice.below(4) {
+// one machine of each holds for what is left to place, and what it wastes for what
+// there is to spare.
+func (w *work) takeApart(p *plan, f *filler) (apart []int) {
+	f.classes, f.spare = f.classes[:0], 0
+	for range 2 + f.dice.below(mostApart-1) {
 		n := w.poorest(p, f)
 		if slices.Contains(apart, n) {
 			continue
 		}
 		apart = append(apart, n)
-		cost += w.cost[p.piles[n].kind]
+		f.spare += w.waste(&p.piles[n])
 		f.used[p.piles[n].kind]--
 		for _, h := range p.piles[n].holds {
 			if f.left[h.Class] == 0 {
@@ -95,7 +96,7 @@ func (w *work) takeApart(p *plan, f *filler) (apart []int, cost int64) {
 			f.left[h.Class] += h.Count
 		}
 	}
-	return apart, cost
+	return apart
 }
 
 // sampledKinds is how many types one step considers.
@@ -116,18 +117,14 @@ func (f *filler) sampleKinds(p *plan, apart []int) {
 	}
 }
 
-// poorest is of three piles the one whose machines are worth the least of their
+// poorest is of a few piles the one whose machines waste the largest part of their
 // cost.
 func (w *work) poorest(p *plan, f *filler) int {
-	best, least := 0, 2.0*(1<<60)
-	for range 3 {
+	best, most := -1, 0.0
+	for range candidates {
 		n := f.dice.below(len(p.piles))
-		var value int64
-		for _, h := range p.piles[n].holds {
-			value += w.value[h.Class] * int64(h.Count)
-		}
-		if worth := float64(value) / float64(max(1, w.cost[p.piles[n].kind])); worth < least {
-			best, least = n, worth
+		if share := float64(w.waste(&p.piles[n])) / float64(max(1, w.cost[p.piles[n].kind])); best < 0 || share > most {
+			best, most = n, share
 		}
 	}
 	return best

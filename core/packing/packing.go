@@ -65,9 +65,9 @@ type Machine struct {
 // Holding is how many jobs of a class one machine holds.
 type Holding struct{ Class, Count int }
 
-// DefaultImprovementSteps is a number of steps that is worth its time: some tens
-// of milliseconds.
-const DefaultImprovementSteps = 400
+// DefaultImprovementSteps is a number of steps that is worth its time: up to
+// some tens of milliseconds.
+const DefaultImprovementSteps = 800
 
 // Check says what is wrong with a problem; Pack takes one that is right.
 func (p Problem) Check() error {
@@ -138,10 +138,10 @@ func Pack(p Problem, improvementSteps int) Solution {
 		}
 	}
 	if best.cost > 0 {
-		best = w.fuller(best)
 		if again := w.asIfNew(func(before Problem) Solution { return Pack(before, improvementSteps) }); again != nil {
 			best = w.cheaper(best, again)
 		} else {
+			best = w.fuller(best)
 			w.improve(best, improvementSteps)
 		}
 	}
@@ -167,7 +167,7 @@ func (w *work) covers() *plan {
 	return best
 }
 
-// many says that there are so many pairs of a class and a type that half of the
+// many says that there are so many pairs of a class and a type that a part of the
 // search must do.
 func (w *work) many() bool { return len(w.Classes)*len(w.Types) > 60_000 }
 

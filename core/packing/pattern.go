@@ -2,6 +2,7 @@ package packing
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -30,6 +31,9 @@ type filler struct {
 	// best of those that are known is taken.
 	best  []pattern
 	tries int
+	// spare is how much of what the machines cost may be worth nothing, in the unit of
+	// value: beyond that the plan is given up.
+	spare int64
 	// byWorth says how weigh does.
 	byWorth bool
 	// noise blurs the choice of jobs and blur that of types, so that another try
@@ -66,7 +70,7 @@ func (w *work) byPatterns(demand []int, byWorth bool) *plan {
 
 func (w *work) filler(left, classes, used []int) *filler {
 	return &filler{work: w, left: left, classes: classes, used: used, kinds: w.fresh, taken: make([]int, len(w.Classes)),
-		best: make([]pattern, len(w.Types)), tries: triesPerMachine, weights: make([]float64, w.Dimensions)}
+		best: make([]pattern, len(w.Types)), tries: triesPerMachine, spare: math.MaxInt64, weights: make([]float64, w.Dimensions)}
 }
 
 func (w *work) mostValuableFirst() []int {
@@ -81,7 +85,7 @@ func (w *work) mostValuableFirst() []int {
 // fillStanding uses the standing machines of a type.
 func (f *filler) fillStanding(p *plan, kind int) {
 	for left := f.Types[kind].Limit; left > 0; {
-		one := f.fill(kind)
+		one, _ := f.fill(kind)
 		if len(one.holds) == 0 {
 			return
 		}
@@ -100,6 +104,9 @@ func (f *filler) fillFresh(p *plan) {
 		first, known := f.mostPromising()
 		if known >= 0 && (tries >= f.tries || f.best[known].worth >= f.best[first].worth) {
 			f.apply(p, known, f.best[known], f.Types[known].Limit-f.used[known])
+			if f.spare != math.MaxInt64 && !f.worthGoingOn(p) {
+				return
+			}
 			for _, t := range f.kinds {
 				f.best[t].known = f.best[t].known && f.enough(f.best[t])
 			}
@@ -109,9 +116,31 @@ func (f *filler) fillFresh(p *plan) {
 		if first < 0 {
 			return
 		}
-		f.best[first] = f.fill(first)
+		one, value := f.fill(first)
+		for _, t := range f.same[first] {
+			one.worth = float64(value) / float64(max(1, f.cost[t]))
+			f.best[t] = one
+		}
 		tries++
 	}
+}
+
+// worthGoingOn gives the last machines the cheapest type, takes what they waste from
+// what is to spare, and says whether there is enough of it.
+func (f *filler) worthGoingOn(p *plan) bool {
+	b := &p.piles[len(p.piles)-1]
+	f.downsize(b, f.used)
+	f.spare -= f.waste(b) * int64(b.number)
+	return f.spare >= 0
+}
+
+// waste is how much of what one machine of a pile costs is worth nothing.
+func (w *work) waste(b *pile) int64 {
+	waste := w.cost[b.kind] * valueOfOne
+	for _, h := range b.holds {
+		waste -= w.value[h.Class] * int64(h.Count)
+	}
+	return waste
 }
 
 // mostPromising is the type whose pattern is or was worth most, and the first of
@@ -153,16 +182,16 @@ func (f *filler) apply(p *plan, kind int, one pattern, most int) int {
 		f.left[h.Class] -= h.Count * most
 	}
 	f.used[kind] += most
-	p.piles = append(p.piles, pile{kind, most, one.free, one.holds})
+	p.piles = append(p.piles, pile{kind, most, slices.Clone(one.free), one.holds})
 	return most
 }
 
-// fill is one machine's contents: again and again the job that leaves the least
+// fill is one machine's contents, and what they are worth: again and again the job that leaves the least
 // room, all dimensions together, so that none runs out long before the others.
-func (f *filler) fill(kind int) pattern {
+func (f *filler) fill(kind int) (one pattern, value int64) {
 	capacity := f.Types[kind].Capacity
 	free := slices.Clone(capacity)
-	one := pattern{known: true, free: free}
+	one = pattern{known: true, free: free}
 	open := f.candidates[:0]
 	for _, c := range f.classes {
 		if f.left[c] > 0 && f.may(kind, c) {
@@ -171,7 +200,6 @@ func (f *filler) fill(kind int) pattern {
 	}
 	f.candidates = open
 	f.weigh(kind)
-	var value int64
 	for {
 		var c int
 		if c, open = f.tightest(free, open); c < 0 {
@@ -191,8 +219,7 @@ func (f *filler) fill(kind int) pattern {
 		h := &one.holds[n]
 		h.Count, f.taken[h.Class] = f.taken[h.Class], 0
 	}
-	one.worth = float64(value) / float64(max(1, f.cost[kind]))
-	return one
+	return one, value
 }
 
 // weigh says how much room in each dimension matters: as a share of the machine,

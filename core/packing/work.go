@@ -17,6 +17,9 @@ type work struct {
 	allowed [][]uint64
 	// fresh are the types that aren't standing, and standing those that are.
 	fresh, standing []int
+	// same are, for each type that isn't standing, those that have as much and take the
+	// same classes, and so have the same contents.
+	same [][]int
 	// promise is, for each type, what a machine that is full would be worth of its
 	// cost.
 	promise []float64
@@ -75,8 +78,31 @@ func newWork(p Problem) *work {
 	for _, class := range p.Classes {
 		w.need = append(w.need, class.Requirement...)
 	}
+	w.compare()
 	w.appraise()
 	return w
+}
+
+// compare finds the types that are the same but for what they cost.
+func (w *work) compare() {
+	w.same = make([][]int, len(w.Types))
+	var firsts []int
+	for _, t := range w.fresh {
+		n := slices.IndexFunc(firsts, func(first int) bool {
+			return slices.Equal(w.Types[first].Capacity, w.Types[t].Capacity) && slices.Equal(w.allowed[first], w.allowed[t])
+		})
+		if n < 0 {
+			firsts = append(firsts, t)
+			w.same[t] = []int{t}
+			continue
+		}
+		w.same[firsts[n]] = append(w.same[firsts[n]], t)
+	}
+	for _, first := range firsts {
+		for _, t := range w.same[first] {
+			w.same[t] = w.same[first]
+		}
+	}
 }
 
 // asked is the problem without the dimensions that no job asks for.

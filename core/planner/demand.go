@@ -109,10 +109,8 @@ func assign(address fleet.SchedulerAddress, d Demand, fleets eligibility, improv
 	}
 	var groups, placed []*group
 	fleets.known = map[string][]*supply{}
-	for n := range d.Snapshot.Queued {
-		if jobs := &d.Snapshot.Queued[n]; jobs.Unlisted != nil {
-			occupy(jobs, fleets.of(jobs))
-		}
+	for _, running := range unlisted(d.Snapshot.Queued) {
+		occupy(&running, fleets.of(&running))
 	}
 	for _, waiting := range inOrder(d.Snapshot.Queued) {
 		g := &group{UnmetDemand: waiting}
@@ -246,7 +244,7 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 			continue
 		}
 		s.there = append(s.there, bin{instance: i.ID, leases: i.Leases, used: i.Leases > 0 && !returns, returns: returns,
-			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) > knownAfter, settled: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= takenAfter})
+			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= knownAfter, settled: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= takenAfter})
 	}
 	return s
 }

@@ -129,12 +129,14 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 			earlier(i.Created.Add(f.Runner.MaxAge))
 		}
 	}
-	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances)) {
+	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances), takenTimes(in, f, instances)) {
 		earlier(at)
 	}
 	earlier(in.warm[f.ID].until)
 	earlier(in.Forecasts[f.ID].Changes)
-	earlier(in.rollouts[f.ID].next(f))
+	for _, at := range in.rollouts[f.ID].times(f, instances) {
+		earlier(at)
+	}
 	if at := in.Scaled[f.ID]; !at.IsZero() {
 		earlier(at.Add(f.Scaling.ScaleDown.Cooldown))
 	}

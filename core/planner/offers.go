@@ -145,6 +145,10 @@ func (m *market) unfit(now time.Time, c choice) (why string, passing bool) {
 		return sentence("its region %.60q isn't among %s", o.Region, quoted(f.Placement.Regions)), false
 	case len(f.Placement.Zones) > 0 && !slices.Contains(f.Placement.Zones, o.Zone):
 		return sentence("its zone %.60q isn't among %s", o.Zone, quoted(f.Placement.Zones)), false
+	case o.Platform.OS != "" && o.Platform.OS != f.Class.Platform.OS:
+		return sentence("it runs %s, and the fleet's class is of %s", o.Platform.OS, f.Class.Platform.OS), false
+	case o.Platform.Arch != "" && o.Platform.Arch != f.Class.Platform.Arch:
+		return sentence("its processor is %s, and the fleet's class is of %s", o.Platform.Arch, f.Class.Platform.Arch), false
 	case m.guarded && c.Hourly.Currency == "":
 		return "it has no price, and the fleet's costs are limited: write hourly into its cost block", false
 	case f.Cost.Currency() != "" && c.Hourly.Currency != "" && c.Hourly.Currency != f.Cost.Currency():

@@ -79,6 +79,8 @@ func TestARequestHoldsWhatTheFleetMayUseTheBestFirst(t *testing.T) {
 	euro.Price.Currency = "EUR"
 	gone, none := lot("a", "gone", 1), int64(0)
 	gone.Available = &none
+	arm, mac, same := lot("a", "arm", 1), lot("a", "mac", 1), lot("a", "same", 1)
+	arm.Platform.Arch, mac.Platform, same.Platform = "arm64", fleet.Platform{OS: "darwin", Arch: "x86_64"}, fleet.Platform{OS: "linux", Arch: "x86_64"}
 	gpu := lot("a", "gpu", 900)
 	gpu.Resources.GPU, gpu.Resources.Named = 1, map[string]int64{"gpu/l4": 1}
 	with := func(change func(*fleet.ManagedFleet)) fleet.ManagedFleet {
@@ -103,6 +105,9 @@ func TestARequestHoldsWhatTheFleetMayUseTheBestFirst(t *testing.T) {
 		{"never another zone", with(func(f *fleet.ManagedFleet) { f.Placement.Zones = []string{"c"} }), []fleet.Offer{a, b, c}, "c/m"},
 		{"never a price that can't be compared with the fleet's", with(func(f *fleet.ManagedFleet) { f.Cost.Hourly = usd(1) }), []fleet.Offer{euro, b}, "b/m"},
 		{"the fleet's own price stands in for one that isn't said", with(func(f *fleet.ManagedFleet) { f.Cost.Hourly = usd(150_000) }), []fleet.Offer{silent, a, b}, "b/m d/m a/m"},
+		{"never another processor, whatever it costs", f, []fleet.Offer{arm, a}, "a/m"},
+		{"never another system", f, []fleet.Offer{mac, a}, "a/m"},
+		{"what it runs on isn't asked of an offer that says what the class is of", f, []fleet.Offer{same, a}, "a/same a/m"},
 		{"nothing that is sold out", f, []fleet.Offer{gone, a}, "a/m"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -181,7 +186,11 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 		t.Errorf("the offer says %q, want %q", got, want)
 	}
 	for name, in := range map[string]Input{
-		"Its provider offers nothing":                 selling(f, nil),
+		"Its provider offers nothing": selling(f, nil),
+		"a arm stable: its processor is arm64, and the fleet's class is of x86_64": selling(f, nil,
+			fleet.Offer{Zone: "a", MachineType: "arm", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{Arch: "arm64"}}),
+		"a mac stable: it runs darwin, and the fleet's class is of linux": selling(f, nil,
+			fleet.Offer{Zone: "a", MachineType: "mac", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{OS: "darwin", Arch: "x86_64"}}),
 		"None of 1 offer will do: a m preemptible":    selling(f, nil, fleet.Offer{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimePreemptible}),
 		"What its provider offers isn't known yet":    {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}},
 		"What its provider offers isn't known: boom.": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Failure: "boom.", Next: now.Add(time.Second)}}},

@@ -244,12 +244,21 @@ func (r *rollout) soaks(f fleet.ManagedFleet) time.Time {
 	return r.record.Soaking.Add(f.Rollout.Soak)
 }
 
-// next is when time alone lets it go on.
-func (r *rollout) next(f fleet.ManagedFleet) time.Time {
-	if r == nil || r.halted() || !r.record.Passed.IsZero() {
-		return time.Time{}
+// times are when time alone lets it go on: its soak is over, or one that doesn't end
+// is waited for no more.
+func (r *rollout) times(f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
+	if r == nil {
+		return nil
 	}
-	return r.soaks(f)
+	if !r.halted() && r.record.Passed.IsZero() {
+		times = append(times, r.soaks(f))
+	}
+	for _, i := range instances {
+		if i.State == fleet.Terminating && r.leaving > 0 {
+			times = append(times, i.Since.Add(f.Timeouts.Terminate))
+		}
+	}
+	return times
 }
 
 // room is how many of the new make may start now, whatever is missing. With none

@@ -47,6 +47,13 @@ func (u *upgrade) plan(t *rapid.T) FleetPlan {
 		t.Fatalf("the same input gave another plan:\n%s\n%s", first, again)
 	}
 	u.hold(t, f, p)
+	u.carryOut(p)
+	return p
+}
+
+// carryOut does what a plan says.
+func (u *upgrade) carryOut(p FleetPlan) {
+	f := u.in.Fleets[0]
 	for n := range p.Create {
 		of := f
 		if n < len(p.Requests) && p.Requests[n].Make != nil {
@@ -65,7 +72,6 @@ func (u *upgrade) plan(t *rapid.T) FleetPlan {
 			}
 		}
 	}
-	return p
 }
 
 // hold checks what no plan may do.

@@ -156,6 +156,23 @@ func TestThePlanIsLookedAtAgainWhenTheSoakIsOver(t *testing.T) {
 	}
 }
 
+// One that doesn't end keeps the next one from leaving only as long as it may take.
+func TestThePlanIsLookedAtAgainWhenOneThatDoesNotEndIsWaitedForNoMore(t *testing.T) {
+	f := rolled(2, 3, fleet.RolloutPolicy{Surge: 1})
+	f.Timeouts.Terminate = 10 * time.Minute
+	all := members(f, append(states(2, fleet.Healthy), fleet.Terminating), states(1, fleet.Healthy))
+	all[2].Since = now.Add(-4 * time.Minute)
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, passed)}
+	p := Plan(in).Fleets[0]
+	if got := story(p); got != "nothing" || !p.Next.Equal(now.Add(6*time.Minute)) {
+		t.Errorf("%s, and it is looked at again at %s", got, p.Next)
+	}
+	in.Now = p.Next
+	if got := story(Plan(in).Fleets[0]); got != "drain i00 (rollout)" {
+		t.Errorf("then: %s", got)
+	}
+}
+
 func TestWhatGoesWrongWithANewOneHaltsTheRolloutAndNothingElseDoes(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	for _, test := range []struct {

@@ -20,3 +20,26 @@ const takenAfter = 10 * time.Second
 func showTaken(jobs fleet.UnmetDemand) bool {
 	return jobs.OldestWait >= takenAfter && jobs.Admissible == jobs.Count
 }
+
+// takenTimes are when hosts have taken jobs for so long that more is concluded from
+// what waits beside them, or from how many of them the scheduler counts.
+func takenTimes(in Input, f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
+	taken, sums := false, false
+	queued := in.Demand[f.Scheduler].Snapshot.Queued
+	for n := range queued {
+		taken = taken || showTaken(queued[n])
+		sums = sums || queued[n].Unlisted != nil
+	}
+	for _, i := range instances {
+		if i.State != fleet.Healthy {
+			continue
+		}
+		if taken && (i.Leases > 0 || sums) {
+			times = append(times, i.Since.Add(takenAfter))
+		}
+		if sums {
+			times = append(times, i.Since.Add(knownAfter))
+		}
+	}
+	return times
+}

@@ -42,3 +42,29 @@ func TestJobsThatGoOnWaitingBesideAHostThatSeemsToHaveRoomGetANewOne(t *testing.
 		})
 	}
 }
+
+// Nothing else wakes the loop for it: the scheduler says the same as before.
+func TestThePlanIsLookedAtAgainWhenAHostHasTakenJobsForLongEnough(t *testing.T) {
+	f := burst(0, 4, 0)
+	host := instance(f, 1, fleet.Healthy)
+	host.Created, host.Since, host.Leases, host.Busy = now.Add(-time.Minute), now.Add(-4*time.Second), 1, true
+	waits, sums := waiting(1), waiting(0)
+	waits.OldestWait, sums.Unlisted = time.Minute, &fleet.UnlistedUsage{Usable: 1}
+	for name, test := range map[string]struct {
+		jobs []fleet.UnmetDemand
+		next time.Time
+	}{
+		"a job waits beside it":              {[]fleet.UnmetDemand{waits}, now.Add(6 * time.Second)},
+		"its scheduler gives only sums":      {[]fleet.UnmetDemand{sums}, now.Add(116 * time.Second)},
+		"nothing is to be concluded from it": {nil, time.Time{}},
+	} {
+		in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{host}, Demand: demand(test.jobs...)}
+		if p := Plan(in).Fleets[0]; !p.Next.Equal(test.next) || p.Create != 0 {
+			t.Errorf("%s: %s, and the next look is at %s; want %s", name, story(p), p.Next, test.next)
+		}
+	}
+	in := Input{Now: now.Add(6 * time.Second), AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{host}, Demand: demand(waits)}
+	if p := Plan(in).Fleets[0]; p.Create != 1 {
+		t.Errorf("at that time: %s", story(p))
+	}
+}

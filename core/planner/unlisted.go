@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -9,6 +11,18 @@ import (
 // knownAfter is how long an admitted runner may take to appear among those that
 // its scheduler counts as able to take jobs.
 const knownAfter = 2 * time.Minute
+
+// unlisted are the groups of which the scheduler gives only sums, in an order of their
+// own: where two of them share hosts, the first takes them first.
+func unlisted(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
+	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.UnmetDemand) bool { return g.Unlisted == nil })
+	if len(groups) > 1 {
+		slices.SortFunc(groups, func(a, b fleet.UnmetDemand) int {
+			return cmp.Or(cmp.Compare(a.Requirement.Queue, b.Requirement.Queue), cmp.Compare(fleet.Digest(a), fleet.Digest(b)))
+		})
+	}
+	return groups
+}
 
 // occupy takes the room away that running jobs have on hosts of which the
 // scheduler gives only sums: so many jobs are on the hosts that are there,

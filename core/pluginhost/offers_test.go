@@ -40,7 +40,7 @@ func marketAnswer() *providerpb.OffersResponse {
 	return &providerpb.OffersResponse{
 		AsOf: timestamppb.New(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)),
 		Offers: []*providerpb.Offer{
-			{Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Available: proto.Uint32(3),
+			{Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Available: proto.Uint32(3), Platform: &providerpb.Platform{Arch: "arm64"},
 				Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 1 << 34, Named: map[string]int64{"gpu/l4": 1, "gpu": 1}},
 				Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true},
 				BillingGrain: durationpb.New(time.Second), MinimumLease: durationpb.New(time.Minute)},
@@ -55,7 +55,7 @@ func TestAMarketIsAskedAndItsAnswerChecked(t *testing.T) {
 	if err != nil || len(list.Offers) != 1 || len(list.Ignored) != 1 || list.AsOf.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if o := list.Offers[0]; o.Name() != "z1 m preemptible" || o.Resources.GPU != 2 || *o.Available != 3 || !o.Estimate || o.Price.Micros != 192000 ||
+	if o := list.Offers[0]; o.Name() != "z1 m preemptible" || o.Resources.GPU != 2 || *o.Available != 3 || !o.Estimate || o.Price.Micros != 192000 || o.Platform != (fleet.Platform{Arch: "arm64"}) ||
 		o.BillingGrain != time.Second || o.MinimumLease != time.Minute {
 		t.Errorf("%+v", o)
 	}

@@ -133,6 +133,7 @@ type testPlugin struct {
 func (p *testPlugin) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
 	providerpb.RegisterProviderServer(server, p)
 	providerpb.RegisterMarketServer(server, testMarket{})
+	providerpb.RegisterPermissionsServer(server, testLawyer{})
 	providerpb.RegisterIdentityVerifierServer(server, &p.notary)
 	providerpb.RegisterBatchProvisionerServer(server, testBatches{})
 	if p.mode == "announces" {

@@ -16,7 +16,7 @@ type Mistake struct {
 type Mistakes struct {
 	File string
 	Each []Mistake
-	// More says that the rest of the file wasn't read.
+	// More says that there is at least one more; the rest of the file wasn't read.
 	More bool
 }
 

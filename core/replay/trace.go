@@ -110,21 +110,20 @@ func (r *traceReader) read() error {
 			return nil
 		}
 		if !r.readJob(record) {
-			r.mistakes.More = true
 			return nil
 		}
 	}
 }
 
-// mistake notes what is wrong at a place, and says whether there is room for more.
-// A header may have more columns than are told.
+// mistake notes what is wrong at a place, and says whether it could: the first that
+// isn't told any more shows that there are more, and nothing before it does.
 func (r *traceReader) mistake(line, column int, format string, args ...any) bool {
 	if len(r.mistakes.Each) == MaxMistakes {
 		r.mistakes.More = true
 		return false
 	}
 	r.mistakes.Each = append(r.mistakes.Each, Mistake{Line: line, Column: column, Sentence: fmt.Sprintf(format, args...)})
-	return len(r.mistakes.Each) < MaxMistakes
+	return true
 }
 
 // unreadable is about text that is no CSV: after it nothing can be told apart.

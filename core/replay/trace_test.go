@@ -131,6 +131,27 @@ func TestAWrongTraceIsToldByPlaceWithWhatWasExpected(t *testing.T) {
 	}
 }
 
+func TestExactlyAsManyMistakesAsAreToldAreNotCalledMore(t *testing.T) {
+	for name, text := range map[string]string{
+		"rows":                    "arrival,duration\n" + strings.Repeat("x,1\n", MaxMistakes),
+		"rows, and one that fits": "arrival,duration\n" + strings.Repeat("x,1\n", MaxMistakes) + "1,1\n",
+		"cells of fewer rows":     "arrival,duration\n" + strings.Repeat("x,x\n", MaxMistakes/2),
+		"columns of the header":   "arrival,duration" + strings.Repeat(",x", MaxMistakes) + "\n",
+	} {
+		_, err := ReadTrace("jobs.csv", strings.NewReader(text), oneScheduler)
+		mistakes, is := errors.AsType[*Mistakes](err)
+		if !is || len(mistakes.Each) != MaxMistakes || mistakes.More || strings.Contains(err.Error(), "There are more") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err = ReadTrace("jobs.csv", strings.NewReader(text+"x,1\n"), oneScheduler); name == "columns of the header" {
+			continue // after a wrong header no row is read
+		}
+		if !strings.Contains(err.Error(), "There are more") {
+			t.Errorf("%s, and another: got %v", name, err)
+		}
+	}
+}
+
 func TestOfManyMistakesTheFirstAreTold(t *testing.T) {
 	_, err := ReadTrace("jobs.csv", strings.NewReader("arrival,duration\n"+strings.Repeat("x,1\n", 1000)), oneScheduler)
 	mistakes, is := errors.AsType[*Mistakes](err)

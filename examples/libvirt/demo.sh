@@ -38,9 +38,8 @@ lab='' manager=''
 finish() {
   status=$?
   [ -z "$manager" ] || kill "$manager" 2>/dev/null || true
-  # unshare lets TERM pass by, and takes its whole namespace with it when it dies.
-  [ -z "$lab" ] || kill -KILL "$lab" 2>/dev/null || true
-  wait 2>/dev/null || true # the shell would tell how it died
+  [ -z "$lab" ] || kill "$lab" 2>/dev/null || true
+  wait 2>/dev/null || true
   if [ $status -ne 0 ]; then
     echo
     echo "The demo failed. Its files are in $work; serve.log and log/daemon tell more."
@@ -66,32 +65,12 @@ within() {
 }
 
 say "1. Start a daemon that sees its own configuration and state alone"
-mkdir -p "$work"/{etc,lib,run,cache,log,pool,fleet} /run/libvirt
-cat >"$work/etc/qemu.conf" <<'CONF'
-user = "root"
-group = "root"
-dynamic_ownership = 0
-remember_owner = 0
-security_driver = "none"
-stdio_handler = "file"
-cgroup_controllers = []
-namespaces = []
-CONF
-printf 'auth_unix_ro = "none"\nauth_unix_rw = "none"\n' >"$work/etc/libvirtd.conf"
-# Its first process reaps what the daemon leaves to it, and ends everything with it.
-# shellcheck disable=SC2016
-unshare --mount --pid --fork --kill-child --mount-proc bash -c '
-  for pair in etc:/etc/libvirt lib:/var/lib/libvirt run:/run/libvirt cache:/var/cache/libvirt log:/var/log/libvirt; do
-    mount --bind "$1/${pair%%:*}" "${pair#*:}"
-  done
-  libvirtd --pid-file /run/libvirt/libvirtd.pid >>/var/log/libvirt/daemon 2>&1 &
-  wait $!' lab "$work" &
+mkdir -p "$work/fleet"
+"$here/daemon.sh" "$work" >"$work/daemon.said" &
 lab=$!
 virsh() { command virsh -q -c "$FLEET_VAR_uri" "$@"; }
-answers() { virsh version >/dev/null 2>&1; }
-within 60 "the daemon" answers
-virsh pool-define-as default dir --target "$work/pool" >/dev/null
-virsh pool-start default >/dev/null
+answers() { grep -q ready "$work/daemon.said"; }
+within 90 "the daemon" answers
 if [ -n "$image" ]; then
   show qemu-img convert -O qcow2 "$image" "$work/pool/base.qcow2"
   show virsh pool-refresh default

@@ -101,7 +101,7 @@ func TestAnHonestProviderKeepsEveryRule(t *testing.T) {
 
 // Each broken provider breaks one rule, and the kit tells that one alone.
 func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
-	for _, f := range slices.Concat(faults, identityFaults) {
+	for _, f := range slices.Concat(faults, identityFaults, permissionsFaults) {
 		t.Run(f.rule, func(t *testing.T) {
 			t.Parallel()
 			launcher, options := lab(f)
@@ -124,7 +124,7 @@ func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
 // tried in cmd/forgeyard-fleet.
 func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 	for _, rule := range conformance.Rules() {
-		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults), func(f fault) bool { return f.rule == rule.Name }) ||
+		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults, permissionsFaults), func(f fault) bool { return f.rule == rule.Name }) ||
 			slices.ContainsFunc(batchFaults, func(f batchFault) bool { return f.rule == rule.Name })
 		if !broken && !rule.Process {
 			t.Errorf("no broken provider fails the rule %s", rule.Name)

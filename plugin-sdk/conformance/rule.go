@@ -25,7 +25,7 @@ type Rule struct {
 func Rules() []Rule {
 	var all []Rule
 	for _, some := range [][]Rule{
-		schemaRules, serviceRules, offlineRules, identityRules, listRules, hostRules,
+		schemaRules, serviceRules, offlineRules, permissionsRules, identityRules, listRules, hostRules,
 		createRules, batchRules, ownershipRules, interruptionRules, terminateRules, outputRules,
 	} {
 		all = append(all, some...)

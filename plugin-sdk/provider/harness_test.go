@@ -53,11 +53,12 @@ func (s *scripted) Terminate(ctx context.Context, ref Ref) (TerminateState, erro
 // started is a served plugin and the host's side of its connection.
 type started struct {
 	providerpb.ProviderClient
-	market   providerpb.MarketClient
-	events   providerpb.EventsClient
-	identity providerpb.IdentityVerifierClient
-	batches  providerpb.BatchProvisionerClient
-	flights  *flights
+	market      providerpb.MarketClient
+	events      providerpb.EventsClient
+	identity    providerpb.IdentityVerifierClient
+	permissions providerpb.PermissionsClient
+	batches     providerpb.BatchProvisionerClient
+	flights     *flights
 }
 
 // start serves the provider in process, configured.
@@ -98,7 +99,11 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 		server.GracefulStop() // waits for the handlers: nothing of a test outlives it
 		serving.Wait()
 	})
-	return started{ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection), identity: providerpb.NewIdentityVerifierClient(connection), batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights}
+	return started{
+		ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection),
+		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection),
+		batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights,
+	}
 }
 
 // received is how a stream went.

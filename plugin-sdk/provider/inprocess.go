@@ -19,6 +19,8 @@ type InProcess struct {
 	Identity providerpb.IdentityVerifierServer
 	// Batches answers those of the service BatchProvisioner; nil: it isn't served.
 	Batches providerpb.BatchProvisionerServer
+	// Permissions answers those of the service Permissions; nil: it isn't served.
+	Permissions providerpb.PermissionsServer
 	// Options are what its gRPC server needs: message limits, and panics that
 	// cost one call.
 	Options []grpc.ServerOption
@@ -50,6 +52,9 @@ func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
 	}
 	if p.Batches {
 		served.Batches = batchServer[C, I]{server: service}
+	}
+	if p.Policy != nil {
+		served.Permissions = permissionsServer[C, I]{server: service}
 	}
 	return served, nil
 }

@@ -36,6 +36,9 @@ type Offer struct {
 	MachineType string
 	// Lifetime is "stable" or "preemptible".
 	Lifetime string
+	// Platform is what such an instance can run. The host uses no offer for a fleet of
+	// another; an empty field isn't said.
+	Platform Platform
 	// Resources are what such an instance has. Zero numbers aren't said.
 	Resources Resources
 	// Price is what one costs in an hour. Without a currency it isn't said.
@@ -117,6 +120,7 @@ func offerToWire(o Offer) *providerpb.Offer {
 		Resources: &providerpb.Resources{
 			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes, Named: o.Resources.Named,
 		},
+		Platform:     &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
 		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour, Estimate: o.Price.Estimate},
 		BillingGrain: durationpb.New(o.BillingGrain), MinimumLease: durationpb.New(o.MinimumLease), Available: o.Available,
 	}
@@ -125,6 +129,7 @@ func offerToWire(o Offer) *providerpb.Offer {
 func offerFromWire(o *providerpb.Offer) Offer {
 	return Offer{
 		Zone: o.GetZone(), Region: o.GetRegion(), MachineType: o.GetMachineType(), Lifetime: o.GetLifetime(),
+		Platform: Platform{OS: o.GetPlatform().GetOs(), Arch: o.GetPlatform().GetArch()},
 		Resources: Resources{
 			CPUMilli: o.GetResources().GetCpuMilli(), MemoryBytes: o.GetResources().GetMemoryBytes(),
 			DiskBytes: o.GetResources().GetDiskBytes(), Named: o.GetResources().GetNamed(),

@@ -57,6 +57,9 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Batches {
 		providerpb.RegisterBatchProvisionerServer(registrar, batchServer[C, I]{server: s})
 	}
+	if s.plugin.Policy != nil {
+		providerpb.RegisterPermissionsServer(registrar, permissionsServer[C, I]{server: s})
+	}
 }
 
 func (s *server[C, I]) GetInfo(context.Context, *providerpb.GetInfoRequest) (*providerpb.GetInfoResponse, error) {
@@ -80,6 +83,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	}
 	if p.Batches {
 		services = append(services, providerpb.BatchService)
+	}
+	if p.Policy != nil {
+		services = append(services, providerpb.PermissionsService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,

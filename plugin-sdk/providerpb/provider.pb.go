@@ -2196,6 +2196,7 @@ type Offer struct {
 	BillingGrain  *durationpb.Duration   `protobuf:"bytes,7,opt,name=billing_grain,json=billingGrain,proto3" json:"billing_grain,omitempty"`
 	MinimumLease  *durationpb.Duration   `protobuf:"bytes,8,opt,name=minimum_lease,json=minimumLease,proto3" json:"minimum_lease,omitempty"`
 	Available     *uint32                `protobuf:"varint,9,opt,name=available,proto3,oneof" json:"available,omitempty"` // quota or stock left, where it is known
+	Platform      *Platform              `protobuf:"bytes,10,opt,name=platform,proto3" json:"platform,omitempty"`         // what it can run; an empty field isn't said
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2291,6 +2292,13 @@ func (x *Offer) GetAvailable() uint32 {
 		return *x.Available
 	}
 	return 0
+}
+
+func (x *Offer) GetPlatform() *Platform {
+	if x != nil {
+		return x.Platform
+	}
+	return nil
 }
 
 type Resources struct {
@@ -3133,6 +3141,110 @@ func (x *ProvisionBatchRequest) GetBootstrap() *Bootstrap {
 	return nil
 }
 
+type PolicyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProviderJson  []byte                 `protobuf:"bytes,1,opt,name=provider_json,json=providerJson,proto3" json:"provider_json,omitempty"`
+	InstanceJson  map[string][]byte      `protobuf:"bytes,2,rep,name=instance_json,json=instanceJson,proto3" json:"instance_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by fleet name
+	Installation  string                 `protobuf:"bytes,3,opt,name=installation,proto3" json:"installation,omitempty"`                                                                                               // what is changed or removed carries its name
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyRequest) Reset() {
+	*x = PolicyRequest{}
+	mi := &file_provider_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyRequest) ProtoMessage() {}
+
+func (x *PolicyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyRequest.ProtoReflect.Descriptor instead.
+func (*PolicyRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *PolicyRequest) GetProviderJson() []byte {
+	if x != nil {
+		return x.ProviderJson
+	}
+	return nil
+}
+
+func (x *PolicyRequest) GetInstanceJson() map[string][]byte {
+	if x != nil {
+		return x.InstanceJson
+	}
+	return nil
+}
+
+func (x *PolicyRequest) GetInstallation() string {
+	if x != nil {
+		return x.Installation
+	}
+	return ""
+}
+
+type PolicyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Document      string                 `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"` // whole lines, at most 256 KiB
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyResponse) Reset() {
+	*x = PolicyResponse{}
+	mi := &file_provider_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyResponse) ProtoMessage() {}
+
+func (x *PolicyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyResponse.ProtoReflect.Descriptor instead.
+func (*PolicyResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *PolicyResponse) GetDocument() string {
+	if x != nil {
+		return x.Document
+	}
+	return ""
+}
+
 type Diagnostic_Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Step:
@@ -3146,7 +3258,7 @@ type Diagnostic_Step struct {
 
 func (x *Diagnostic_Step) Reset() {
 	*x = Diagnostic_Step{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3158,7 +3270,7 @@ func (x *Diagnostic_Step) String() string {
 func (*Diagnostic_Step) ProtoMessage() {}
 
 func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +3340,7 @@ type ProvisionRequest_Item struct {
 
 func (x *ProvisionRequest_Item) Reset() {
 	*x = ProvisionRequest_Item{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3240,7 +3352,7 @@ func (x *ProvisionRequest_Item) String() string {
 func (*ProvisionRequest_Item) ProtoMessage() {}
 
 func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3606,7 @@ const file_provider_proto_rawDesc = "" +
 	"\fDrainRequest\x125\n" +
 	"\bdeadline\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\",\n" +
 	"\rDrainResponse\x12\x1b\n" +
-	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xa3\x03\n" +
+	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xe6\x03\n" +
 	"\x05Offer\x12\x12\n" +
 	"\x04zone\x18\x01 \x01(\tR\x04zone\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12!\n" +
@@ -3504,7 +3616,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x05price\x18\x06 \x01(\v2\".forgeyard.fleet.provider.v1.PriceR\x05price\x12>\n" +
 	"\rbilling_grain\x18\a \x01(\v2\x19.google.protobuf.DurationR\fbillingGrain\x12>\n" +
 	"\rminimum_lease\x18\b \x01(\v2\x19.google.protobuf.DurationR\fminimumLease\x12!\n" +
-	"\tavailable\x18\t \x01(\rH\x00R\tavailable\x88\x01\x01B\f\n" +
+	"\tavailable\x18\t \x01(\rH\x00R\tavailable\x88\x01\x01\x12A\n" +
+	"\bplatform\x18\n" +
+	" \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatformB\f\n" +
 	"\n" +
 	"_available\"\xed\x01\n" +
 	"\tResources\x12\x1b\n" +
@@ -3586,7 +3700,16 @@ const file_provider_proto_rawDesc = "" +
 	"\x15ProvisionBatchRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12G\n" +
 	"\arequest\x18\x02 \x01(\v2-.forgeyard.fleet.provider.v1.ProvisionRequestR\arequest\x12D\n" +
-	"\tbootstrap\x18\x03 \x01(\v2&.forgeyard.fleet.provider.v1.BootstrapR\tbootstrap*i\n" +
+	"\tbootstrap\x18\x03 \x01(\v2&.forgeyard.fleet.provider.v1.BootstrapR\tbootstrap\"\xfc\x01\n" +
+	"\rPolicyRequest\x12#\n" +
+	"\rprovider_json\x18\x01 \x01(\fR\fproviderJson\x12a\n" +
+	"\rinstance_json\x18\x02 \x03(\v2<.forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntryR\finstanceJson\x12\"\n" +
+	"\finstallation\x18\x03 \x01(\tR\finstallation\x1a?\n" +
+	"\x11InstanceJsonEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\",\n" +
+	"\x0ePolicyResponse\x12\x1a\n" +
+	"\bdocument\x18\x01 \x01(\tR\bdocument*i\n" +
 	"\tOwnership\x12\x19\n" +
 	"\x15OWNERSHIP_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OWNERSHIP_SIGNED\x10\x01\x12\x13\n" +
@@ -3613,7 +3736,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x10IdentityVerifier\x12a\n" +
 	"\x06Verify\x12*.forgeyard.fleet.provider.v1.VerifyRequest\x1a+.forgeyard.fleet.provider.v1.VerifyResponse2\x8a\x01\n" +
 	"\x10BatchProvisioner\x12v\n" +
-	"\x0eProvisionBatch\x122.forgeyard.fleet.provider.v1.ProvisionBatchRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x01BGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
+	"\x0eProvisionBatch\x122.forgeyard.fleet.provider.v1.ProvisionBatchRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x012p\n" +
+	"\vPermissions\x12a\n" +
+	"\x06Policy\x12*.forgeyard.fleet.provider.v1.PolicyRequest\x1a+.forgeyard.fleet.provider.v1.PolicyResponseBGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
 var (
 	file_provider_proto_rawDescOnce sync.Once
@@ -3628,7 +3753,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 }
 
 var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_provider_proto_goTypes = []any{
 	(Ownership)(0),                 // 0: forgeyard.fleet.provider.v1.Ownership
 	(Idempotency)(0),               // 1: forgeyard.fleet.provider.v1.Idempotency
@@ -3677,21 +3802,24 @@ var file_provider_proto_goTypes = []any{
 	(*VerifiedIdentity)(nil),       // 44: forgeyard.fleet.provider.v1.VerifiedIdentity
 	(*RefusedIdentity)(nil),        // 45: forgeyard.fleet.provider.v1.RefusedIdentity
 	(*ProvisionBatchRequest)(nil),  // 46: forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	(*Diagnostic_Step)(nil),        // 47: forgeyard.fleet.provider.v1.Diagnostic.Step
-	nil,                            // 48: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	nil,                            // 49: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	nil,                            // 50: forgeyard.fleet.provider.v1.Resource.TagsEntry
-	(*ProvisionRequest_Item)(nil),  // 51: forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	nil,                            // 52: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	nil,                            // 53: forgeyard.fleet.provider.v1.Resources.NamedEntry
-	(*durationpb.Duration)(nil),    // 54: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 55: google.protobuf.Timestamp
+	(*PolicyRequest)(nil),          // 47: forgeyard.fleet.provider.v1.PolicyRequest
+	(*PolicyResponse)(nil),         // 48: forgeyard.fleet.provider.v1.PolicyResponse
+	(*Diagnostic_Step)(nil),        // 49: forgeyard.fleet.provider.v1.Diagnostic.Step
+	nil,                            // 50: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	nil,                            // 51: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	nil,                            // 52: forgeyard.fleet.provider.v1.Resource.TagsEntry
+	(*ProvisionRequest_Item)(nil),  // 53: forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	nil,                            // 54: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	nil,                            // 55: forgeyard.fleet.provider.v1.Resources.NamedEntry
+	nil,                            // 56: forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	(*durationpb.Duration)(nil),    // 57: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 58: google.protobuf.Timestamp
 }
 var file_provider_proto_depIdxs = []int32{
 	12, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	12, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	1,  // 2: forgeyard.fleet.provider.v1.GetInfoResponse.idempotency:type_name -> forgeyard.fleet.provider.v1.Idempotency
-	54, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
+	57, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
 	0,  // 4: forgeyard.fleet.provider.v1.GetInfoResponse.ownership:type_name -> forgeyard.fleet.provider.v1.Ownership
 	13, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	14, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
@@ -3701,18 +3829,18 @@ var file_provider_proto_depIdxs = []int32{
 	15, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
 	13, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	3,  // 12: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
-	47, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
-	48, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	49, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	50, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
 	16, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	49, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	51, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
 	16, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	16, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	4,  // 19: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
-	55, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
-	55, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
-	50, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
+	58, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
+	58, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
+	52, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
 	22, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
-	51, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	53, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
 	36, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
 	33, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
 	5,  // 27: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
@@ -3722,53 +3850,57 @@ var file_provider_proto_depIdxs = []int32{
 	6,  // 31: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
 	30, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
 	7,  // 33: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
-	54, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
-	54, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
+	57, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
+	57, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
 	34, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
 	35, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
-	54, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	54, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
-	53, // 40: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
-	33, // 41: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	55, // 42: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
-	8,  // 43: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
-	55, // 44: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
-	44, // 45: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
-	45, // 46: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
-	55, // 47: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
-	9,  // 48: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
-	25, // 49: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
-	37, // 50: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	19, // 51: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	52, // 52: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	37, // 53: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	10, // 54: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	17, // 55: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	20, // 56: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	23, // 57: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	25, // 58: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	28, // 59: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	31, // 60: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	38, // 61: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
-	40, // 62: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
-	42, // 63: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
-	46, // 64: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	11, // 65: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	18, // 66: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	21, // 67: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	24, // 68: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	26, // 69: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	29, // 70: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	32, // 71: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	39, // 72: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
-	41, // 73: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
-	43, // 74: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
-	26, // 75: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	65, // [65:76] is the sub-list for method output_type
-	54, // [54:65] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	57, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
+	57, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
+	36, // 40: forgeyard.fleet.provider.v1.Offer.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	55, // 41: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	33, // 42: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	58, // 43: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	8,  // 44: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
+	58, // 45: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
+	44, // 46: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
+	45, // 47: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
+	58, // 48: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
+	9,  // 49: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
+	25, // 50: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
+	37, // 51: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	56, // 52: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	19, // 53: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	54, // 54: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	37, // 55: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	10, // 56: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	17, // 57: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	20, // 58: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	23, // 59: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	25, // 60: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	28, // 61: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	31, // 62: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	38, // 63: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	40, // 64: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
+	42, // 65: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
+	46, // 66: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
+	47, // 67: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
+	11, // 68: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	18, // 69: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	21, // 70: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	24, // 71: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	26, // 72: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	29, // 73: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	32, // 74: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	39, // 75: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	41, // 76: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
+	43, // 77: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
+	26, // 78: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	48, // 79: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
+	68, // [68:80] is the sub-list for method output_type
+	56, // [56:68] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -3781,7 +3913,7 @@ func file_provider_proto_init() {
 		(*VerifyResponse_Verified)(nil),
 		(*VerifyResponse_Refused)(nil),
 	}
-	file_provider_proto_msgTypes[37].OneofWrappers = []any{
+	file_provider_proto_msgTypes[39].OneofWrappers = []any{
 		(*Diagnostic_Step_Name)(nil),
 		(*Diagnostic_Step_Index)(nil),
 	}
@@ -3791,9 +3923,9 @@ func file_provider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      10,
-			NumMessages:   44,
+			NumMessages:   47,
 			NumExtensions: 0,
-			NumServices:   5,
+			NumServices:   6,
 		},
 		GoTypes:           file_provider_proto_goTypes,
 		DependencyIndexes: file_provider_proto_depIdxs,

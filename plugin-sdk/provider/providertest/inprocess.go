@@ -36,6 +36,9 @@ func (l Launcher) Start(_ context.Context, _ bool) (conformance.Running, error) 
 	if r.plugin.Batches != nil {
 		providerpb.RegisterBatchProvisionerServer(r.server, r.plugin.Batches)
 	}
+	if r.plugin.Permissions != nil {
+		providerpb.RegisterPermissionsServer(r.server, r.plugin.Permissions)
+	}
 	r.serving.Go(func() { _ = r.server.Serve(listener) })
 	r.connection, err = grpc.NewClient("passthrough:plugin",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),

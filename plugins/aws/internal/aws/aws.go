@@ -14,10 +14,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/identity"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/policy"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/rate"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
@@ -35,22 +37,28 @@ type cloud struct {
 	account      string
 	certificate  *x509.Certificate // of the region; nil: no identity can be verified
 	api          *ec2.Client
+	queue        *queue // nil: none
+	prices       *prices
+	quotas       *quotas
 	limits       limits
 	recent       *recent
 	logger       *slog.Logger
 	now          func() time.Time
 
 	mutex     sync.Mutex
-	subnets   map[string]string                           // by id: the zone
-	roots     map[string]string                           // by image: the name of its root device
+	subnets   map[string]string // by id: the zone
+	images    map[string]bootImage
 	templates map[settings.LaunchTemplate]*launchTemplate // none changes
 }
 
 // limits are the vendor's published buckets, by family of calls.
-type limits struct{ launching, describing, mutating *rate.Bucket }
+type limits struct{ launching, describing, mutating, reading *rate.Bucket }
 
 func newLimits(now func() time.Time) limits {
-	return limits{launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now)}
+	return limits{
+		launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now),
+		reading: rate.NewBucket(20, 5, now), // queues, prices and quotas have no published bucket: a bound for our own sake
+	}
 }
 
 // surroundings are what a test puts in place of the network and the clock.
@@ -68,8 +76,8 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 	return provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel, Market: true,
-		Identity: true, IdentityNeeds: settings.CertificateName,
+		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
+		Identity: true, IdentityNeeds: settings.CertificateName, Policy: policy.Document,
 		Batches: true, MaxBatch: mostMembers,
 	}
 }
@@ -83,7 +91,8 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	}
 	p := &cloud{
 		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
-		logger: environment.Logger, now: s.now, subnets: map[string]string{}, roots: map[string]string{},
+		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
+		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 		templates: map[settings.LaunchTemplate]*launchTemplate{},
 	}
 	caller, err := sts.NewFromConfig(loaded).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
@@ -92,6 +101,9 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	}
 	p.account = sdk.ToString(caller.Account)
 	environment.SetAccount(fmt.Sprintf("account %s in %s", p.account, c.Region))
+	if p.queue, err = s.queueOf(ctx, loaded, c); err != nil {
+		return nil, err
+	}
 	if c.Certificate == "" {
 		return p, nil
 	}
@@ -101,15 +113,22 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 	return p, nil
 }
 
+// queueOf is the queue of the provider block, looked at once; nil: it names none.
+func (s surroundings) queueOf(ctx context.Context, loaded sdk.Config, c settings.Config) (*queue, error) {
+	if c.Queue == "" {
+		return nil, nil
+	}
+	q := &queue{url: c.Queue, patient: c.CallTimeout, api: sqs.NewFromConfig(loaded, func(o *sqs.Options) {
+		o.HTTPClient = s.client(longPoll + c.CallTimeout)
+	})}
+	return q, q.check(ctx)
+}
+
 // load is the SDK's configuration. The SDK retries nothing: a request whose answer
 // is lost is the host's to judge, and one that is throttled the host's to delay.
 func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, error) {
-	var client sdk.HTTPClient = awshttp.NewBuildableClient().WithTimeout(c.CallTimeout) // it takes AWS_CA_BUNDLE
-	if s.transport != nil {
-		client = &http.Client{Timeout: c.CallTimeout, Transport: s.transport}
-	}
 	options := []func(*config.LoadOptions) error{
-		config.WithRegion(c.Region), config.WithHTTPClient(client),
+		config.WithRegion(c.Region), config.WithHTTPClient(s.client(c.CallTimeout)),
 		config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} }),
 	}
 	if c.Profile != "" {
@@ -132,4 +151,12 @@ func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, 
 		loaded.Credentials = sdk.NewCredentialsCache(assumed)
 	}
 	return loaded, nil
+}
+
+// client is one for calls of this length.
+func (s surroundings) client(patience time.Duration) sdk.HTTPClient {
+	if s.transport != nil {
+		return &http.Client{Timeout: patience, Transport: s.transport}
+	}
+	return awshttp.NewBuildableClient().WithTimeout(patience)
 }

@@ -247,7 +247,7 @@ func TestACopyOfAMachineOfABatchIsReportedAndSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copy := more(t, p, tags)
+	copy := more(t, p, asked(), tags)
 	first := b.Members[0].Key
 	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copy, Key: first}); state != provider.Refused || err == nil {
 		t.Fatalf("the copy isn't ours, and Terminate says %v, %v", state, err)
@@ -423,7 +423,7 @@ func TestTheDocumentOfAMachineOfABatchSaysWhichItIs(t *testing.T) {
 			t.Errorf("member %d under the other's key: %v", n, err)
 		}
 	}
-	stranger := more(t, p, map[string]string{"Name": "somebody's"})
+	stranger := more(t, p, asked(), map[string]string{"Name": "somebody's"})
 	l.Advance(time.Minute)
 	evidence := l.evidenceOf(t, stranger)
 	evidence.Key, evidence.Instance = "", ""

@@ -97,8 +97,8 @@ func TestAGenuineDocumentThatIsNotOfTheHostIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := asked()
-	copied := more(t, p, p.tagsOf(&one))
-	foreign := more(t, p, map[string]string{tagInstallation: "another", tagKey: key})
+	copied := more(t, p, one, p.tagsOf(&one))
+	foreign := more(t, p, one, map[string]string{tagInstallation: "another", tagKey: key})
 	genuine := l.evidenceOf(t, made.ID)
 	of := func(id string) provider.Evidence { return l.evidenceOf(t, id) }
 	with := func(e provider.Evidence, change func(*provider.Evidence)) provider.Evidence { change(&e); return e }
@@ -214,7 +214,7 @@ func TestItKeepsTheRulesOfTheContractForIdentities(t *testing.T) {
 	tested := plugin("0.1.0", l.surroundings())
 	start := tested.New
 	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
-		_, err := client.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: written(map[string]string{tagInstallation: environment.Installation, tagKey: key})})
+		err := l.Tag(id, map[string]string{tagInstallation: environment.Installation, tagKey: key})
 		made, startErr := start(ctx, config, environment)
 		return made, errors.Join(err, startErr)
 	}

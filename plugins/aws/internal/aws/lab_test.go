@@ -38,7 +38,8 @@ func (l *lab) RoundTrip(request *http.Request) (*http.Response, error) {
 	return l.Transport().RoundTrip(request)
 }
 
-func newLab(t *testing.T, options ec2sim.Options) *lab {
+// isolate keeps the SDK from what this machine has of credentials and settings.
+func isolate(t *testing.T) {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "no-secret")
@@ -47,7 +48,16 @@ func newLab(t *testing.T, options ec2sim.Options) *lab {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
-	return &lab{Simulator: ec2sim.New(options)}
+}
+
+func newLab(t *testing.T, options ec2sim.Options) *lab {
+	t.Helper()
+	isolate(t)
+	l := &lab{Simulator: ec2sim.New(options)}
+	labs.Lock()
+	defer labs.Unlock()
+	labs.all = append(labs.all, l.Simulator)
+	return l
 }
 
 func (l *lab) surroundings() surroundings { return surroundings{transport: l, now: time.Now} }
@@ -59,8 +69,14 @@ func block() settings.Instance {
 // start gives the plugin as a manager that starts it has it.
 func (l *lab) start(t *testing.T) *cloud {
 	t.Helper()
-	config := settings.Config{Region: "us-east-1", CallTimeout: time.Minute}
-	made, err := l.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
+	return l.startWith(t, settings.Config{}, slog.New(slog.DiscardHandler))
+}
+
+// startWith gives it with more in its block than it must have.
+func (l *lab) startWith(t *testing.T, config settings.Config, logger *slog.Logger) *cloud {
+	t.Helper()
+	config.Region, config.CallTimeout = "us-east-1", time.Minute
+	made, err := l.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

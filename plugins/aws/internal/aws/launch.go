@@ -112,27 +112,3 @@ func (p *cloud) zonesOf(ctx context.Context, subnets []string) (map[string]strin
 	}
 	return known, nil
 }
-
-// rootOf is the name of the image's root device, which the settings of the root
-// volume go by. An image never changes it.
-func (p *cloud) rootOf(ctx context.Context, image string) (string, error) {
-	p.mutex.Lock()
-	root, known := p.roots[image]
-	p.mutex.Unlock()
-	if known {
-		return root, nil
-	}
-	seen, err := gather(ctx, p, ec2.NewDescribeImagesPaginator(p.api, &ec2.DescribeImagesInput{ImageIds: []string{image}}),
-		func(page *ec2.DescribeImagesOutput) []types.Image { return page.Images }, "look at the image %s", image)
-	if err != nil {
-		return "", err
-	}
-	if len(seen) != 1 || sdk.ToString(seen[0].RootDeviceName) == "" {
-		return "", fmt.Errorf("the image %s isn't there, or boots from no volume; use one that the account may see, with a root volume", image)
-	}
-	root = sdk.ToString(seen[0].RootDeviceName)
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.roots[image] = root
-	return root, nil
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -15,8 +16,8 @@ import (
 )
 
 // Offers are the types of the block in the zones of its subnets, as far as the type
-// is there: on demand and, where the type has it, as spot. Prices and quotas aren't
-// said.
+// is there: on demand and, where the type has it, as spot. Prices and what quotas
+// leave are said where they are known.
 func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provider.OfferList, error) {
 	zones, err := p.zonesOf(ctx, instance.Subnets)
 	if err != nil {
@@ -30,6 +31,7 @@ func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provide
 	if err != nil {
 		return provider.OfferList{}, err
 	}
+	offered := p.trade(ctx, instance, described)
 	list := provider.OfferList{AsOf: p.now()}
 	var done []string
 	for _, subnet := range instance.Subnets {
@@ -40,7 +42,7 @@ func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provide
 		done = append(done, zone)
 		for _, one := range described {
 			if there[place{string(one.InstanceType), zone}] {
-				list.Offers = append(list.Offers, p.offersOf(one, zone)...)
+				list.Offers = append(list.Offers, offered(one, zone)...)
 			}
 		}
 	}
@@ -57,16 +59,43 @@ var lifetimes = []struct {
 	name  string
 }{{types.UsageClassTypeOnDemand, "stable"}, {types.UsageClassTypeSpot, "preemptible"}}
 
-func (p *cloud) offersOf(one types.InstanceTypeInfo, zone string) []provider.Offer {
-	var all []provider.Offer
-	for _, lifetime := range lifetimes {
-		if slices.Contains(one.SupportedUsageClasses, lifetime.class) {
-			all = append(all, provider.Offer{
-				Zone: zone, Region: p.api.Options().Region, MachineType: string(one.InstanceType), Lifetime: lifetime.name, Resources: resourcesOf(one),
-			})
+// A machine is paid for by the second, and for a minute at least.
+const billingGrain, minimumLease = time.Second, time.Minute
+
+// trade gives what makes the offers of a type in a zone, with what all of them need
+// asked for at once.
+func (p *cloud) trade(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
+	ctx, end := context.WithTimeout(ctx, besides)
+	defer end()
+	onDemand, spot := p.onDemandPrices(ctx, instance.Types, instance.Tenancy), p.spotPrices(ctx, instance.Types)
+	type held struct {
+		machineType types.InstanceType
+		class       types.UsageClassType
+	}
+	left := map[held]*uint32{}
+	for _, one := range described {
+		for _, class := range one.SupportedUsageClasses {
+			left[held{one.InstanceType, class}] = p.left(ctx, instance, one, class == types.UsageClassTypeSpot)
 		}
 	}
-	return all
+	return func(one types.InstanceTypeInfo, zone string) []provider.Offer {
+		var all []provider.Offer
+		for _, lifetime := range lifetimes {
+			if !slices.Contains(one.SupportedUsageClasses, lifetime.class) {
+				continue
+			}
+			cost := onDemand[string(one.InstanceType)]
+			if lifetime.class == types.UsageClassTypeSpot {
+				cost = spot[place{string(one.InstanceType), zone}]
+			}
+			all = append(all, provider.Offer{
+				Zone: zone, Region: p.region(), MachineType: string(one.InstanceType), Lifetime: lifetime.name, Platform: runs(one),
+				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumLease: minimumLease,
+				Available: left[held{one.InstanceType, lifetime.class}],
+			})
+		}
+		return all
+	}
 }
 
 // resourcesOf is what the vendor says that the type has.

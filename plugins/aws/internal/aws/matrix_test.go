@@ -162,13 +162,19 @@ type secondPageFails struct {
 }
 
 func (f *secondPageFails) RoundTrip(request *http.Request) (*http.Response, error) {
-	content, err := io.ReadAll(request.Body)
+	content, err := contentOf(request)
 	if err != nil {
 		return nil, err
 	}
-	request.Body = io.NopCloser(bytes.NewReader(content))
-	if asksForMore(string(content), f.operation) {
+	if asksForMore(content, f.operation) {
 		return nil, context.DeadlineExceeded
 	}
 	return f.l.RoundTrip(request)
+}
+
+// contentOf reads what is sent, and leaves it to be sent.
+func contentOf(request *http.Request) (string, error) {
+	content, err := io.ReadAll(request.Body)
+	request.Body = io.NopCloser(bytes.NewReader(content))
+	return string(content), err
 }

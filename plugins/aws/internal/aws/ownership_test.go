@@ -2,8 +2,10 @@ package aws
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -31,10 +33,10 @@ func asksForMore(body, operation string) bool {
 
 // more launches one like a machine of ours, as the vendor's console does it: with
 // all its tags, and without its client token.
-func more(t *testing.T, p *cloud, tags map[string]string) string {
+func more(t *testing.T, p *cloud, like request, tags map[string]string) string {
 	t.Helper()
 	answer, err := p.api.RunInstances(t.Context(), &ec2.RunInstancesInput{
-		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(image), InstanceType: "c7i.large",
+		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(like.Image), InstanceType: types.InstanceType(like.Instance.Types[0]),
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: written(tags)}},
 	})
 	if err != nil {
@@ -44,43 +46,54 @@ func more(t *testing.T, p *cloud, tags map[string]string) string {
 }
 
 func TestACopyIsReportedAndSurvivesEveryTermination(t *testing.T) {
-	l := newLab(t, ec2sim.Options{})
-	p := l.start(t)
-	made, err := p.Provision(t.Context(), asked())
+	aCopyIsReportedAndSurvives(t, newLab(t, ec2sim.Options{}).start(t), asked())
+}
+
+func aCopyIsReportedAndSurvives(t *testing.T, p *cloud, one request) {
+	t.Helper()
+	made, err := p.Provision(t.Context(), one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := asked()
-	copied := more(t, p, p.tagsOf(&one))
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copied, Key: key}); state != provider.Refused || err == nil {
+	copied := more(t, p, one, p.tagsOf(&one))
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copied, Key: one.Key}); state != provider.Refused || err == nil {
 		t.Fatalf("the copy isn't ours, and Terminate says %v, %v", state, err)
 	}
-	if _, err := p.Terminate(t.Context(), provider.Ref{Key: key}); err != nil {
+	if _, err := p.Terminate(t.Context(), provider.Ref{Key: one.Key}); err != nil {
 		t.Fatal(err)
 	}
 	instances, _ := list(t.Context(), t, p)
 	if len(instances) != 1 || instances[0].ID != copied || !strings.Contains(instances[0].Detail, "copy") {
 		t.Fatalf("wanted the copy %s alone, named as one, and not %s: %v", copied, made.ID, instances)
 	}
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: key}); state != provider.Gone || err != nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: one.Key}); state != provider.Gone || err != nil {
 		t.Fatalf("the copy keeps its original from being gone: %v, %v", state, err)
 	}
 }
 
 func TestAMachineOfAnotherInstallationIsNeitherListedNorTouched(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
-	p := l.start(t)
-	id := more(t, p, map[string]string{tagInstallation: "another", tagKey: key})
-	if instances, _ := list(t.Context(), t, p); len(instances) != 0 {
+	anothersIsNeitherListedNorTouched(t, l.start(t), asked())
+	if calls := l.Calls("TerminateInstances"); calls != 0 {
+		t.Fatalf("%d calls of TerminateInstances", calls)
+	}
+}
+
+func anothersIsNeitherListedNorTouched(t *testing.T, p *cloud, one request) {
+	t.Helper()
+	id := more(t, p, one, map[string]string{tagInstallation: "another", tagKey: one.Key})
+	instances, _ := list(t.Context(), t, p)
+	if slices.ContainsFunc(instances, func(r provider.Resource) bool { return r.ID == id }) {
 		t.Fatalf("listed: %v", instances)
 	}
-	for _, ref := range []provider.Ref{{ID: id, Key: key}, {ID: id}, {Key: key}} {
+	for _, ref := range []provider.Ref{{ID: id, Key: one.Key}, {ID: id}, {Key: one.Key}} {
 		if state, _ := p.Terminate(t.Context(), ref); state == provider.TerminateAccepted {
 			t.Errorf("Terminate of %+v touches what isn't ours", ref)
 		}
 	}
-	if calls := l.Calls("TerminateInstances"); calls != 0 {
-		t.Fatalf("%d calls of TerminateInstances", calls)
+	seen, err := p.instances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
+	if err != nil || len(seen) != 1 || stateOf(seen[0]) == types.InstanceStateNameTerminated {
+		t.Errorf("it is %v, %v", seen, err)
 	}
 }
 
@@ -88,7 +101,7 @@ func TestAMachineOfAnotherInstallationIsNeitherListedNorTouched(t *testing.T) {
 func TestAnInstallationCalledStarSeesNobodyElses(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)
-	more(t, p, map[string]string{tagInstallation: "another", tagKey: key})
+	more(t, p, asked(), map[string]string{tagInstallation: "another", tagKey: key})
 	p.installation = "*"
 	if instances, _ := list(t.Context(), t, p); len(instances) != 0 {
 		t.Fatalf("listed: %v", instances)
@@ -137,6 +150,35 @@ func TestASpotRequestGoesWithItsMachine(t *testing.T) {
 		t.Fatalf("wanted a volume, an interface and a spot request, got %v", parts)
 	}
 	l.end(t, p, made.ID)
+}
+
+// The service closes a request some time after its machine has ended, and counts it
+// against the quota until then.
+func TestASpotRequestThatOutlivesItsMachineIsCancelled(t *testing.T) {
+	for _, byID := range []bool{false, true} {
+		l := newLab(t, ec2sim.Options{Delays: ec2sim.Delays{Closing: time.Hour}})
+		p := l.start(t)
+		one := asked()
+		one.Offers = []provider.Offer{{Zone: "us-east-1a", MachineType: "c7i.large", Lifetime: "preemptible"}}
+		made, err := p.Provision(t.Context(), one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if byID {
+			if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{made.ID}}); err != nil {
+				t.Fatal(err)
+			}
+			_, parts := list(t.Context(), t, p)
+			if len(parts) != 1 || !strings.HasPrefix(parts[0].ID, "sir-") {
+				t.Fatalf("wanted the spot request, got %v", parts)
+			}
+			made.ID = parts[0].ID
+		}
+		l.end(t, p, made.ID)
+		if calls := l.Calls("CancelSpotInstanceRequests"); calls != 1 {
+			t.Errorf("it is cancelled %d times", calls)
+		}
+	}
 }
 
 func TestAShortageNamesItsOfferSoThatTheNextIsTried(t *testing.T) {

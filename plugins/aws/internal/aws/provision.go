@@ -130,8 +130,11 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 	if err != nil {
 		return nil, err
 	}
-	root, err := p.rootOf(ctx, asked.Image)
+	image, err := p.imageOf(ctx, asked.Image)
 	if err != nil {
+		return nil, err
+	}
+	if err := image.fits(asked.Image, asked.Platform); err != nil {
 		return nil, err
 	}
 	input := &ec2.RunInstancesInput{
@@ -146,7 +149,7 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 			DeviceIndex: sdk.Int32(0), SubnetId: sdk.String(subnet), Groups: asked.Instance.Groups,
 			AssociatePublicIpAddress: sdk.Bool(asked.Instance.PublicAddress), DeleteOnTermination: sdk.Bool(true),
 		}},
-		BlockDeviceMappings: []types.BlockDeviceMapping{{DeviceName: sdk.String(root), Ebs: diskOf(asked.Instance.Root)}},
+		BlockDeviceMappings: []types.BlockDeviceMapping{{DeviceName: sdk.String(image.root), Ebs: diskOf(asked.Instance.Root)}},
 	}
 	if asked.Instance.Template != nil {
 		template, err := p.templateOf(ctx, *asked.Instance.Template)

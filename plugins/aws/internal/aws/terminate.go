@@ -104,7 +104,6 @@ func (p *cloud) notRemoved(err error, id string) (provider.TerminateState, error
 	case what.Class == provider.RateLimit:
 		p.limits.mutating.Empty()
 	case codeOf(err) == "OperationNotPermitted":
-		what.Class = provider.Permission
 		what.Err = fmt.Errorf("%w; somebody protected it from termination: take the protection off", what.Err)
 		return provider.Refused, what
 	case what.Class == provider.Permission:

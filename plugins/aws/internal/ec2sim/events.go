@@ -2,6 +2,7 @@ package ec2sim
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -55,6 +56,9 @@ func (s *Simulator) Rebalance(id string) error {
 func (s *Simulator) Interrupt(id string) error {
 	return s.withLive(id, func(now time.Time, one *instance) {
 		one.interrupted = now.Add(noticeOfSpot)
+		if one.spot != nil {
+			one.spot.code, one.spot.updated = "marked-for-termination", now
+		}
 		s.about(now, one, "EC2 Spot Instance Interruption Warning", map[string]string{"instance-action": "terminate"})
 	})
 }
@@ -100,4 +104,9 @@ func (s *Simulator) announce(one *instance, now time.Time) {
 			s.about(now, one, "EC2 Instance State-change Notification", map[string]string{"state": state})
 		}
 	}
+}
+
+// Tag writes tags of a machine, as somebody does who has access to the account.
+func (s *Simulator) Tag(id string, tags map[string]string) error {
+	return s.withLive(id, func(_ time.Time, one *instance) { maps.Copy(one.tags, tags) })
 }

@@ -81,6 +81,9 @@ func (s *Simulator) settle(now time.Time) {
 			s.end(one, now)
 		}
 	}
+	for _, one := range w.spots {
+		one.settle(now)
+	}
 	kept := w.instances[:0]
 	for _, one := range w.instances {
 		if !one.forgotten(now, s.options.Delays) {
@@ -110,8 +113,9 @@ func (s *Simulator) end(one *instance, now time.Time) {
 		}
 	}
 	one.volumes, one.interfaces = nil, nil
-	if one.spot != nil && one.spot.state == "active" {
-		one.spot.state, one.spot.code, one.spot.updated = "closed", endOfSpot(one), now
+	if one.spot != nil {
+		one.spot.closes = now.Add(s.options.Closing)
+		one.spot.settle(now)
 	}
 	if room, ok := w.rooms[one.market()]; ok {
 		w.rooms[one.market()] = room + 1

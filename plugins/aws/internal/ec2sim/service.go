@@ -10,15 +10,25 @@ import (
 
 // call is one request, read as far as it takes to know which operation it is.
 type call struct {
-	operation string
+	service, operation string
 	// run has the effect and gives the answer.
 	run func(context.Context) reply
 	// refused words a refusal in the protocol of the service.
 	refused func(requestID string, refusal *apiError) reply
 }
 
-// identify tells by the signature's scope which service is asked.
+// identify tells by the signature's scope which service is asked, and what for.
 func (s *Simulator) identify(request *http.Request, body string) call {
+	service := "sts" // which takes what isn't signed
+	if signer, refusal := readSigner(request); refusal == nil {
+		service = signer.service
+	}
+	found := s.identifyIn(request, body)
+	found.service = service
+	return found
+}
+
+func (s *Simulator) identifyIn(request *http.Request, body string) call {
 	if request.Header.Get("Authorization") == "" && strings.Contains(body, "Action=AssumeRoleWithWebIdentity") {
 		return s.identifySTS(body, signer{})
 	}

@@ -3,7 +3,9 @@ package ec2sim
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -36,6 +38,9 @@ type Delays struct {
 	Running time.Duration
 	// Terminating is the time from shutting-down to terminated.
 	Terminating time.Duration
+	// Closing is how long the request of a spot instance is still active when its
+	// instance has ended.
+	Closing time.Duration
 	// Forgotten is how long a terminated instance is still shown; 0 is an hour.
 	Forgotten time.Duration
 	// Scrubbing is how long a Mac host is pending after its instance ended.
@@ -53,6 +58,7 @@ type Simulator struct {
 	requests int
 	faults   []*Fault
 	calls    map[string]int
+	called   map[string]bool // with their services
 	world    world
 	buckets  buckets
 }
@@ -71,7 +77,7 @@ func New(options Options) *Simulator {
 	if options.Forgotten == 0 {
 		options.Forgotten = time.Hour
 	}
-	s := &Simulator{options: options, changed: make(chan struct{}), calls: map[string]int{}}
+	s := &Simulator{options: options, changed: make(chan struct{}), calls: map[string]int{}, called: map[string]bool{}}
 	s.world = newWorld(options)
 	s.buckets = newBuckets(s.now())
 	return s
@@ -92,6 +98,14 @@ func (s *Simulator) Calls(operation string) int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.calls[operation]
+}
+
+// Called lists the operations that were asked for with their services, such as
+// "ec2:RunInstances", in order.
+func (s *Simulator) Called() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Sorted(maps.Keys(s.called))
 }
 
 func (s *Simulator) now() time.Time { return s.options.Now().Add(s.ahead) }
@@ -123,6 +137,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 	s.mutex.Lock()
 	s.calls[call.operation]++
+	s.called[call.service+":"+call.operation] = true
 	fault := s.takeFault(call.operation)
 	s.mutex.Unlock()
 

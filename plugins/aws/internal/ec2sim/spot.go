@@ -11,8 +11,16 @@ type spotRequest struct {
 	ID, state, code  string
 	price            string
 	created, updated time.Time
+	closes           time.Time // zero: its instance hasn't ended
 	instance         *instance
 	tags             map[string]string
+}
+
+// settle closes a request whose instance has ended.
+func (r *spotRequest) settle(now time.Time) {
+	if r.state == "active" && !r.closes.IsZero() && !now.Before(r.closes) {
+		r.state, r.code, r.updated = "closed", endOfSpot(r.instance), now
+	}
 }
 
 func (r *spotRequest) sequence() int { return r.number }

@@ -22,7 +22,7 @@ func TestThePageHasTheTableOfRefusals(t *testing.T) {
 		}
 		codes[one.Class] = append(codes[one.Class], "`"+one.Code+"`")
 	}
-	want := "| what EC2 says | what the manager does |\n|---|---|\n"
+	want := "| what AWS says | what the manager does |\n|---|---|\n"
 	for _, class := range order {
 		want += fmt.Sprintf("| %s | %s |\n", strings.Join(codes[class], ", "), Does(class))
 	}

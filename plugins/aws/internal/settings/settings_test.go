@@ -61,6 +61,11 @@ func TestAProviderBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"the region is a zone", func(c *Config) { c.Region = "eu-central-1a" }, "region"},
 		{"the region is one of the government's", func(c *Config) { c.Region = "us-gov-west-1" }, ""},
 		{"the endpoint is a host", func(c *Config) { c.Endpoint = "127.0.0.1:5000" }, "endpoint"},
+		{"the queue is one", func(c *Config) { c.Queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/fleet" }, ""},
+		{"the queue is behind an endpoint", func(c *Config) { c.Queue = "http://127.0.0.1:5000/123456789012/fleet.fifo" }, ""},
+		{"the queue is an ARN", func(c *Config) { c.Queue = "arn:aws:sqs:eu-central-1:123456789012:fleet" }, "interruption_queue"},
+		{"the queue is in another region", func(c *Config) { c.Queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/fleet" }, "interruption_queue"},
+		{"the queue's URL has a password", func(c *Config) { c.Queue = "https://a:b@host/123456789012/fleet" }, "interruption_queue"},
 		{"a call may take too long", func(c *Config) { c.CallTimeout = time.Hour }, "call_timeout"},
 		{"the certificate is cut", func(c *Config) { c.Certificate = "-----BEGIN CERTIFICATE-----\nMIIC" }, "identity_certificate"},
 		{"the role is a user", func(c *Config) {

@@ -21,6 +21,7 @@ var (
 	sessionPattern  = regexp.MustCompile(`^[\w+=,.@-]{2,64}$`)
 	typePattern     = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 	templatePattern = regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`)
+	queuePattern    = regexp.MustCompile(`^https?://(?:sqs\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?|[^/\s?#@]+)/[0-9]{12}/[\w-]{1,80}(?:\.fifo)?$`)
 	imagePattern    = regexp.MustCompile(`^ami-[0-9a-f]{8,17}$`)
 )
 
@@ -57,6 +58,7 @@ func (c Config) Validate() []provider.Diagnostic {
 	if c.CallTimeout < leastCall || c.CallTimeout > mostCall {
 		found.add(provider.At("call_timeout"), "Out of range", fmt.Sprintf("call_timeout is from %s to %s, not %s.", leastCall, mostCall, c.CallTimeout))
 	}
+	c.validateQueue(&found)
 	if c.Certificate != "" {
 		if _, err := identity.Certificate(c.Certificate); err != nil {
 			found.add(provider.At(CertificateName), "This is no region's certificate", fmt.Sprintf(
@@ -72,6 +74,21 @@ func (c Config) Validate() []provider.Diagnostic {
 		}
 	}
 	return found
+}
+
+// validateQueue checks the URL, whose host may be anybody's, as an endpoint's may.
+func (c Config) validateQueue(found *complaints) {
+	if c.Queue == "" {
+		return
+	}
+	parts := queuePattern.FindStringSubmatch(c.Queue)
+	switch {
+	case parts == nil:
+		found.add(provider.At("interruption_queue"), "This is no URL of a queue", "It has the form \"https://sqs.REGION.amazonaws.com/ACCOUNT/NAME\".")
+	case parts[1] != "" && parts[1] != c.Region:
+		found.add(provider.At("interruption_queue"), fmt.Sprintf("The queue is in %s, and the block in %s", parts[1], c.Region),
+			"EventBridge writes the events of a region into a queue of that region: make one there.")
+	}
 }
 
 // Validate checks what types can't say.

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whoever is asked about a fleet that isn't there thinks about the question, answers
+// it, and hears then that it was a slip of the keyboard.
+func TestWhatIsNotThereIsToldBeforeAnybodyIsAsked(t *testing.T) {
+	d := newDesk(t)
+	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != exitDone {
+		t.Fatalf("apply exits with %d:\n%s", code, out)
+	}
+	const nobody = "01hzzzzzzzzzzzzzzzzzzzzzzz"
+	for _, command := range []string{
+		"scale nope --max 3 --for 1h", "freeze nope", "freeze nope --scale-up-only", "thaw nope", "quarantine nope", "quarantine nope --release",
+		"break-glass nope --for 1h --reason x", "image rollout nope", "image rollback nope", "image rollback image.nope", "quarantine image.nope",
+		"pin " + nobody, "drain " + nobody, "quarantine " + nobody, "drain " + nobody + " --force", "instance replace " + nobody, "instance resolve " + nobody + " --gone",
+	} {
+		code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, append(strings.Fields(command), "--dir", d.files)...)
+		if code != exitError || strings.Contains(out.String(), "Only \"yes\"") || !strings.Contains(out.String(), "no ") {
+			t.Errorf("%s exits with %d:\n%s", command, code, out)
+		}
+	}
+}
+
+func TestANumberOutOfItsBoundsIsToldInTheWordsOfItsFlag(t *testing.T) {
+	d := newDesk(t)
+	reserve := "reservation create --class c --start 2027-01-10T08:00:00Z --end 2027-01-10T09:00:00Z "
+	for command, want := range map[string]string{
+		"scale f --max 100001 --for 1h":                 `invalid argument "100001" for "--max" flag: give a whole number from 0 to 100000`,
+		"scale f --min -1 --for 1h":                     `invalid argument "-1" for "--min" flag: give a whole number from 0 to 100000`,
+		"scale f --min 1.5 --for 1h":                    `"--min" flag: give a whole number`,
+		"scale f --min 1 --for 721h":                    `"--for" flag: give from more than nothing to 30 days (720h0m0s)`,
+		"scale f --min 1 --for 0s":                      `"--for" flag: give from more than nothing to 30 days`,
+		"scale f --min 1 --for soon":                    `"--for" flag: give a duration such as 90s, 15m or 2h`,
+		"break-glass f --for 73h --reason x":            `"--for" flag: give from more than nothing to 3 days (72h0m0s)`,
+		"pin i --for -1h":                               `"--for" flag: give from more than nothing to 30 days`,
+		reserve + "--quantity 0":                        `"--quantity" flag: give a whole number from 1 to 100000`,
+		reserve + "--quantity 1 --lead-time -1s":        `"--lead-time" flag: give from 0 to 30 days (720h0m0s)`,
+		"events --limit 0":                              `"--limit" flag: give a whole number from 1 to 1000`,
+		"instance list --all --limit 1001":              `"--limit" flag: give a whole number from 1 to 1000`,
+		"freeze f --reason " + strings.Repeat("x", 501): `"--reason" flag: it has 501 bytes and may have 500; say it shorter`,
+	} {
+		code, out := d.run(t.Context(), strings.NewReader(""), true, strings.Fields(command)...)
+		if code == exitDone || !strings.Contains(out.String(), want) {
+			t.Errorf("%.60s exits with %d:\n%s\nwant %s", command, code, out, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package aws
+
+import (
+	"slices"
+	"testing"
+
+	pricing "github.com/aws/aws-sdk-go-v2/service/pricing/types"
+	servicequotas "github.com/aws/aws-sdk-go-v2/service/servicequotas/types"
+	sqs "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	sts "github.com/aws/aws-sdk-go-v2/service/sts/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/ec2sim"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/refusal"
+)
+
+// EC2's codes are words of its documentation; those of the others the SDK knows.
+func TestEveryErrorThatTheSDKKnowsOfTheUsedCallsIsInTheTable(t *testing.T) {
+	for _, known := range []smithy.APIError{
+		// ReceiveMessage, DeleteMessageBatch, GetQueueAttributes
+		&sqs.InvalidAddress{}, &sqs.InvalidSecurity{}, &sqs.KmsAccessDenied{}, &sqs.KmsDisabled{}, &sqs.KmsInvalidKeyUsage{}, &sqs.KmsInvalidState{},
+		&sqs.KmsNotFound{}, &sqs.KmsOptInRequired{}, &sqs.KmsThrottled{}, &sqs.OverLimit{}, &sqs.QueueDoesNotExist{}, &sqs.RequestThrottled{},
+		&sqs.UnsupportedOperation{}, &sqs.BatchEntryIdsNotDistinct{}, &sqs.EmptyBatchRequest{}, &sqs.InvalidBatchEntryId{},
+		&sqs.TooManyEntriesInBatchRequest{}, &sqs.InvalidAttributeName{}, &sqs.InvalidIdFormat{}, &sqs.ReceiptHandleIsInvalid{}, &sqs.BatchRequestTooLong{},
+		// GetProducts
+		&pricing.AccessDeniedException{}, &pricing.ExpiredNextTokenException{}, &pricing.InternalErrorException{}, &pricing.InvalidNextTokenException{},
+		&pricing.InvalidParameterException{}, &pricing.NotFoundException{}, &pricing.ResourceNotFoundException{}, &pricing.ThrottlingException{},
+		// GetServiceQuota
+		&servicequotas.AccessDeniedException{}, &servicequotas.IllegalArgumentException{}, &servicequotas.NoSuchResourceException{}, &servicequotas.ServiceException{}, &servicequotas.TooManyRequestsException{},
+		// AssumeRole, AssumeRoleWithWebIdentity
+		&sts.ExpiredTokenException{}, &sts.IDPCommunicationErrorException{}, &sts.IDPRejectedClaimException{}, &sts.InvalidIdentityTokenException{},
+		&sts.RegionDisabledException{},
+	} {
+		code := known.ErrorCode()
+		if !slices.ContainsFunc(refusal.Table, func(m refusal.Meaning) bool { return m.Code == code }) {
+			t.Errorf("%s isn't in the table", code)
+		}
+	}
+}
+
+// The request stays open, and a machine may come of it.
+func TestASpotPriceThatIsTooLowProvesNothing(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	l.Inject(ec2sim.Fault{Operation: "RunInstances", Status: 400, Code: "SpotMaxPriceTooLow"})
+	if _, err := l.start(t).Provision(t.Context(), asked()); err == nil || provider.IsNotCreated(err) || classOf(err) != provider.Quota {
+		t.Errorf("wanted a failure that claims nothing, got %v", err)
+	}
+}
+
+// Its instance was ended long ago. Sending the key again and again would never end.
+func TestAKeyWhoseMachineWasEndedLongAgoMakesNothingAgain(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	l.Inject(ec2sim.Fault{Operation: "RunInstances", Status: 400, Code: "IdempotentInstanceTerminated"})
+	if _, err := l.start(t).Provision(t.Context(), asked()); !provider.IsNotCreated(err) {
+		t.Errorf("wanted a proof that nothing is there, got %v", err)
+	}
+}
