@@ -29,6 +29,12 @@ IMAGE ?=
 demo-libvirt: build
 	examples/libvirt/demo.sh $(BIN) $(IMAGE)
 
+# The same in a simulated account of AWS, whose machines are processes here.
+.PHONY: demo-aws
+demo-aws: build
+	$(BUILD) -o $(BIN)/ec2sim ./plugins/aws/internal/ec2sim/cmd/ec2sim
+	examples/aws/demo.sh $(BIN)
+
 # All binaries for their systems, with SHA256SUMS and a bill of materials for each,
 # in dist/; docs/releasing.md says what comes before and after.
 VERSION ?= $(shell sed -n 's/^var Version = "\(.*\)"$$/\1/p' cmd/internal/version/version.go)
@@ -58,6 +64,7 @@ test: test-packages
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
 	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
+	$(MAKE) bench-once
 	$(MAKE) crash
 	$(MAKE) test-race
 
@@ -98,6 +105,8 @@ STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 lint:
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	@heavy=$$(git ls-files -z | xargs -0 find 2>/dev/null -maxdepth 0 -type f -size +1M); \
+	  if [ -n "$$heavy" ]; then echo "over 1 MiB, so a program rather than its source:"; echo "$$heavy"; exit 1; fi
 	$(GO) vet work
 	$(GO) vet -tags failpoint work
 	for module in cmd core plugin-sdk plugins/aws plugins/libvirt plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
@@ -105,6 +114,13 @@ lint:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...
 	$(MAKE) policies
+
+# Each benchmark once, so that none rots between two looks at its numbers: under a
+# minute. Left out is what takes minutes to set up, or measures two thousand processes'
+# worth of a machine that has nothing else to do.
+.PHONY: bench-once
+bench-once:
+	$(GO) test -count=1 -run '^$$' -bench . -benchtime 1x $$(git grep -l '^func Benchmark' -- core plugin-sdk | xargs -n 1 dirname | sort -u | sed 's,^,./,' | grep -v -e /core/control$$ -e /core/store$$ -e /core/executor$$ -e /core/replay/)
 
 # The tables of docs/policies.md, which take minutes of processor time: whether they
 # are what the replays say, and with UPDATE=-update they become it.

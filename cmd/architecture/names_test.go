@@ -35,6 +35,7 @@ var sleepers = map[string]string{
 	"core/pluginhost/death_test.go:runHost":                                    "hangs until it is killed",
 	"core/pluginhost/testplugin_test.go:servePlugin":                           "hangs until it is killed",
 	"plugin-sdk/provider/harness_test.go:eventually":                           "polls",
+	"plugins/aws/internal/aws/placing_test.go:TestKeysAtOnceShareNoFreeHost":   "polls",
 	"plugins/libvirt/internal/libvirt/lab_test.go:eventually":                  "polls",
 	"plugins/local/internal/local/harness_test.go:eventually":                  "polls",
 	"plugins/local/internal/local/harness_test.go:playAgent":                   "is an agent that starts slowly",

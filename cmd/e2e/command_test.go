@@ -143,6 +143,16 @@ func (c *command) kill() result {
 	return c.wait()
 }
 
+// hasEnded says whether the process is gone.
+func (c *command) hasEnded() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // wait waits for the end.
 func (c *command) wait() result {
 	<-c.ended

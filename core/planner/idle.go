@@ -129,7 +129,7 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 			earlier(i.Created.Add(f.Runner.MaxAge))
 		}
 	}
-	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances), takenTimes(in, f, instances)) {
+	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances), in.waits[f.Scheduler].times(instances)) {
 		earlier(at)
 	}
 	earlier(in.warm[f.ID].until)

@@ -64,6 +64,9 @@ type Input struct {
 	entitled entitledRoom
 	spreads  providerSpreads
 
+	// waits is what the schedulers' demand waits for hosts to show.
+	waits map[fleet.SchedulerAddress]waitsFor
+
 	// allotted is what the reservations come to.
 	allotted allotted
 	// warm is how many idle runners fleets keep now.
@@ -286,6 +289,7 @@ func Plan(in Input) Output {
 	in.constrain(byFleet)
 	in.rollouts = rolloutsOf(in, byFleet)
 	in.warm = warmths(in)
+	in.waits = waitsOf(in.Demand)
 	in.entitled = entitledRoomOf(in, byFleet)
 	in.spreads = providerSpreadsOf(in, byFleet)
 	in.openPurses(byFleet)

@@ -21,23 +21,38 @@ func showTaken(jobs fleet.UnmetDemand) bool {
 	return jobs.OldestWait >= takenAfter && jobs.Admissible == jobs.Count
 }
 
-// takenTimes are when hosts have taken jobs for so long that more is concluded from
-// what waits beside them, or from how many of them the scheduler counts.
-func takenTimes(in Input, f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
-	taken, sums := false, false
-	queued := in.Demand[f.Scheduler].Snapshot.Queued
-	for n := range queued {
-		taken = taken || showTaken(queued[n])
-		sums = sums || queued[n].Unlisted != nil
+// waitsFor is what the demand of a scheduler concludes from how long a host has taken
+// jobs: from one with jobs, and from how many of its runners the scheduler counts.
+type waitsFor struct{ taken, sums bool }
+
+// waitsOf looks once at the demand of each scheduler: it may be of many kinds, and its
+// fleets be many.
+func waitsOf(all map[fleet.SchedulerAddress]Demand) map[fleet.SchedulerAddress]waitsFor {
+	out := make(map[fleet.SchedulerAddress]waitsFor, len(all))
+	for address, d := range all {
+		var w waitsFor
+		for n := range d.Snapshot.Queued {
+			w.taken = w.taken || showTaken(d.Snapshot.Queued[n])
+			w.sums = w.sums || d.Snapshot.Queued[n].Unlisted != nil
+		}
+		out[address] = w
+	}
+	return out
+}
+
+// times are when hosts have taken jobs for so long that more is concluded from them.
+func (w waitsFor) times(instances []Instance) (times []time.Time) {
+	if w == (waitsFor{}) {
+		return nil
 	}
 	for _, i := range instances {
 		if i.State != fleet.Healthy {
 			continue
 		}
-		if taken && (i.Leases > 0 || sums) {
+		if w.taken && (i.Leases > 0 || w.sums) {
 			times = append(times, i.Since.Add(takenAfter))
 		}
-		if sums {
+		if w.sums {
 			times = append(times, i.Since.Add(knownAfter))
 		}
 	}

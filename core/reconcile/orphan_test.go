@@ -316,6 +316,34 @@ func TestAnInstanceIsNotOverWhileWhatBelongsToItIsThere(t *testing.T) {
 	}
 }
 
+// A dedicated host is paid for longer than its machine lives: it is listed as an asset
+// until it can be given back, and then again as what the ended instance had.
+func TestWhatIsKeptAsAnAssetHoldsUpNoEndAndIsAnOrphanOnlyAfterwards(t *testing.T) {
+	w := signed(t, 1)
+	i := w.only()
+	host := fleet.Resource{ID: "h-1", Kind: "dedicated-host", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: w.cloud[i.Key].Tags}
+	kept := fleet.Resource{ID: "h-1", Kind: fleet.AssetKind, Tags: host.Tags}
+	w.others = []fleet.Resource{host}
+	f := demoFleet(0, 4)
+	f.Serial = 2
+	w.store.fleets["f1"] = f
+	w.inspect()
+	delete(w.cloud, i.Key)
+	w.others = []fleet.Resource{kept}
+	w.pass(10*time.Minute, nil)
+	w.settle()
+	w.work(3 * time.Hour)
+	if got := w.terminations(); len(got) != 0 || len(w.live()) != 0 || len(w.last.Unrecorded) != 0 {
+		t.Fatalf("terminated %v, unrecorded %v: %s", got, w.last.Unrecorded, w.describe())
+	}
+	host.BelongsTo = ""
+	w.others = []fleet.Resource{host}
+	w.work(time.Hour)
+	if got := w.terminations(); !slices.Equal(got, []string{"h-1"}) || len(w.others) != 0 || len(w.live()) != 0 {
+		t.Errorf("terminated %v: %s", got, w.describe())
+	}
+}
+
 func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()

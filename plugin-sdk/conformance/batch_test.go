@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -87,6 +88,9 @@ type careless struct {
 	waiting int
 }
 
+// underWay is how long its calls take, so that those that come at once do meet.
+const underWay = 300 * time.Millisecond
+
 func (c *careless) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	c.gate.Lock()
 	c.waiting++
@@ -94,7 +98,12 @@ func (c *careless) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream gr
 	c.gate.Unlock()
 	defer func() { c.gate.Lock(); c.waiting--; c.gate.Unlock() }()
 	if first {
-		return c.BatchProvisionerServer.ProvisionBatch(r, stream)
+		err := c.BatchProvisionerServer.ProvisionBatch(r, stream)
+		select {
+		case <-time.After(underWay):
+		case <-stream.Context().Done():
+		}
+		return err
 	}
 	for _, item := range r.Request.Items {
 		made := c.account.add(request{Key: item.Key, Fleet: r.Request.Fleet, Tags: item.Tags})

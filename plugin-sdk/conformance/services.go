@@ -11,7 +11,7 @@ import (
 // knownServices are the optional services that this kit has something to say
 // about. The rules of one go into a file of its own, into serviceRules, and leave
 // themselves out (offers) where GetInfo doesn't name it.
-var knownServices = []string{providerpb.JoinService, providerpb.IdentityService, providerpb.BatchService, providerpb.PermissionsService}
+var knownServices = []string{providerpb.JoinService, providerpb.IdentityService, providerpb.PermissionsService, providerpb.BatchService}
 
 var serviceRules = []Rule{
 	{

@@ -101,8 +101,7 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 	})
 	return started{
 		ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection),
-		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection),
-		batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights,
+		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection), batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights,
 	}
 }
 

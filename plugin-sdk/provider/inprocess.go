@@ -17,10 +17,10 @@ type InProcess struct {
 	Service providerpb.ProviderServer
 	// Identity answers those of the service IdentityVerifier; nil: it isn't served.
 	Identity providerpb.IdentityVerifierServer
-	// Batches answers those of the service BatchProvisioner; nil: it isn't served.
-	Batches providerpb.BatchProvisionerServer
 	// Permissions answers those of the service Permissions; nil: it isn't served.
 	Permissions providerpb.PermissionsServer
+	// Batches answers those of the service BatchProvisioner; nil: it isn't served.
+	Batches providerpb.BatchProvisionerServer
 	// Options are what its gRPC server needs: message limits, and panics that
 	// cost one call.
 	Options []grpc.ServerOption
@@ -50,11 +50,11 @@ func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
 	if p.Identity {
 		served.Identity = identityServer[C, I]{server: service}
 	}
-	if p.Batches {
-		served.Batches = batchServer[C, I]{server: service}
-	}
 	if p.Policy != nil {
 		served.Permissions = permissionsServer[C, I]{server: service}
+	}
+	if p.Batches {
+		served.Batches = batchServer[C, I]{server: service}
 	}
 	return served, nil
 }

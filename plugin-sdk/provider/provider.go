@@ -96,15 +96,15 @@ type Plugin[C, I any] struct {
 	// verified, such as whose signatures count: fleets of a block that lacks it enroll
 	// without evidence. Empty: there is none.
 	IdentityNeeds string
-	// Batches says that the provider that New gives is a BatchProvisioner: a fleet may
-	// then ask for several instances by one call. It takes Identity and
-	// IdempotentNative.
-	Batches bool
 	// Policy writes what the credentials of a provider block must be allowed to do for
 	// the instance blocks of its fleets, and nothing more, in the infrastructure's own
 	// form. What is changed or removed carries the installation's name. It is called
 	// offline, before New too. Nil: the plugin can't say.
 	Policy func(config C, instances []I, installation string) (string, error)
+	// Batches says that the provider that New gives is a BatchProvisioner: a fleet may
+	// then ask for several instances by one call. It takes Identity and
+	// IdempotentNative.
+	Batches bool
 	// Parallel bounds how many items of one call run at once; 0: 8.
 	Parallel int
 	// MaxBatch is how many items one call may carry, and how many members a batch may

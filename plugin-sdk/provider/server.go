@@ -54,11 +54,11 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Identity {
 		providerpb.RegisterIdentityVerifierServer(registrar, identityServer[C, I]{server: s})
 	}
-	if s.plugin.Batches {
-		providerpb.RegisterBatchProvisionerServer(registrar, batchServer[C, I]{server: s})
-	}
 	if s.plugin.Policy != nil {
 		providerpb.RegisterPermissionsServer(registrar, permissionsServer[C, I]{server: s})
+	}
+	if s.plugin.Batches {
+		providerpb.RegisterBatchProvisionerServer(registrar, batchServer[C, I]{server: s})
 	}
 }
 
@@ -81,11 +81,11 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	if p.Identity {
 		services = append(services, providerpb.IdentityService)
 	}
-	if p.Batches {
-		services = append(services, providerpb.BatchService)
-	}
 	if p.Policy != nil {
 		services = append(services, providerpb.PermissionsService)
+	}
+	if p.Batches {
+		services = append(services, providerpb.BatchService)
 	}
 	return &providerpb.GetInfoResponse{
 		Name:           p.Name,

@@ -3081,66 +3081,6 @@ func (x *RefusedIdentity) GetReason() string {
 	return ""
 }
 
-type ProvisionBatchRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`             // ULID of the batch, journalled before the call
-	Request       *ProvisionRequest      `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`     // its items are the members, in an order that never changes; none has an asset or a bootstrap
-	Bootstrap     *Bootstrap             `protobuf:"bytes,3,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"` // what the first boot of each must do
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ProvisionBatchRequest) Reset() {
-	*x = ProvisionBatchRequest{}
-	mi := &file_provider_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ProvisionBatchRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ProvisionBatchRequest) ProtoMessage() {}
-
-func (x *ProvisionBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ProvisionBatchRequest.ProtoReflect.Descriptor instead.
-func (*ProvisionBatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *ProvisionBatchRequest) GetKey() string {
-	if x != nil {
-		return x.Key
-	}
-	return ""
-}
-
-func (x *ProvisionBatchRequest) GetRequest() *ProvisionRequest {
-	if x != nil {
-		return x.Request
-	}
-	return nil
-}
-
-func (x *ProvisionBatchRequest) GetBootstrap() *Bootstrap {
-	if x != nil {
-		return x.Bootstrap
-	}
-	return nil
-}
-
 type PolicyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ProviderJson  []byte                 `protobuf:"bytes,1,opt,name=provider_json,json=providerJson,proto3" json:"provider_json,omitempty"`
@@ -3152,7 +3092,7 @@ type PolicyRequest struct {
 
 func (x *PolicyRequest) Reset() {
 	*x = PolicyRequest{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3164,7 +3104,7 @@ func (x *PolicyRequest) String() string {
 func (*PolicyRequest) ProtoMessage() {}
 
 func (x *PolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3177,7 +3117,7 @@ func (x *PolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyRequest.ProtoReflect.Descriptor instead.
 func (*PolicyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{37}
+	return file_provider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PolicyRequest) GetProviderJson() []byte {
@@ -3210,7 +3150,7 @@ type PolicyResponse struct {
 
 func (x *PolicyResponse) Reset() {
 	*x = PolicyResponse{}
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3162,7 @@ func (x *PolicyResponse) String() string {
 func (*PolicyResponse) ProtoMessage() {}
 
 func (x *PolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3175,7 @@ func (x *PolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyResponse.ProtoReflect.Descriptor instead.
 func (*PolicyResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{38}
+	return file_provider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PolicyResponse) GetDocument() string {
@@ -3243,6 +3183,66 @@ func (x *PolicyResponse) GetDocument() string {
 		return x.Document
 	}
 	return ""
+}
+
+type ProvisionBatchRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`             // ULID of the batch, journalled before the call
+	Request       *ProvisionRequest      `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`     // its items are the members, in an order that never changes; none has an asset or a bootstrap
+	Bootstrap     *Bootstrap             `protobuf:"bytes,3,opt,name=bootstrap,proto3" json:"bootstrap,omitempty"` // what the first boot of each must do
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProvisionBatchRequest) Reset() {
+	*x = ProvisionBatchRequest{}
+	mi := &file_provider_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProvisionBatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProvisionBatchRequest) ProtoMessage() {}
+
+func (x *ProvisionBatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProvisionBatchRequest.ProtoReflect.Descriptor instead.
+func (*ProvisionBatchRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ProvisionBatchRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProvisionBatchRequest) GetRequest() *ProvisionRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *ProvisionBatchRequest) GetBootstrap() *Bootstrap {
+	if x != nil {
+		return x.Bootstrap
+	}
+	return nil
 }
 
 type Diagnostic_Step struct {
@@ -3696,11 +3696,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x13CLASS_OTHER_ACCOUNT\x10\x03\x12\x16\n" +
 	"\x12CLASS_OTHER_REGION\x10\x04\x12\x18\n" +
 	"\x14CLASS_OTHER_INSTANCE\x10\x05\x12\x0f\n" +
-	"\vCLASS_STALE\x10\x06\"\xb8\x01\n" +
-	"\x15ProvisionBatchRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12G\n" +
-	"\arequest\x18\x02 \x01(\v2-.forgeyard.fleet.provider.v1.ProvisionRequestR\arequest\x12D\n" +
-	"\tbootstrap\x18\x03 \x01(\v2&.forgeyard.fleet.provider.v1.BootstrapR\tbootstrap\"\xfc\x01\n" +
+	"\vCLASS_STALE\x10\x06\"\xfc\x01\n" +
 	"\rPolicyRequest\x12#\n" +
 	"\rprovider_json\x18\x01 \x01(\fR\fproviderJson\x12a\n" +
 	"\rinstance_json\x18\x02 \x03(\v2<.forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntryR\finstanceJson\x12\"\n" +
@@ -3709,7 +3705,11 @@ const file_provider_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\",\n" +
 	"\x0ePolicyResponse\x12\x1a\n" +
-	"\bdocument\x18\x01 \x01(\tR\bdocument*i\n" +
+	"\bdocument\x18\x01 \x01(\tR\bdocument\"\xb8\x01\n" +
+	"\x15ProvisionBatchRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12G\n" +
+	"\arequest\x18\x02 \x01(\v2-.forgeyard.fleet.provider.v1.ProvisionRequestR\arequest\x12D\n" +
+	"\tbootstrap\x18\x03 \x01(\v2&.forgeyard.fleet.provider.v1.BootstrapR\tbootstrap*i\n" +
 	"\tOwnership\x12\x19\n" +
 	"\x15OWNERSHIP_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OWNERSHIP_SIGNED\x10\x01\x12\x13\n" +
@@ -3734,11 +3734,11 @@ const file_provider_proto_rawDesc = "" +
 	"\x06Events\x12`\n" +
 	"\x05Watch\x12).forgeyard.fleet.provider.v1.WatchRequest\x1a*.forgeyard.fleet.provider.v1.WatchResponse0\x012u\n" +
 	"\x10IdentityVerifier\x12a\n" +
-	"\x06Verify\x12*.forgeyard.fleet.provider.v1.VerifyRequest\x1a+.forgeyard.fleet.provider.v1.VerifyResponse2\x8a\x01\n" +
-	"\x10BatchProvisioner\x12v\n" +
-	"\x0eProvisionBatch\x122.forgeyard.fleet.provider.v1.ProvisionBatchRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x012p\n" +
+	"\x06Verify\x12*.forgeyard.fleet.provider.v1.VerifyRequest\x1a+.forgeyard.fleet.provider.v1.VerifyResponse2p\n" +
 	"\vPermissions\x12a\n" +
-	"\x06Policy\x12*.forgeyard.fleet.provider.v1.PolicyRequest\x1a+.forgeyard.fleet.provider.v1.PolicyResponseBGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
+	"\x06Policy\x12*.forgeyard.fleet.provider.v1.PolicyRequest\x1a+.forgeyard.fleet.provider.v1.PolicyResponse2\x8a\x01\n" +
+	"\x10BatchProvisioner\x12v\n" +
+	"\x0eProvisionBatch\x122.forgeyard.fleet.provider.v1.ProvisionBatchRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x01BGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
 var (
 	file_provider_proto_rawDescOnce sync.Once
@@ -3801,9 +3801,9 @@ var file_provider_proto_goTypes = []any{
 	(*VerifyResponse)(nil),         // 43: forgeyard.fleet.provider.v1.VerifyResponse
 	(*VerifiedIdentity)(nil),       // 44: forgeyard.fleet.provider.v1.VerifiedIdentity
 	(*RefusedIdentity)(nil),        // 45: forgeyard.fleet.provider.v1.RefusedIdentity
-	(*ProvisionBatchRequest)(nil),  // 46: forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	(*PolicyRequest)(nil),          // 47: forgeyard.fleet.provider.v1.PolicyRequest
-	(*PolicyResponse)(nil),         // 48: forgeyard.fleet.provider.v1.PolicyResponse
+	(*PolicyRequest)(nil),          // 46: forgeyard.fleet.provider.v1.PolicyRequest
+	(*PolicyResponse)(nil),         // 47: forgeyard.fleet.provider.v1.PolicyResponse
+	(*ProvisionBatchRequest)(nil),  // 48: forgeyard.fleet.provider.v1.ProvisionBatchRequest
 	(*Diagnostic_Step)(nil),        // 49: forgeyard.fleet.provider.v1.Diagnostic.Step
 	nil,                            // 50: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
 	nil,                            // 51: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
@@ -3866,9 +3866,9 @@ var file_provider_proto_depIdxs = []int32{
 	45, // 47: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
 	58, // 48: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
 	9,  // 49: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
-	25, // 50: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
-	37, // 51: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	56, // 52: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	56, // 50: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	25, // 51: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
+	37, // 52: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
 	19, // 53: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
 	54, // 54: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
 	37, // 55: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
@@ -3882,8 +3882,8 @@ var file_provider_proto_depIdxs = []int32{
 	38, // 63: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
 	40, // 64: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
 	42, // 65: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
-	46, // 66: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	47, // 67: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
+	46, // 66: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
+	48, // 67: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
 	11, // 68: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
 	18, // 69: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
 	21, // 70: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
@@ -3894,8 +3894,8 @@ var file_provider_proto_depIdxs = []int32{
 	39, // 75: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
 	41, // 76: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
 	43, // 77: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
-	26, // 78: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	48, // 79: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
+	47, // 78: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
+	26, // 79: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
 	68, // [68:80] is the sub-list for method output_type
 	56, // [56:68] is the sub-list for method input_type
 	56, // [56:56] is the sub-list for extension type_name

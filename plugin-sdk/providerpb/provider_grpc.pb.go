@@ -753,6 +753,120 @@ var IdentityVerifier_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Permissions_Policy_FullMethodName = "/forgeyard.fleet.provider.v1.Permissions/Policy"
+)
+
+// PermissionsClient is the client API for Permissions service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Permissions is served where GetInfoResponse.services has "permissions": the plugin
+// can say what its credentials must be allowed to do, and that this is all.
+type PermissionsClient interface {
+	// Policy writes it for blocks of a fleet file, in the infrastructure's own form. It
+	// touches no network, may be called before Configure, and says the same of the same
+	// blocks.
+	Policy(ctx context.Context, in *PolicyRequest, opts ...grpc.CallOption) (*PolicyResponse, error)
+}
+
+type permissionsClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewPermissionsClient(cc grpc.ClientConnInterface) PermissionsClient {
+	return &permissionsClient{cc}
+}
+
+func (c *permissionsClient) Policy(ctx context.Context, in *PolicyRequest, opts ...grpc.CallOption) (*PolicyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PolicyResponse)
+	err := c.cc.Invoke(ctx, Permissions_Policy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// PermissionsServer is the server API for Permissions service.
+// All implementations must embed UnimplementedPermissionsServer
+// for forward compatibility.
+//
+// Permissions is served where GetInfoResponse.services has "permissions": the plugin
+// can say what its credentials must be allowed to do, and that this is all.
+type PermissionsServer interface {
+	// Policy writes it for blocks of a fleet file, in the infrastructure's own form. It
+	// touches no network, may be called before Configure, and says the same of the same
+	// blocks.
+	Policy(context.Context, *PolicyRequest) (*PolicyResponse, error)
+	mustEmbedUnimplementedPermissionsServer()
+}
+
+// UnimplementedPermissionsServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedPermissionsServer struct{}
+
+func (UnimplementedPermissionsServer) Policy(context.Context, *PolicyRequest) (*PolicyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Policy not implemented")
+}
+func (UnimplementedPermissionsServer) mustEmbedUnimplementedPermissionsServer() {}
+func (UnimplementedPermissionsServer) testEmbeddedByValue()                     {}
+
+// UnsafePermissionsServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to PermissionsServer will
+// result in compilation errors.
+type UnsafePermissionsServer interface {
+	mustEmbedUnimplementedPermissionsServer()
+}
+
+func RegisterPermissionsServer(s grpc.ServiceRegistrar, srv PermissionsServer) {
+	// If the following call panics, it indicates UnimplementedPermissionsServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Permissions_ServiceDesc, srv)
+}
+
+func _Permissions_Policy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PolicyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PermissionsServer).Policy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Permissions_Policy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PermissionsServer).Policy(ctx, req.(*PolicyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Permissions_ServiceDesc is the grpc.ServiceDesc for Permissions service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Permissions_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.Permissions",
+	HandlerType: (*PermissionsServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Policy",
+			Handler:    _Permissions_Policy_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "provider.proto",
+}
+
+const (
 	BatchProvisioner_ProvisionBatch_FullMethodName = "/forgeyard.fleet.provider.v1.BatchProvisioner/ProvisionBatch"
 )
 
@@ -876,119 +990,5 @@ var BatchProvisioner_ServiceDesc = grpc.ServiceDesc{
 			ServerStreams: true,
 		},
 	},
-	Metadata: "provider.proto",
-}
-
-const (
-	Permissions_Policy_FullMethodName = "/forgeyard.fleet.provider.v1.Permissions/Policy"
-)
-
-// PermissionsClient is the client API for Permissions service.
-//
-// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
-//
-// Permissions is served where GetInfoResponse.services has "permissions": the plugin
-// can say what its credentials must be allowed to do, and that this is all.
-type PermissionsClient interface {
-	// Policy writes it for blocks of a fleet file, in the infrastructure's own form. It
-	// touches no network, may be called before Configure, and says the same of the same
-	// blocks.
-	Policy(ctx context.Context, in *PolicyRequest, opts ...grpc.CallOption) (*PolicyResponse, error)
-}
-
-type permissionsClient struct {
-	cc grpc.ClientConnInterface
-}
-
-func NewPermissionsClient(cc grpc.ClientConnInterface) PermissionsClient {
-	return &permissionsClient{cc}
-}
-
-func (c *permissionsClient) Policy(ctx context.Context, in *PolicyRequest, opts ...grpc.CallOption) (*PolicyResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PolicyResponse)
-	err := c.cc.Invoke(ctx, Permissions_Policy_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// PermissionsServer is the server API for Permissions service.
-// All implementations must embed UnimplementedPermissionsServer
-// for forward compatibility.
-//
-// Permissions is served where GetInfoResponse.services has "permissions": the plugin
-// can say what its credentials must be allowed to do, and that this is all.
-type PermissionsServer interface {
-	// Policy writes it for blocks of a fleet file, in the infrastructure's own form. It
-	// touches no network, may be called before Configure, and says the same of the same
-	// blocks.
-	Policy(context.Context, *PolicyRequest) (*PolicyResponse, error)
-	mustEmbedUnimplementedPermissionsServer()
-}
-
-// UnimplementedPermissionsServer must be embedded to have
-// forward compatible implementations.
-//
-// NOTE: this should be embedded by value instead of pointer to avoid a nil
-// pointer dereference when methods are called.
-type UnimplementedPermissionsServer struct{}
-
-func (UnimplementedPermissionsServer) Policy(context.Context, *PolicyRequest) (*PolicyResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Policy not implemented")
-}
-func (UnimplementedPermissionsServer) mustEmbedUnimplementedPermissionsServer() {}
-func (UnimplementedPermissionsServer) testEmbeddedByValue()                     {}
-
-// UnsafePermissionsServer may be embedded to opt out of forward compatibility for this service.
-// Use of this interface is not recommended, as added methods to PermissionsServer will
-// result in compilation errors.
-type UnsafePermissionsServer interface {
-	mustEmbedUnimplementedPermissionsServer()
-}
-
-func RegisterPermissionsServer(s grpc.ServiceRegistrar, srv PermissionsServer) {
-	// If the following call panics, it indicates UnimplementedPermissionsServer was
-	// embedded by pointer and is nil.  This will cause panics if an
-	// unimplemented method is ever invoked, so we test this at initialization
-	// time to prevent it from happening at runtime later due to I/O.
-	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
-		t.testEmbeddedByValue()
-	}
-	s.RegisterService(&Permissions_ServiceDesc, srv)
-}
-
-func _Permissions_Policy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PolicyRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(PermissionsServer).Policy(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Permissions_Policy_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(PermissionsServer).Policy(ctx, req.(*PolicyRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-// Permissions_ServiceDesc is the grpc.ServiceDesc for Permissions service.
-// It's only intended for direct use with grpc.RegisterService,
-// and not to be introspected or modified (even as a copy)
-var Permissions_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "forgeyard.fleet.provider.v1.Permissions",
-	HandlerType: (*PermissionsServer)(nil),
-	Methods: []grpc.MethodDesc{
-		{
-			MethodName: "Policy",
-			Handler:    _Permissions_Policy_Handler,
-		},
-	},
-	Streams:  []grpc.StreamDesc{},
 	Metadata: "provider.proto",
 }

@@ -33,11 +33,11 @@ func (l Launcher) Start(_ context.Context, _ bool) (conformance.Running, error) 
 	if r.plugin.Identity != nil {
 		providerpb.RegisterIdentityVerifierServer(r.server, r.plugin.Identity)
 	}
-	if r.plugin.Batches != nil {
-		providerpb.RegisterBatchProvisionerServer(r.server, r.plugin.Batches)
-	}
 	if r.plugin.Permissions != nil {
 		providerpb.RegisterPermissionsServer(r.server, r.plugin.Permissions)
+	}
+	if r.plugin.Batches != nil {
+		providerpb.RegisterBatchProvisionerServer(r.server, r.plugin.Batches)
 	}
 	r.serving.Go(func() { _ = r.server.Serve(listener) })
 	r.connection, err = grpc.NewClient("passthrough:plugin",

@@ -42,6 +42,7 @@ type cloud struct {
 	quotas       *quotas
 	limits       limits
 	recent       *recent
+	claims       *claims
 	logger       *slog.Logger
 	now          func() time.Time
 
@@ -90,7 +91,7 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 			Detail: err.Error() + ". The plugin sees the variables that env in required_plugins names, and the shared configuration files."}
 	}
 	p := &cloud{
-		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now),
+		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now), claims: newClaims(s.now),
 		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 		templates: map[settings.LaunchTemplate]*launchTemplate{},

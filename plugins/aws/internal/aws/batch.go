@@ -86,6 +86,9 @@ func (p *cloud) launchBatch(ctx context.Context, asked batchRequest, alike reque
 	if err != nil {
 		return nil, err
 	}
+	if asked.Instance.OnHost(string(input.InstanceType)) {
+		return nil, fmt.Errorf("machines of the type %s are on dedicated hosts, and launched one at a time; leave batch out of the fleet %s", input.InstanceType, asked.Fleet)
+	}
 	input.MinCount, input.MaxCount = sdk.Int32(int32(len(asked.Members))), sdk.Int32(int32(len(asked.Members)))
 	for n := range input.TagSpecifications {
 		input.TagSpecifications[n].Tags = written(tags)

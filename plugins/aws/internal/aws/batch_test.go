@@ -431,3 +431,18 @@ func TestTheDocumentOfAMachineOfABatchSaysWhichItIs(t *testing.T) {
 		t.Errorf("a machine of somebody else: %v", err)
 	}
 }
+
+// A dedicated host is found, claimed and, if need be, allocated for each machine by itself.
+func TestABatchOnDedicatedHostsIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	b := askedBatch(2)
+	b.Instance.Tenancy = "host"
+	_, err := p.ProvisionBatch(t.Context(), b)
+	if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "leave batch out") {
+		t.Fatalf("wanted a refusal that says what to do, got %v", err)
+	}
+	if calls := l.Calls("RunInstances"); calls != 0 {
+		t.Fatalf("%d launches were sent", calls)
+	}
+}

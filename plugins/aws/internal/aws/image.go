@@ -26,17 +26,15 @@ func (p *cloud) imageOf(ctx context.Context, id string) (bootImage, error) {
 	if known {
 		return image, nil
 	}
-	if err := p.limits.describing.Take(ctx); err != nil {
+	seen, err := gather(ctx, p, ec2.NewDescribeImagesPaginator(p.api, &ec2.DescribeImagesInput{ImageIds: []string{id}}),
+		func(page *ec2.DescribeImagesOutput) []types.Image { return page.Images }, "look at the image %s", id)
+	if err != nil {
 		return bootImage{}, err
 	}
-	answer, err := p.api.DescribeImages(ctx, &ec2.DescribeImagesInput{ImageIds: []string{id}})
-	if err != nil {
-		return bootImage{}, p.failed(err, "look at the image %s", id)
-	}
-	if len(answer.Images) != 1 || sdk.ToString(answer.Images[0].RootDeviceName) == "" {
+	if len(seen) != 1 || sdk.ToString(seen[0].RootDeviceName) == "" {
 		return bootImage{}, fmt.Errorf("the image %s isn't there, or boots from no volume; use one that the account may see, with a root volume", id)
 	}
-	one := answer.Images[0]
+	one := seen[0]
 	image = bootImage{sdk.ToString(one.RootDeviceName), platformOf(string(one.Architecture))}
 	switch {
 	case one.Platform == types.PlatformValuesWindows:

@@ -19,6 +19,7 @@ const (
 	kindVolume    = "volume"
 	kindInterface = "network-interface"
 	kindSpot      = "spot-request"
+	kindHost      = "dedicated-host"
 )
 
 // mostValues is how many values a filter may have.
@@ -66,12 +67,15 @@ func (p *cloud) lookAtAll(ctx context.Context, filters []types.Filter) ([]provid
 		}
 		parts = append(parts, found...)
 	}
+	all, err := p.lookAtHosts(ctx, filters) // none is of a batch
+	if err != nil {
+		return nil, err
+	}
 	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{Filters: filters})
 	if err != nil {
 		return nil, err
 	}
 	owners := ownersAmong(seen)
-	var all []provider.Resource
 	for _, one := range parts {
 		l := owners.of(one.labels, one.resource.BelongsTo)
 		one.resource.Key, one.resource.Fleet, one.resource.Tags = l.key(), l[tagFleet], l.host()
@@ -210,7 +214,7 @@ func stateOf(one types.Instance) types.InstanceStateName {
 // attested is what the machine has by what EC2 says, and an agent could only claim.
 func attested(one types.Instance) []string {
 	nested := one.CpuOptions != nil && one.CpuOptions.NestedVirtualization == types.NestedVirtualizationSpecificationEnabled
-	if nested || settings.Metal(string(one.InstanceType)) {
+	if nested || settings.Metal(string(one.InstanceType)) && !settings.Mac(string(one.InstanceType)) {
 		return []string{"kvm"}
 	}
 	return nil

@@ -60,7 +60,7 @@ func newLab(t *testing.T, options ec2sim.Options) *lab {
 	return l
 }
 
-func (l *lab) surroundings() surroundings { return surroundings{transport: l, now: time.Now} }
+func (l *lab) surroundings() surroundings { return surroundings{transport: l, now: l.Now} }
 
 func block() settings.Instance {
 	return settings.Instance{Types: []string{"c7i.large"}, Subnets: []string{subnet}, Groups: []string{group}, Tenancy: "default"}

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
@@ -17,6 +18,15 @@ type part struct {
 	kind, id string
 	labels   labels
 	holder   string // the instance that has it; empty: none
+	kept     string // why it can't be removed now, though nothing holds it
+}
+
+func (p *cloud) hostPart(h host) part {
+	one := part{kind: "h", id: h.id, labels: h.labels, holder: h.occupant}
+	if h.occupant == "" {
+		one.kept = h.kept(p.now())
+	}
+	return one
 }
 
 // partsOf lists what the filters let through, but for machines.
@@ -33,17 +43,24 @@ func (p *cloud) partsOf(ctx context.Context, filters []types.Filter) ([]part, er
 	if err != nil {
 		return nil, err
 	}
+	hosts, err := p.hosts(ctx, &ec2.DescribeHostsInput{Filter: filters})
+	if err != nil {
+		return nil, err
+	}
 	var all []part
 	for _, one := range volumes {
-		all = append(all, part{"vol", sdk.ToString(one.VolumeId), read(one.Tags), holderOf(one)})
+		all = append(all, part{kind: "vol", id: sdk.ToString(one.VolumeId), labels: read(one.Tags), holder: holderOf(one)})
 	}
 	for _, one := range interfaces {
-		all = append(all, part{"eni", sdk.ToString(one.NetworkInterfaceId), read(one.TagSet), userOf(one)})
+		all = append(all, part{kind: "eni", id: sdk.ToString(one.NetworkInterfaceId), labels: read(one.TagSet), holder: userOf(one)})
 	}
 	for _, one := range requests {
 		if alive(one) {
-			all = append(all, part{"sir", sdk.ToString(one.SpotInstanceRequestId), read(one.Tags), sdk.ToString(one.InstanceId)})
+			all = append(all, part{kind: "sir", id: sdk.ToString(one.SpotInstanceRequestId), labels: read(one.Tags), holder: sdk.ToString(one.InstanceId)})
 		}
+	}
+	for _, one := range hosts {
+		all = append(all, p.hostPart(one))
 	}
 	return all, nil
 }
@@ -64,7 +81,8 @@ func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string
 
 // removeLeftovers removes what a machine that is gone left behind: Gone where there
 // is nothing, and Accepted until a look shows that. What another machine holds, as a
-// copy does, is that one's.
+// copy does, is that one's. A host that can't be released yet holds nothing up: it is
+// there for the next machine, and comes back as something to remove.
 func (p *cloud) removeLeftovers(ctx context.Context, key, instance string) (provider.TerminateState, error) {
 	all, err := p.partsOf(ctx, p.ours(key))
 	if err != nil {
@@ -77,6 +95,8 @@ func (p *cloud) removeAll(ctx context.Context, all []part, instance string) (pro
 	end := provider.Gone
 	for _, one := range all {
 		switch {
+		case one.kept != "":
+			p.logger.Info("a dedicated host is kept", "host", one.id, "why", one.kept)
 		case one.kind == "sir" && (one.holder == "" || one.holder == instance), one.holder == "":
 			if err := p.remove(ctx, one); err != nil {
 				return p.notRemoved(err, one.id)
@@ -108,8 +128,11 @@ func (p *cloud) terminatePart(ctx context.Context, kind string, ref provider.Ref
 	case ref.Key != "" && one.labels.key() != ref.Key:
 		return refused("%s belongs to the key %q, not to %q", ref.ID, one.labels.key(), ref.Key)
 	}
-	if one.holder != "" {
+	switch {
+	case one.holder != "":
 		return p.terminateHeld(ctx, *one)
+	case one.kept != "":
+		return refused("%s can't be released now: %s", ref.ID, one.kept)
 	}
 	if err := p.remove(ctx, *one); err != nil {
 		return p.notRemoved(err, ref.ID)
@@ -163,19 +186,27 @@ func (p *cloud) partByID(ctx context.Context, kind, id string) (*part, error) {
 		if err != nil || len(seen) == 0 {
 			return nil, err
 		}
-		return &part{kind, id, read(seen[0].Tags), holderOf(seen[0])}, nil
+		return &part{kind: kind, id: id, labels: read(seen[0].Tags), holder: holderOf(seen[0])}, nil
 	case "eni":
 		seen, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: []string{id}})
 		if err != nil || len(seen) == 0 {
 			return nil, err
 		}
-		return &part{kind, id, read(seen[0].TagSet), userOf(seen[0])}, nil
+		return &part{kind: kind, id: id, labels: read(seen[0].TagSet), holder: userOf(seen[0])}, nil
+	}
+	if kind == "h" {
+		seen, err := p.hosts(ctx, &ec2.DescribeHostsInput{HostIds: []string{id}})
+		if err != nil || len(seen) == 0 {
+			return nil, err
+		}
+		one := p.hostPart(seen[0])
+		return &one, nil
 	}
 	seen, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{id}})
 	if err != nil || len(seen) == 0 || !alive(seen[0]) {
 		return nil, err
 	}
-	return &part{kind, id, read(seen[0].Tags), sdk.ToString(seen[0].InstanceId)}, nil
+	return &part{kind: kind, id: id, labels: read(seen[0].Tags), holder: sdk.ToString(seen[0].InstanceId)}, nil
 }
 
 // remove removes one thing that nothing holds. That it is gone is no failure.
@@ -191,9 +222,28 @@ func (p *cloud) remove(ctx context.Context, one part) error {
 		_, err = p.api.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: sdk.String(one.id)})
 	case "sir":
 		_, err = p.api.CancelSpotInstanceRequests(ctx, &ec2.CancelSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{one.id}})
+	case "h":
+		err = p.release(ctx, one.id)
 	}
 	if strings.HasSuffix(codeOf(err), notFound) {
 		return nil
 	}
 	return err
+}
+
+// release releases one host. The API answers for each host by itself, and its
+// refusals are no failure of the call.
+func (p *cloud) release(ctx context.Context, id string) error {
+	answer, err := p.api.ReleaseHosts(ctx, &ec2.ReleaseHostsInput{HostIds: []string{id}})
+	if err != nil || len(answer.Unsuccessful) == 0 {
+		return err
+	}
+	refusal := smithy.GenericAPIError{Code: "Unknown", Message: "the API says nothing of why"}
+	if said := answer.Unsuccessful[0].Error; said != nil {
+		refusal.Code, refusal.Message = strings.TrimPrefix(sdk.ToString(said.Code), "Client."), sdk.ToString(said.Message)
+	}
+	if refusal.Code == "InvalidHost.Released" {
+		return nil
+	}
+	return &refusal
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -62,36 +63,46 @@ var lifetimes = []struct {
 // A machine is paid for by the second, and for a minute at least.
 const billingGrain, minimumLease = time.Second, time.Minute
 
-// trade gives what makes the offers of a type in a zone, with what all of them need
-// asked for at once.
+// leastPaid is how long a machine of a type is paid for at least. That of a Mac is its
+// host's, as far as nobody used it before.
+func leastPaid(machineType string) time.Duration {
+	if settings.Mac(machineType) {
+		return macMinimum
+	}
+	return minimumLease
+}
+
+// trade gives what makes the offers of a type in a zone. What all of them need is asked
+// for at once, so that one service that hangs doesn't take the others' time. On
+// dedicated hosts there is no spot market, and neither the list's prices nor the quotas
+// of virtual cpus are of them.
 func (p *cloud) trade(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 	ctx, end := context.WithTimeout(ctx, besides)
 	defer end()
-	onDemand, spot := p.onDemandPrices(ctx, instance.Types, instance.Tenancy), p.spotPrices(ctx, instance.Types)
-	type held struct {
-		machineType types.InstanceType
-		class       types.UsageClassType
-	}
-	left := map[held]*uint32{}
-	for _, one := range described {
-		for _, class := range one.SupportedUsageClasses {
-			left[held{one.InstanceType, class}] = p.left(ctx, instance, one, class == types.UsageClassTypeSpot)
-		}
-	}
+	shared := slices.DeleteFunc(slices.Clone(instance.Types), instance.OnHost)
+	var onDemand map[string]provider.Price
+	var spot map[place]provider.Price
+	var left map[traded]*uint32
+	var asking sync.WaitGroup
+	asking.Go(func() { onDemand = p.onDemandPrices(ctx, shared, instance.Tenancy) })
+	asking.Go(func() { spot = p.spotPrices(ctx, shared) })
+	asking.Go(func() { left = p.allLeft(ctx, instance, described) })
+	asking.Wait()
 	return func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 		var all []provider.Offer
 		for _, lifetime := range lifetimes {
-			if !slices.Contains(one.SupportedUsageClasses, lifetime.class) {
+			ofSpot := lifetime.class == types.UsageClassTypeSpot
+			if !slices.Contains(one.SupportedUsageClasses, lifetime.class) || ofSpot && instance.OnHost(string(one.InstanceType)) {
 				continue
 			}
 			cost := onDemand[string(one.InstanceType)]
-			if lifetime.class == types.UsageClassTypeSpot {
+			if ofSpot {
 				cost = spot[place{string(one.InstanceType), zone}]
 			}
 			all = append(all, provider.Offer{
 				Zone: zone, Region: p.region(), MachineType: string(one.InstanceType), Lifetime: lifetime.name, Platform: runs(one),
-				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumLease: minimumLease,
-				Available: left[held{one.InstanceType, lifetime.class}],
+				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumLease: leastPaid(string(one.InstanceType)),
+				Available: left[traded{one.InstanceType, lifetime.class}],
 			})
 		}
 		return all

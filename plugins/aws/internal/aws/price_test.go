@@ -26,7 +26,7 @@ func offered(t *testing.T, p *cloud, change func(*settings.Instance), names ...s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Offers) == 0 || !list.AsOf.Equal(time.Now()) {
+	if len(list.Offers) == 0 || time.Since(list.AsOf) < 0 {
 		t.Fatalf("wanted offers as of now, got %+v", list)
 	}
 	found := map[string]provider.Offer{}
@@ -140,6 +140,33 @@ func TestServicesThatFailOrHangLeaveOffersWithoutWhatTheySay(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// One service after the other would give the last of them no time.
+func TestAServiceThatHangsTakesNothingFromTheOthers(t *testing.T) {
+	for _, c := range []struct {
+		operation               string
+		onDemand, spot, counted bool
+	}{
+		{"GetProducts", false, true, true},
+		{"DescribeSpotPriceHistory", true, false, true},
+		{"GetServiceQuota", true, true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t, ec2sim.Options{})
+			p := l.start(t)
+			l.Inject(ec2sim.Fault{Operation: c.operation, Late: time.Hour, Count: 1000})
+			begin := time.Now()
+			offers := offered(t, p, nil, "c7i.large")
+			if took := time.Since(begin); took > besides+time.Second {
+				t.Errorf("%s hangs, and the offers take %s", c.operation, took)
+			}
+			stable, preemptible := offers["c7i.large stable"], offers["c7i.large preemptible"]
+			if (stable.Price.Currency != "") != c.onDemand || (preemptible.Price.Currency != "") != c.spot || (stable.Available != nil) != c.counted {
+				t.Errorf("%s hangs, and the offers are %+v and %+v", c.operation, stable, preemptible)
+			}
 		})
 	}
 }

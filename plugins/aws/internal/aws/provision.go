@@ -38,12 +38,28 @@ func (p *cloud) Provision(ctx context.Context, asked request) (provider.Resource
 	if err != nil {
 		return provider.Resource{}, p.notMade(asked, classOf(err), err)
 	}
+	if asked.Instance.OnHost(string(input.InstanceType)) {
+		host, err := p.place(ctx, asked, input)
+		if err != nil {
+			return provider.Resource{}, err
+		}
+		input.Placement = &types.Placement{Tenancy: types.TenancyHost, HostId: sdk.String(host)}
+	}
+	return p.run(ctx, asked, input)
+}
+
+// run sends the launch.
+func (p *cloud) run(ctx context.Context, asked request, input *ec2.RunInstancesInput) (provider.Resource, error) {
 	if err := p.limits.launching.Take(ctx); err != nil {
 		return provider.Resource{}, p.notMade(asked, provider.RateLimit, err)
 	}
 	answer, err := p.api.RunInstances(ctx, input)
 	if err != nil {
-		return provider.Resource{}, p.notLaunched(asked, err)
+		err = p.notLaunched(asked, err)
+		if provider.IsNotCreated(err) && input.Placement != nil && input.Placement.HostId != nil {
+			p.giveBack(ctx, *input.Placement.HostId, asked.Key)
+		}
+		return provider.Resource{}, err
 	}
 	if len(answer.Instances) != 1 {
 		p.recent.doubt(asked.Key)
@@ -125,6 +141,9 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 	zone, machineType, spot := offerOf(asked)
 	if !slices.Contains(asked.Instance.Types, machineType) {
 		return nil, fmt.Errorf("the offer is of %s, which isn't in instance_types", machineType)
+	}
+	if spot && asked.Instance.OnHost(machineType) {
+		return nil, fmt.Errorf("the offer of %s is of the spot market, and its machines are on dedicated hosts", machineType)
 	}
 	subnet, err := p.subnetIn(ctx, asked.Instance.Subnets, zone)
 	if err != nil {

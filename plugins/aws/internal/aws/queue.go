@@ -34,6 +34,8 @@ type queue struct {
 // check finds a queue that isn't there or may not be read while somebody is looking.
 // What may pass by is no reason not to start.
 func (q *queue) check(ctx context.Context) error {
+	ctx, end := context.WithTimeout(ctx, min(q.patient, besides))
+	defer end()
 	_, err := q.api.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: sdk.String(q.url), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 	})

@@ -36,11 +36,28 @@ func newQuotas(loaded sdk.Config, now func() time.Time) *quotas {
 	}
 }
 
+// traded is a type in a market, which a quota is held against.
+type traded struct {
+	machineType types.InstanceType
+	class       types.UsageClassType
+}
+
+// allLeft is how many are left of each type in each of its markets.
+func (p *cloud) allLeft(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) map[traded]*uint32 {
+	all := map[traded]*uint32{}
+	for _, one := range described {
+		for _, class := range one.SupportedUsageClasses {
+			all[traded{one.InstanceType, class}] = p.left(ctx, instance, one, class == types.UsageClassTypeSpot)
+		}
+	}
+	return all
+}
+
 // left is how many machines of a type the account's quota still lets start; nil: it
 // isn't known. What it counts is at most what the vendor counts: "none" must be true.
 func (p *cloud) left(ctx context.Context, instance settings.Instance, one types.InstanceTypeInfo, spot bool) *uint32 {
 	code := quota.Of(string(one.InstanceType), spot)
-	if code == "" || one.VCpuInfo == nil || instance.Reservation != "" && !spot { // a reservation is counted already
+	if code == "" || one.VCpuInfo == nil || instance.OnHost(string(one.InstanceType)) || instance.Reservation != "" && !spot { // a reservation is counted already
 		return nil
 	}
 	limit, known := p.quotaOf(ctx, code)

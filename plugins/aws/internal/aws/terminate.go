@@ -24,10 +24,10 @@ func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 		return p.terminateByKey(ctx, ref.Key)
 	case "i":
 		return p.terminateByID(ctx, ref)
-	case "vol", "eni", "sir":
+	case "vol", "eni", "sir", "h":
 		return p.terminatePart(ctx, kind, ref)
 	}
-	return refused("%s is no instance, volume, network interface or spot request", ref.ID)
+	return refused("%s is no instance, volume, network interface, spot request or dedicated host", ref.ID)
 }
 
 func (p *cloud) terminateByKey(ctx context.Context, key string) (provider.TerminateState, error) {
@@ -106,7 +106,7 @@ func (p *cloud) notRemoved(err error, id string) (provider.TerminateState, error
 	case codeOf(err) == "OperationNotPermitted":
 		what.Err = fmt.Errorf("%w; somebody protected it from termination: take the protection off", what.Err)
 		return provider.Refused, what
-	case what.Class == provider.Permission:
+	case what.Class == provider.Permission, strings.HasPrefix(codeOf(err), "InvalidHost."), codeOf(err) == "HostMinAllocationPeriodUnexpired":
 		return provider.Refused, what
 	}
 	return provider.TerminateUnknown, what

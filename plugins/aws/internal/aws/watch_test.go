@@ -278,3 +278,16 @@ func TestAQueueThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 		t.Errorf("a queue that fails for a while keeps the plugin from starting: %v", err)
 	}
 }
+
+// The host waits a minute for a plugin that starts.
+func TestAQueueThatHangsKeepsNoPluginFromStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, ec2sim.Options{})
+		l.Inject(ec2sim.Fault{Operation: "GetQueueAttributes", Late: time.Hour})
+		begin := time.Now()
+		l.startWith(t, settings.Config{Queue: l.AddQueue("interruptions")}, slog.New(slog.DiscardHandler))
+		if took := time.Since(begin); took > besides+time.Second {
+			t.Errorf("it starts after %s", took)
+		}
+	})
+}

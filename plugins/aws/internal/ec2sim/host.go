@@ -218,6 +218,7 @@ func (s *Simulator) describeHosts(now time.Time, request form) (answer, *apiErro
 	if refusal != nil {
 		return nil, refusal
 	}
+	named = slices.DeleteFunc(slices.Clone(named), func(h *host) bool { return now.Before(h.allocated.Add(s.options.Visible)) })
 	shown, token, refusal := show(s, "DescribeHosts", request, named, hostFilters(now), func(h *host) map[string]string { return h.tags }, 5, 500)
 	if refusal != nil {
 		return nil, refusal

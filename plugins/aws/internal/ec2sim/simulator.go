@@ -30,7 +30,8 @@ type Options struct {
 
 // Delays are how long the account takes.
 type Delays struct {
-	// Visible is how long a new instance is missing from everything that reads.
+	// Visible is how long a new instance is missing from everything that reads, and a
+	// new host from lists.
 	Visible time.Duration
 	// Flapping is how long after that it is in every second answer only.
 	Flapping time.Duration
@@ -106,6 +107,13 @@ func (s *Simulator) Called() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return slices.Sorted(maps.Keys(s.called))
+}
+
+// Now is the account's time.
+func (s *Simulator) Now() time.Time {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.now()
 }
 
 func (s *Simulator) now() time.Time { return s.options.Now().Add(s.ahead) }

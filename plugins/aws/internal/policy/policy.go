@@ -113,6 +113,12 @@ var parts = []struct {
 	{look, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{count, func(s scope) ([]string, condition) { return []string{"*"}, s.here() }},
 	{priceList, func(scope) ([]string, condition) { return []string{"*"}, nil }}, // in another region
+	{templates, func(s scope) ([]string, condition) {
+		if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return i.Template != nil }) {
+			return nil, nil
+		}
+		return []string{"*"}, s.here()
+	}},
 	{launchWith, func(s scope) ([]string, condition) { return s.networks(), nil }},
 	{launch, func(s scope) ([]string, condition) { return s.ec2(made...), s.tagged("aws:RequestTag") }},
 	{tag, func(s scope) ([]string, condition) {
@@ -120,7 +126,22 @@ var parts = []struct {
 		only["StringEquals"]["ec2:CreateAction"] = "RunInstances"
 		return s.ec2(made...), only
 	}},
-	{end, func(s scope) ([]string, condition) { return s.ec2(made...), s.tagged("aws:ResourceTag") }},
+	// Hosts are given back, too, when no fleet has any use for them any more.
+	{end, func(s scope) ([]string, condition) {
+		return s.ec2(append([]string{"dedicated-host/*"}, made...)...), s.tagged("aws:ResourceTag")
+	}},
+	{onHosts, func(s scope) ([]string, condition) { return s.hosts(), s.tagged("aws:ResourceTag") }},
+	{allocate, func(s scope) ([]string, condition) { return s.hosts(), s.tagged("aws:RequestTag") }},
+	{tagHosts, func(s scope) ([]string, condition) {
+		only := s.tagged("aws:RequestTag")
+		only["StringEquals"]["ec2:CreateAction"] = "AllocateHosts"
+		return s.hosts(), only
+	}},
+	{claimHosts, func(s scope) ([]string, condition) {
+		only := s.tagged("aws:ResourceTag")
+		only["StringEqualsIfExists"] = s.tagged("aws:RequestTag")["StringEquals"] // it goes to nobody else
+		return s.hosts(), only
+	}},
 	{passRole, func(s scope) ([]string, condition) {
 		service := "ec2.amazonaws.com"
 		if s.partition == "aws-cn" {
@@ -157,6 +178,14 @@ func (s scope) networks() []string {
 		}
 	}
 	return all
+}
+
+// hosts are dedicated hosts, where a block has machines on such.
+func (s scope) hosts() []string {
+	if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return slices.ContainsFunc(i.Types, i.OnHost) }) {
+		return nil
+	}
+	return s.ec2("dedicated-host/*")
 }
 
 // roles are those of the instance profiles. What role a profile has isn't said

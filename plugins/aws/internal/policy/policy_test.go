@@ -54,14 +54,20 @@ func TestThePolicyOfAPlainBlockIsAsItWasLookedAt(t *testing.T) {
 // What isn't about one of ours can't be changed, and what isn't of the block can't be
 // used.
 func TestWhatChangesAnythingIsBoundToTheInstallation(t *testing.T) {
-	all := written(t, settings.Config{Region: "eu-central-1"}, plain())
-	for sid, key := range map[string]string{launch: "aws:RequestTag", tag: "aws:RequestTag", end: "aws:ResourceTag"} {
+	hosts := plain()
+	hosts.Tenancy = "host"
+	all := written(t, settings.Config{Region: "eu-central-1"}, plain(), hosts)
+	for sid, key := range map[string]string{launch: "aws:RequestTag", tag: "aws:RequestTag", end: "aws:ResourceTag",
+		onHosts: "aws:ResourceTag", allocate: "aws:RequestTag", tagHosts: "aws:RequestTag", claimHosts: "aws:ResourceTag"} {
 		if got := all[sid].Condition["StringEquals"][key+"/forgeyard-fleet:installation"]; got != "demo" {
 			t.Errorf("%s is bound by %v", sid, all[sid].Condition)
 		}
 	}
-	if all[tag].Condition["StringEquals"]["ec2:CreateAction"] != "RunInstances" {
-		t.Errorf("tags may be written at any time: %v", all[tag].Condition)
+	if all[tag].Condition["StringEquals"]["ec2:CreateAction"] != "RunInstances" || all[tagHosts].Condition["StringEquals"]["ec2:CreateAction"] != "AllocateHosts" {
+		t.Errorf("tags may be written at any time: %v, %v", all[tag].Condition, all[tagHosts].Condition)
+	}
+	if all[claimHosts].Condition["StringEqualsIfExists"]["aws:RequestTag/forgeyard-fleet:installation"] != "demo" {
+		t.Errorf("a host may be given to another installation: %v", all[claimHosts].Condition)
 	}
 	for sid, one := range all {
 		for _, action := range one.Action {
@@ -87,9 +93,12 @@ func TestAPolicyHasWhatTheBlocksUseAndNoMore(t *testing.T) {
 		sid       string
 		resources []string // nil: the statement isn't there
 	}{
-		"no queue":   {base, plain(), hear, nil},
-		"no profile": {base, plain(), passRole, nil},
-		"no key":     {base, plain(), encrypt, nil},
+		"no queue":         {base, plain(), hear, nil},
+		"no profile":       {base, plain(), passRole, nil},
+		"no key":           {base, plain(), encrypt, nil},
+		"no hosts":         {base, plain(), allocate, nil},
+		"Macs":             {base, with(func(i *settings.Instance) { i.Types = []string{"mac2.metal"} }), allocate, []string{"arn:aws:ec2:eu-central-1:*:dedicated-host/*"}},
+		"the tenancy host": {base, with(func(i *settings.Instance) { i.Tenancy = "host" }), claimHosts, []string{"arn:aws:ec2:eu-central-1:*:dedicated-host/*"}},
 		"a queue": {settings.Config{Region: "eu-central-1", Queue: "https://sqs.eu-central-1.amazonaws.com/123456789012/fleet"}, plain(), hear,
 			[]string{"arn:aws:sqs:eu-central-1:123456789012:fleet"}},
 		"a profile by name": {base, with(func(i *settings.Instance) { i.Profile = "runner" }), passRole, []string{"arn:aws:iam::*:role/runner"}},
@@ -161,11 +170,13 @@ func TestALaunchMayUseTheTemplateOfTheBlockAlone(t *testing.T) {
 	} {
 		with := plain()
 		with.Template = &c.of
-		if got := written(t, settings.Config{Region: "eu-central-1"}, with)[launchWith].Resource; !slices.Contains(got, c.want) {
-			t.Errorf("wanted %s in %v", c.want, got)
+		all := written(t, settings.Config{Region: "eu-central-1"}, with)
+		if got := all[launchWith].Resource; !slices.Contains(got, c.want) || len(all[templates].Action) != 1 {
+			t.Errorf("wanted %s in %v, and to read it by %v", c.want, got, all[templates])
 		}
 	}
-	if got := written(t, settings.Config{Region: "eu-central-1"}, plain())[launchWith].Resource; slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, "template") }) {
+	all := written(t, settings.Config{Region: "eu-central-1"}, plain())
+	if got := all[launchWith].Resource; len(all[templates].Action) > 0 || slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, "template") }) {
 		t.Errorf("a block without a template has %v", got)
 	}
 }

@@ -22,10 +22,15 @@ const (
 	look       = "Look"
 	count      = "CountWhatMayRun"
 	priceList  = "ReadThePriceList"
+	templates  = "ReadLaunchTemplates"
 	launchWith = "LaunchWithTheseNetworks"
 	launch     = "LaunchWhatIsTagged"
 	tag        = "TagWhatIsLaunched"
 	end        = "EndWhatIsTagged"
+	onHosts    = "LaunchOnHostsThatAreTagged"
+	allocate   = "AllocateHostsThatAreTagged"
+	tagHosts   = "TagHostsThatAreAllocated"
+	claimHosts = "SayWhoseATaggedHostIs"
 	passRole   = "GiveMachinesTheirRole"
 	hear       = "HearOfInterruptions"
 	encrypt    = "EncryptVolumes"
@@ -39,20 +44,23 @@ var Table = []Action{
 	{Name: "ec2:DescribeVolumes", For: "what belongs to machines", in: []string{look}},
 	{Name: "ec2:DescribeNetworkInterfaces", For: "what belongs to machines", in: []string{look}},
 	{Name: "ec2:DescribeSpotInstanceRequests", For: "what belongs to machines, and which are being taken away", in: []string{look}},
+	{Name: "ec2:DescribeHosts", For: "what belongs to machines", in: []string{look}},
 	{Name: "ec2:DescribeImages", For: "the image's root device and platform", in: []string{look}},
 	{Name: "ec2:DescribeSubnets", For: "the zones of the subnets", in: []string{look}},
 	{Name: "ec2:DescribeInstanceTypes", For: "offers: what types have", in: []string{look}},
 	{Name: "ec2:DescribeInstanceTypeOfferings", For: "offers: where types are", in: []string{look}},
-	{Name: "ec2:DescribeLaunchTemplateVersions", For: "`launch_template`: what its version says", in: []string{look}},
+	{Name: "ec2:DescribeLaunchTemplateVersions", For: "`launch_template`: what its version says", in: []string{templates}},
 	{Name: "ec2:DescribeSpotPriceHistory", For: "offers: spot prices; without it there are none", in: []string{look}},
 	{Name: "servicequotas:GetServiceQuota", For: "offers: quotas; without it they aren't known", in: []string{count}},
 	{Name: "pricing:GetProducts", For: "offers: prices on demand; without it there are none", in: []string{priceList}},
-	{Name: "ec2:RunInstances", For: "machines, in the block's subnets and security groups", in: []string{launchWith, launch}},
-	{Name: "ec2:CreateTags", For: "the tags of what a launch makes, and no others", in: []string{tag}, within: true},
+	{Name: "ec2:RunInstances", For: "machines, in the block's subnets and security groups", in: []string{launchWith, launch, onHosts}},
+	{Name: "ec2:AllocateHosts", For: "Macs and the tenancy `host`", in: []string{allocate}},
+	{Name: "ec2:CreateTags", For: "the tags of what a launch makes; and, with dedicated hosts, whose one of ours is", in: []string{tag, tagHosts, claimHosts}},
 	{Name: "ec2:TerminateInstances", For: "removing machines", in: []string{end}},
 	{Name: "ec2:DeleteVolume", For: "removing what outlived its machine", in: []string{end}},
 	{Name: "ec2:DeleteNetworkInterface", For: "removing what outlived its machine", in: []string{end}},
 	{Name: "ec2:CancelSpotInstanceRequests", For: "removing what outlived its machine", in: []string{end}},
+	{Name: "ec2:ReleaseHosts", For: "giving dedicated hosts back", in: []string{end}},
 	{Name: "iam:PassRole", For: "`instance_profile`: on its role, which is taken to have the profile's name", in: []string{passRole}, within: true},
 	{Name: "sqs:GetQueueAttributes", For: "`interruption_queue`: whether it is there", in: []string{hear}},
 	{Name: "sqs:ReceiveMessage", For: "`interruption_queue`", in: []string{hear}},

@@ -42,7 +42,8 @@ type Instance struct {
 	Root          *RootVolume       `fleet:"root_volume,block" doc:"The root volume, which is always encrypted and goes with its machine."`
 	Nested        bool              `fleet:"nested_virtualization,immutable" default:"false" doc:"Whether the processor's virtualization is handed on to the machine; then it is vouched for as having KVM. Metal types have it anyway."`
 	Reservation   string            `fleet:"capacity_reservation,immutable" doc:"Id of the capacity reservation that machines on demand are made in. By default any open one that fits."`
-	Tenancy       string            `fleet:"tenancy,immutable" default:"default" doc:"default, or dedicated: hardware that no other account uses."`
+	Tenancy       string            `fleet:"tenancy,immutable" default:"default" doc:"default; dedicated: hardware that no other account uses; or host: a dedicated host for each machine, which Macs have anyway."`
+	MaxHosts      int               `fleet:"max_hosts" default:"0" doc:"How many dedicated hosts the fleet may have at once, those that are kept and prepared among them. Needed for Macs, whose hosts are paid for a day each, and for the tenancy host."`
 	Tags          map[string]string `fleet:"tags,immutable" doc:"Further tags of the machine and all that belongs to it."`
 }
 
@@ -62,6 +63,12 @@ type RootVolume struct {
 	Throughput int    `fleet:"throughput,immutable" default:"0" doc:"MiB in a second, for gp3. 0: the type's own."`
 	KMSKey     string `fleet:"kms_key,immutable" doc:"Id or ARN of the key it is encrypted with. By default the account's own for volumes."`
 }
+
+// OnHost says whether machines of a type are on dedicated hosts.
+func (i Instance) OnHost(machineType string) bool { return i.Tenancy == "host" || Mac(machineType) }
+
+// Mac says whether an instance type is a Mac, which is a dedicated host by itself.
+func Mac(machineType string) bool { return strings.HasPrefix(machineType, "mac") }
 
 // Metal says whether an instance type is a whole computer.
 func Metal(machineType string) bool {

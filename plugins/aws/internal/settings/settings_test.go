@@ -22,7 +22,13 @@ func TestAnInstanceBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"a type is none", func(i *Instance) { i.Types = []string{"c7i.large", "large"} }, "instance_types[1]"},
 		{"a type comes twice", func(i *Instance) { i.Types = []string{"c7i.large", "c7i.large"} }, "instance_types[1]"},
 		{"there are no types", func(i *Instance) { i.Types = nil }, "instance_types"},
-		{"a Mac is asked for", func(i *Instance) { i.Types = []string{"mac2.metal"} }, "instance_types[0]"},
+		{"Macs may have two hosts", func(i *Instance) { i.Types, i.MaxHosts = []string{"mac2.metal"}, 2 }, ""},
+		{"nobody says how many hosts Macs may have", func(i *Instance) { i.Types = []string{"mac2.metal"} }, "max_hosts"},
+		{"nobody says how many hosts there may be", func(i *Instance) { i.Tenancy = "host" }, "max_hosts"},
+		{"there may be fewer hosts than none", func(i *Instance) { i.Tenancy, i.MaxHosts = "host", -1 }, "max_hosts"},
+		{"hosts are counted that nobody uses", func(i *Instance) { i.MaxHosts = 2 }, "max_hosts"},
+		{"a Mac shares its hardware", func(i *Instance) { i.Types, i.MaxHosts, i.Tenancy = []string{"mac2.metal"}, 2, "dedicated" }, "instance_types[0]"},
+		{"a reservation is for a host", func(i *Instance) { i.Tenancy, i.MaxHosts, i.Reservation = "host", 2, "cr-0123456789abcdef0" }, "capacity_reservation"},
 		{"a group is a name", func(i *Instance) { i.Groups = []string{"default"} }, "security_groups[0]"},
 		{"a subnet is a network", func(i *Instance) { i.Subnets = []string{"vpc-0123456789abcdef0"} }, "subnets[0]"},
 		{"a tag is the manager's", func(i *Instance) { i.Tags = map[string]string{"Forgeyard-Key": "x"} }, "tags.Forgeyard-Key"},
@@ -43,7 +49,7 @@ func TestAnInstanceBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"a launch template's id is its name", func(i *Instance) { i.Template = &LaunchTemplate{ID: "runners", Version: 3} }, "launch_template.id"},
 		{"a launch template's name has a space", func(i *Instance) { i.Template = &LaunchTemplate{Name: "our runners", Version: 3} }, "launch_template.name"},
 		{"a launch template has the version 0", func(i *Instance) { i.Template = &LaunchTemplate{Name: "runners"} }, "launch_template.version"},
-		{"the tenancy is unknown", func(i *Instance) { i.Tenancy = "host" }, "tenancy"},
+		{"the tenancy is unknown", func(i *Instance) { i.Tenancy = "shared" }, "tenancy"},
 	} {
 		i := good()
 		c.spoil(&i)

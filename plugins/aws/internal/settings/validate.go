@@ -115,22 +115,41 @@ func (i Instance) Validate() []provider.Diagnostic {
 	if i.Template != nil {
 		i.Template.validate(&found)
 	}
-	for n, name := range i.Types {
-		if strings.HasPrefix(name, "mac") {
-			found.add(provider.At("instance_types").Index(n), "Macs aren't supported yet", "They need dedicated hosts, which this version doesn't allocate.")
-		}
-	}
 	if i.Reservation != "" && !isID("cr")(i.Reservation) {
 		found.add(provider.At("capacity_reservation"), fmt.Sprintf("%q is no capacity reservation", i.Reservation), "Its id begins with \"cr-\".")
 	}
-	if i.Tenancy != "default" && i.Tenancy != "dedicated" {
-		found.add(provider.At("tenancy"), fmt.Sprintf("%q is no choice for tenancy", i.Tenancy), "Write default or dedicated.")
+	if !slices.Contains([]string{"default", "dedicated", "host"}, i.Tenancy) {
+		found.add(provider.At("tenancy"), fmt.Sprintf("%q is no choice for tenancy", i.Tenancy), "Write default, dedicated or host.")
 	}
+	i.validateHosts(&found)
 	i.validateTags(&found)
 	if i.Root != nil {
 		i.Root.validate(&found)
 	}
 	return found
+}
+
+// mostHosts is above what anybody has and below what a slip of the finger costs.
+const mostHosts = 1000
+
+// validateHosts wants a number of hosts from whoever uses some: a host costs money
+// while no machine is on it.
+func (i Instance) validateHosts(found *complaints) {
+	onHosts := slices.ContainsFunc(i.Types, i.OnHost)
+	switch {
+	case i.MaxHosts < 0 || i.MaxHosts > mostHosts:
+		found.add(provider.At("max_hosts"), "Out of range", fmt.Sprintf("A fleet has 1 to %d dedicated hosts, not %d.", mostHosts, i.MaxHosts))
+	case onHosts && i.MaxHosts == 0:
+		found.add(provider.At("max_hosts"), "max_hosts is missing", "Write how many dedicated hosts the fleet may have at once. One for Macs is paid for 24 hours at least, whether a machine is on it or not.")
+	case !onHosts && i.MaxHosts > 0:
+		found.add(provider.At("max_hosts"), "max_hosts doesn't belong here", "It is for Macs and for the tenancy host.")
+	}
+	if n := slices.IndexFunc(i.Types, Mac); n >= 0 && i.Tenancy == "dedicated" {
+		found.add(provider.At("instance_types").Index(n), "A Mac is on a dedicated host", "Leave tenancy out, or write host.")
+	}
+	if onHosts && i.Reservation != "" {
+		found.add(provider.At("capacity_reservation"), "A capacity reservation is for no dedicated host", "Leave one of them out.")
+	}
 }
 
 func (i Instance) validateTags(found *complaints) {

@@ -23,6 +23,7 @@ const lookEvery = 100 * time.Millisecond
 // hall is where the account's machines stand.
 type hall struct {
 	account  *ec2sim.Simulator
+	region   *ec2sim.Region
 	program  string
 	errs     io.Writer
 	machines map[string]*machine // by instance; a machine boots once
@@ -35,10 +36,11 @@ type machine struct {
 	instance string
 	process  *exec.Cmd // nil: it doesn't run any more
 	asked    bool      // its power button was pressed
+	metadata *metadata
 }
 
-func newHall(account *ec2sim.Simulator, program string, errs io.Writer) *hall {
-	return &hall{account: account, program: program, errs: errs, machines: map[string]*machine{}, stopped: make(chan *machine)}
+func newHall(account *ec2sim.Simulator, region *ec2sim.Region, program string, errs io.Writer) *hall {
+	return &hall{account: account, region: region, program: program, errs: errs, machines: map[string]*machine{}, stopped: make(chan *machine)}
 }
 
 // run keeps the processes as the account wants them, and ends them with the context.
@@ -53,6 +55,7 @@ func (h *hall) run(ctx context.Context) {
 			}
 		case one := <-h.stopped:
 			one.process = nil
+			one.metadata.close()
 			_ = h.account.ShutDown(one.instance) // the account may have ended it before
 		case <-ctx.Done():
 			h.powerOff()
@@ -83,15 +86,20 @@ func (h *hall) settle(one ec2sim.Machine) {
 }
 
 func (h *hall) boot(one *machine, userData string) error {
+	metadata, err := serveMetadata(h.account, h.region, one.instance)
+	if err != nil {
+		return err
+	}
 	c := exec.Command(h.program)
-	c.Env = append(os.Environ(), "EC2SIM_INSTANCE="+one.instance)
+	c.Env = append(os.Environ(), "EC2SIM_INSTANCE="+one.instance, "EC2SIM_METADATA="+metadata.url)
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(userData), h.errs, h.errs
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.WaitDelay = time.Second // for the output of what it leaves running
 	if err := c.Start(); err != nil {
+		metadata.close()
 		return err
 	}
-	one.process = c
+	one.process, one.metadata = c, metadata
 	h.all.Go(func() {
 		_ = c.Wait() // how it ended is its own affair
 		kill(c)      // what is left in its group loses its power
@@ -108,7 +116,8 @@ func (h *hall) powerOff() {
 		}
 	}
 	go func() { h.all.Wait(); close(h.stopped) }()
-	for range h.stopped {
+	for one := range h.stopped {
+		one.metadata.close()
 	}
 }
 

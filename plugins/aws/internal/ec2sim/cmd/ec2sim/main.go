@@ -4,7 +4,7 @@
 // programs that reach it by their endpoint: a plugin process, a script, the
 // vendor's own command line.
 //
-//	ec2sim [-listen ADDRESS] [-capacity TYPE,ZONE,MARKET=N]... [-boot PROGRAM] [...]
+//	ec2sim [-listen ADDRESS] [-capacity TYPE,ZONE,MARKET=N]... [-boot PROGRAM] [-certificate FILE] [...]
 //
 // It prints its URL as the first line of standard output, and goes on until it gets
 // SIGINT or SIGTERM. Time is the real one.
@@ -69,7 +69,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("ec2sim", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	listen := flags.String("listen", "127.0.0.1:0", "the loopback `ADDRESS` and port; port 0 is any that is free")
-	boot := flags.String("boot", "", "the `PROGRAM` that plays a machine: it is started when an instance runs, with its user data on standard input and its id in EC2SIM_INSTANCE; the instance ends with it, and it with the instance")
+	boot := flags.String("boot", "", "the `PROGRAM` that plays a machine: it is started when an instance runs, with its user data on standard input, its id in EC2SIM_INSTANCE and the URL of its metadata service in EC2SIM_METADATA; the instance ends with it, and it with the instance")
+	certificate := flags.String("certificate", "", "the `FILE` to write the certificate of the region into, by which identity documents are verified")
 	flags.StringVar(&options.Region, "region", "us-east-1", "the `REGION` that it answers for")
 	flags.BoolVar(&options.Throttled, "throttled", false, "throttle requests as published")
 	flags.DurationVar(&options.Visible, "visible", 0, "how long a new instance is missing from lists")
@@ -91,15 +92,28 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	for _, one := range rooms {
 		account.SetCapacity(one.market, one.instances)
 	}
-	if err := serve(ctx, account, *listen, *boot, out, errs); err != nil {
+	region, err := ec2sim.NewRegion(time.Now())
+	if err == nil && *certificate != "" {
+		err = os.WriteFile(*certificate, []byte(region.Certificate()), 0o644)
+	}
+	if err == nil {
+		err = serve(ctx, account, *listen, func(ctx context.Context) {
+			if *boot == "" {
+				<-ctx.Done()
+				return
+			}
+			newHall(account, region, *boot, errs).run(ctx)
+		}, out)
+	}
+	if err != nil {
 		fmt.Fprintln(errs, "ec2sim:", err)
 		return 1
 	}
 	return 0
 }
 
-// serve answers until the context ends, and takes its machines with it.
-func serve(ctx context.Context, account *ec2sim.Simulator, listen, boot string, out, errs io.Writer) error {
+// serve answers while the machines run.
+func serve(ctx context.Context, account *ec2sim.Simulator, listen string, machines func(context.Context), out io.Writer) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", listen, err)
@@ -108,11 +122,7 @@ func serve(ctx context.Context, account *ec2sim.Simulator, listen, boot string, 
 	over := make(chan error, 1)
 	go func() { over <- server.Serve(listener) }()
 	fmt.Fprintf(out, "http://%s\n", listener.Addr())
-	if boot == "" {
-		<-ctx.Done()
-	} else {
-		newHall(account, boot, errs).run(ctx)
-	}
+	machines(ctx)
 	_ = server.Close() // what is under way is lost, as with any service that ends
 	if err := <-over; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)

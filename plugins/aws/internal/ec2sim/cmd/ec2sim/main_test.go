@@ -138,6 +138,52 @@ func TestAMachineBootsWithItsUserDataAndLosesItsPowerWithItsInstance(t *testing.
 	eventually(t, "its process is gone, which TERM alone doesn't bring about", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
+// The document is as the region signed it, for whoever has a token; the plugin's
+// tests show that what the region signs is verified.
+func TestAMachineLearnsWhoItIsByIMDSv2Alone(t *testing.T) {
+	dir := t.TempDir()
+	base := served(t, "-certificate", filepath.Join(dir, "certificate"), "-boot", program(t, `echo "$EC2SIM_METADATA" >`+dir+`/new; mv `+dir+`/new `+dir+`/url; while :; do sleep 1000; done`))
+	if content, err := os.ReadFile(filepath.Join(dir, "certificate")); err != nil || !strings.HasPrefix(string(content), "-----BEGIN CERTIFICATE-----") {
+		t.Fatalf("the region's certificate is %q, %v", content, err)
+	}
+	if status, text := launch(t, base); status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, text)
+	}
+	var at string
+	eventually(t, "it knows where to ask", func() bool {
+		content, _ := os.ReadFile(filepath.Join(dir, "url"))
+		at = strings.TrimSpace(string(content))
+		return at != ""
+	})
+	get := func(method, path, header, value string) (int, string) {
+		request, err := http.NewRequestWithContext(t.Context(), method, at+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(header, value)
+		return send(t, request)
+	}
+	const life, mark, document = "X-aws-ec2-metadata-token-ttl-seconds", "X-aws-ec2-metadata-token", "/latest/dynamic/instance-identity/document"
+	for _, wrong := range []string{"", "0", "21601", "long"} {
+		if status, _ := get(http.MethodPut, "/latest/api/token", life, wrong); status != http.StatusBadRequest {
+			t.Errorf("a token for %q seconds is answered with %d", wrong, status)
+		}
+	}
+	if status, _ := get(http.MethodGet, document, mark, "made-up"); status != http.StatusUnauthorized {
+		t.Errorf("a token that was made up is answered with %d", status)
+	}
+	_, token := get(http.MethodPut, "/latest/api/token", life, "60")
+	if status, text := get(http.MethodGet, document, mark, token); status != http.StatusOK || !strings.Contains(text, machines(t, base)[0].ID) {
+		t.Errorf("its document is %d\n%s", status, text)
+	}
+	if status, text := get(http.MethodGet, "/latest/dynamic/instance-identity/rsa2048", mark, token); status != http.StatusOK || !strings.HasPrefix(text, "MII") {
+		t.Errorf("its signature is %d\n%s", status, text)
+	}
+	if status, _ := get(http.MethodGet, "/latest/meta-data/spot/instance-action", mark, token); status != http.StatusNotFound {
+		t.Errorf("nothing was announced, and that is answered with %d", status)
+	}
+}
+
 func TestAnInstanceEndsWithItsMachine(t *testing.T) {
 	base := served(t, "-boot", program(t, "exit 3"))
 	if status, text := launch(t, base); status != http.StatusOK {

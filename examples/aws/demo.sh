@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# The whole story without an account: a simulated one on this machine, in which a fleet
+# gets machines on demand and on the spot market, finds a type sold out, lets their
+# agents join by the document that their region signed, and is nothing again. It works
+# in a folder of its own and takes everything away at the end.
+#
+#   demo.sh BIN     BIN holds the programs, ec2sim, and in plugins the published plugin "aws"
+set -euo pipefail
+
+bin=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/fyaws.XXXXXX") # short: sockets live below it
+export FLEET_STATE_DIR="$work/state" FLEET_PLUGIN_DIR="$work/plugins" XDG_RUNTIME_DIR="$work/r" NO_COLOR=1
+export DEMO_BIN="$bin" DEMO_MACHINES="$work/machines"
+# Any keys will do, and nothing of this machine's own is used.
+unset "${!AWS_@}"
+export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=no-secret
+export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
+account=''
+
+finish() {
+  status=$?
+  # Its machines end with it.
+  [ -z "$account" ] || { kill "$account" 2>/dev/null && wait "$account"; } || true
+  if [ $status -ne 0 ]; then
+    echo
+    echo "The demo failed. Its files are in $work; machines/*/agent.log tells more."
+    exit $status
+  fi
+  rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+say() { printf '\n── %s\n' "$*"; }
+fleet() { printf '$ forgeyard-fleet %s\n' "$*"; (cd "$work/fleet" && "$bin/forgeyard-fleet" "$@"); }
+machines() { curl -fsS "$FLEET_VAR_endpoint/ec2sim/machines"; }
+
+mkdir -p "$work/fleet" "$DEMO_MACHINES"
+cp "$here/fleet.hcl" "$work/fleet/"
+
+say "1. Serve a simulated account, in which the cheapest type is sold out in one zone"
+sold_out=c7i.large,us-east-1a,on-demand=0
+echo "\$ ec2sim -boot machine.sh -capacity $sold_out"
+"$bin/ec2sim" -boot "$here/machine.sh" -certificate "$work/certificate.pem" -running 1s -terminating 1s \
+  -capacity "$sold_out" >"$work/url" 2>"$work/account.log" &
+account=$!
+end=$((SECONDS + 60))
+until [ -s "$work/url" ]; do
+  kill -0 "$account" 2>/dev/null && [ $SECONDS -lt $end ] || { cat "$work/account.log"; exit 1; }
+  sleep 0.1
+done
+FLEET_VAR_endpoint=$(cat "$work/url")
+FLEET_VAR_certificate=$(cat "$work/certificate.pem")
+export FLEET_VAR_endpoint FLEET_VAR_certificate
+echo "It answers at $FLEET_VAR_endpoint"
+
+say "2. What would be made, of what, for how much"
+fleet plugin install --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")"
+fleet plan
+
+say "3. Make it so: each machine is one call, boots, shows which instance it is, and is admitted"
+fleet apply --auto-approve --wait 2m
+fleet list
+
+say "4. Why it is so, and where there was no room"
+fleet explain stable
+fleet events --fleet stable
+echo '$ curl …/ec2sim/machines'
+machines
+[ "$(machines | grep -o '"state":"running"' | wc -l)" = 2 ]
+
+say "5. Take the fleets away: drained, ended, and gone with their volumes and interfaces"
+sed '/^# Machines that nobody/,$d' "$here/fleet.hcl" >"$work/fleet/fleet.hcl"
+printf 'removed {\n  from = fleet.stable\n}\n\nremoved {\n  from = fleet.spot\n}\n' >>"$work/fleet/fleet.hcl"
+fleet apply --auto-approve --wait 2m
+
+say "6. Nothing is left"
+machines
+if machines | grep -q -e '"running"' -e '"pending"'; then exit 1; fi
+
+cat <<'TEXT'
+
+Done: two machines were made in a simulated account, one of them after another offer
+had no room; each showed a document that its region had signed before it was taken,
+worked, was proven idle, and left nothing behind.
+
+Try next:
+  docs/plugins/aws.md    an account of your own, and what the role needs
+TEXT
