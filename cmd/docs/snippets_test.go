@@ -107,7 +107,7 @@ func TestAFragmentWithANameThatDoesNotExistIsFound(t *testing.T) {
 		"fleet {\n}",
 		"fleet \"a\" {\n  scalling {\n  }\n}",
 		"fleet \"a\" {\n  scaling {\n    minimum = 1\n  }\n}",
-		"provider \"aws\" \"here\" {\n}",
+		"provider \"acme\" \"here\" {\n}",
 		"provider \"local\" \"here\" {\n  rot = \"/a\"\n}",
 		"fleet \"a\" {\n  provider = provider.local.here\n\n  instance {\n    nicer = 1\n  }\n}",
 	} {
