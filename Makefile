@@ -62,6 +62,7 @@ test: test-packages
 	$(GO) test -timeout 20m ./plugins/aws/internal/aws -whole
 	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
 	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds 2000
+	$(GO) test -run '^TestRandomInterleavings' ./core/reconcile -interleavings 1000
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
 	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,16 +14,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
+var interleavings = flag.Int("interleavings", 150, "how many seeds of random interleavings to run; make test takes 1000")
+
 // TestRandomInterleavingsConverge lets answers get lost and come late, managers
 // die, lists fail, agents stall and the file change, in an order drawn from a
 // seed. After every step nothing may be doubled, above max or ended under a job;
 // once the faults stop, exactly the desired instances stand.
 func TestRandomInterleavingsConverge(t *testing.T) {
-	seeds := 1000
-	if testing.Short() {
-		seeds = 100
-	}
-	for seed := range uint64(seeds) {
+	for seed := range uint64(*interleavings) {
 		c := newChaos(t, seed, 1)
 		if seed%2 == 0 {
 			c.facts.Ownership = fleet.OwnershipSigned

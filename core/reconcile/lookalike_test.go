@@ -18,12 +18,8 @@ import (
 // ended ones come back. Nothing foreign is ever touched and nothing in conflict
 // deleted; once that somebody has cleaned up, nothing of ours is left behind.
 func TestRandomInterleavingsAmongLookAlikesTouchNothingOfOthers(t *testing.T) {
-	seeds := 1000
-	if testing.Short() {
-		seeds = 100
-	}
 	reached := map[string]int{}
-	for seed := range uint64(seeds) {
+	for seed := range uint64(*interleavings) {
 		s := &somebody{chaos: newChaos(t, seed, 7), reached: reached, past: map[fleet.OperationID]fleet.Resource{}}
 		s.facts.Ownership = fleet.OwnershipSigned
 		f := s.store.fleets["f1"]
@@ -42,8 +38,8 @@ func TestRandomInterleavingsAmongLookAlikesTouchNothingOfOthers(t *testing.T) {
 	}
 	// What never happened was never tested.
 	for _, event := range []string{"copy", "foreign", "volume", "back", "strip", "orphan removed", "conflict", "volume removed"} {
-		if reached[event] < seeds/100 {
-			t.Errorf("%q happened %d times in %d worlds", event, reached[event], seeds)
+		if reached[event] < max(1, *interleavings/100) {
+			t.Errorf("%q happened %d times in %d worlds", event, reached[event], *interleavings)
 		}
 	}
 }
