@@ -191,7 +191,7 @@ func TestAgainstMoto(t *testing.T) {
 }
 
 func (m *moto) keepsTheRules(t *testing.T) {
-	tested := plugin("0.1.0", m.surroundings())
+	tested := unlimited(plugin("0.1.0", m.surroundings()))
 	tested.ListSettle = 100 * time.Millisecond
 	providertest.Run(t, tested, providertest.Options{
 		Provider: map[string]any{"region": "us-east-1", "endpoint": m.endpoint},
