@@ -53,6 +53,9 @@ func TestOneScenarioThroughAllThreeWays(t *testing.T) {
 	w.fleet(2, "plan", "--detailed-exitcode")
 	w.apply(0)
 	w.shouldHave(2)
+	if out := w.fleet(0, "plan").out; !strings.Contains(out, "  provider.local.here reaches this machine, in ") {
+		t.Errorf("the plan doesn't say where the provider acts:\n%s", out)
+	}
 	if out := w.fleet(0, "status").out; !strings.Contains(out, "forgeyard-fleet serve") {
 		t.Errorf("status doesn't say that the daemon is the manager:\n%s", out)
 	}

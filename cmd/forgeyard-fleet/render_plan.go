@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
@@ -31,6 +33,9 @@ func (a *app) renderPlan(p control.Plan) {
 	}
 	if len(p.Changes) > 0 {
 		a.printf("\n")
+	}
+	for _, address := range slices.Sorted(maps.Keys(p.Accounts)) {
+		a.printf("  provider.%s reaches %s.\n", address, p.Accounts[address])
 	}
 	starts, replaced, leave := 0, 0, 0
 	for _, f := range p.Forecast.Fleets {

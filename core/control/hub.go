@@ -34,6 +34,7 @@ type work struct {
 	scaled   map[fleet.RunnerFleetID]time.Time
 	offers   map[fleet.MarketKey]fleet.OfferList
 	circuits breaker.Circuits
+	accounts map[fleet.ProviderAddress]string
 	// forecasts are what models say that fleets will need.
 	forecasts map[fleet.RunnerFleetID]forecast.Prediction
 }

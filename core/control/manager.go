@@ -171,7 +171,7 @@ func (m *Manager) now() view.Moment {
 		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
 		jobs := m.hub.jobs()
 		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.demand, jobs.usage, jobs.scaled, jobs.offers, jobs.circuits
-		v.Forecasts = jobs.forecasts
+		v.Forecasts, v.Accounts = jobs.forecasts, jobs.accounts
 	}
 	return v
 }

@@ -36,6 +36,10 @@ type Plan struct {
 	// manager runs and sees it. It is no change.
 	Unrecorded []fleet.UnrecordedResource `json:"unrecorded,omitempty"`
 
+	// Accounts says what the credentials of each provider reach, as a running manager
+	// found it, or else as it was when the provider's newest live instance was made.
+	Accounts map[fleet.ProviderAddress]string `json:"accounts,omitempty"`
+
 	// Approval is what of this must still be true when it is applied.
 	Approval Approval `json:"approval"`
 	// Warnings are what is odd about the files.
@@ -145,8 +149,26 @@ func makePlan(in planInput) (Plan, error) {
 	}
 	slices.SortFunc(p.rows, func(a, b fleet.ManagedFleet) int { return cmp.Compare(a.Address, b.Address) })
 	p.forecast(in, all)
+	p.noteAccounts(in)
 	p.approve(in, bound)
 	return p, nil
+}
+
+// noteAccounts says in which accounts the plan's providers act.
+func (p *Plan) noteAccounts(in planInput) {
+	known, made := map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]time.Time{}
+	for _, i := range in.state.Instances {
+		if i.Live() && i.Account != "" && !i.Created.Before(made[i.Provider]) {
+			known[i.Provider], made[i.Provider] = i.Account, i.Created
+		}
+	}
+	maps.Copy(known, in.moment.Accounts)
+	p.Accounts = map[fleet.ProviderAddress]string{}
+	for _, provider := range p.definition.Providers {
+		if account := known[provider.Address]; account != "" {
+			p.Accounts[provider.Address] = account
+		}
+	}
 }
 
 // removals are the fleets that leave: by a removed block, or, if asked for,

@@ -35,7 +35,7 @@ func (p Plan) visibleTo(caller Caller) Plan {
 	}
 	p.Changes = visibleChanges(p.Changes, caller)
 	p.Forecast.Fleets = slices.DeleteFunc(slices.Clone(p.Forecast.Fleets), func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
-	p.Forecast.Unmet = nil // jobs of the whole installation
+	p.Forecast.Unmet, p.Accounts = nil, nil // the whole installation's
 	p.Forecast.Reservations = caller.reservations(p.Forecast.Reservations)
 	return p
 }

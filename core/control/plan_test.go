@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -41,11 +42,12 @@ type applied struct {
 	state  store.State
 	ids    int
 	prune  bool
+	moment view.Moment
 }
 
 func (a *applied) plan(d fleet.Definition) Plan {
 	a.t.Helper()
-	p, err := makePlan(planInput{file: d, stored: a.stored, state: a.state, now: now, agentVersion: "0.1.0", prune: a.prune,
+	p, err := makePlan(planInput{file: d, stored: a.stored, state: a.state, now: now, agentVersion: "0.1.0", prune: a.prune, moment: a.moment,
 		newID: func(time.Time) (string, error) { a.ids++; return fmt.Sprintf("f%d", a.ids), nil }})
 	if err != nil {
 		a.t.Fatal(err)
@@ -242,5 +244,30 @@ func TestHostsThatComeAndGoWithDemandAreNoChangeOfThePlan(t *testing.T) {
 		if p.HasChanges() != tt.want {
 			t.Errorf("%s: changes %t", name, !tt.want)
 		}
+	}
+}
+
+func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
+	a := &applied{t: t}
+	d := file("one")
+	if p := a.apply(d); len(p.Accounts) != 0 {
+		t.Errorf("nobody has asked the provider yet, and the plan says %v", p.Accounts)
+	}
+	of := func(account string, created time.Time, state fleet.CapacityInstanceState) fleet.CapacityInstance {
+		return fleet.CapacityInstance{ID: fleet.CapacityInstanceID(account), Fleet: "f1", Provider: "local.here", Account: account, Created: created, State: state}
+	}
+	a.state.Instances = []fleet.CapacityInstance{
+		of("older", now.Add(-time.Hour), fleet.Healthy), of("newer", now.Add(-time.Minute), fleet.Healthy), of("ended", now, fleet.Terminated),
+	}
+	if got := a.plan(d).Accounts["local.here"]; got != "newer" {
+		t.Errorf("no manager runs, and the account is %q", got)
+	}
+	a.moment = view.Moment{Now: now, Since: now, Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"}}
+	p := a.plan(d)
+	if got := p.Accounts; len(got) != 1 || got["local.here"] != "found" {
+		t.Errorf("a manager runs, and the accounts are %v", got)
+	}
+	if hidden := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
+		t.Errorf("a caller who is limited to a fleet sees %v", hidden.Accounts)
 	}
 }

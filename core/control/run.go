@@ -90,7 +90,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res reconcile.Result) {
 			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts})
+			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
 			m.hub.publish(progressOf(m.options.Clock(), res))
 			m.desk.answer(res.Orders)
 		},

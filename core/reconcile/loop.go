@@ -119,6 +119,8 @@ type Result struct {
 	Unobserved map[fleet.ProviderAddress]string
 	// Observed says of each provider when its last complete inspection began.
 	Observed map[fleet.ProviderAddress]time.Time
+	// Accounts says what the credentials of each provider reached last.
+	Accounts map[fleet.ProviderAddress]string
 	// Silent are the live instances whose agents have missed their heartbeats.
 	Silent []fleet.CapacityInstanceID
 	// Damaged names the rows of the store that make no sense, with the reason.

@@ -15,7 +15,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan),
 		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{}, Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(),
-		Observed: map[fleet.ProviderAddress]time.Time{},
+		Observed: map[fleet.ProviderAddress]time.Time{}, Accounts: map[fleet.ProviderAddress]string{},
 	}
 	res.Forecasts = w.forecasts
 	res.Settled = true
@@ -62,6 +62,9 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	for address, p := range l.providers {
 		if p.blocked {
 			res.Blocked[address] = cmp.Or(p.detail, p.down)
+		}
+		if p.account != "" {
+			res.Accounts[address] = p.account
 		}
 		if p.sight != nil {
 			res.Observed[address] = p.sight.began

@@ -100,6 +100,9 @@ type Moment struct {
 	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 	// Unrecorded is what a running manager found without a live record.
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
+	// Accounts says what the credentials of each provider reach; a running manager's
+	// knowledge.
+	Accounts map[fleet.ProviderAddress]string
 }
 
 // Forecast runs the planner on a state as it would be seen at the moment.
