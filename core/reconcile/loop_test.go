@@ -96,7 +96,7 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: "two keys"},
 		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: "operation other"},
 		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: "revoked"},
-		{name: "no evidence where it is required", fleet: identifying, want: fleet.AdmissionRejected, why: "enrolled without evidence"},
+		{name: "no evidence where it is required", fleet: identifying, change: func(r *fleet.Runner) { r.Identity = fleet.VerifiedIdentity{} }, want: fleet.AdmissionRejected, why: "enrolled without evidence"},
 		{name: "evidence of another resource than the one that is shown", fleet: identifying, change: func(r *fleet.Runner) {
 			r.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: "i-of-another"}
 		}, want: fleet.AdmissionQuarantined, why: "enrolled as i-of-another"},
