@@ -129,7 +129,7 @@ func TestAJobThatSavesItsStateIsSignalledAndRunAgain(t *testing.T) {
 func TestTheAgentsFileTellsJobsThatSaveTheirStateWhileTheQueueIsAway(t *testing.T) {
 	l := newLab(t)
 	l.start(append(l.admit(`{"slots": 2}`), worker.HostInterruptionVariable+"="+filepath.Join(l.folder, "notice")))
-	saves := l.submit(`trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
+	saves := l.submit(`trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/saved"; mv "$LAB/saved" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
 		func(s *queue.Submission) { s.Checkpoint = true })
 	other := l.submit(`trap 'touch "$LAB/wrong"' USR1; touch "$LAB/begun-too"; ` + until("end"))
 	waitFor(t, "both jobs have begun", func() bool { return l.exists("begun") && l.exists("begun-too") })
