@@ -53,13 +53,27 @@ type cloud struct {
 }
 
 // limits are the vendor's published buckets, by family of calls.
-type limits struct{ launching, describing, mutating, reading *rate.Bucket }
+type limits struct{ launching, instances, describing, mutating, reading *rate.Bucket }
 
 func newLimits(now func() time.Time) limits {
 	return limits{
-		launching: rate.NewBucket(5, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now),
+		launching: rate.NewBucket(5, 2, now), instances: rate.NewBucket(1000, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now),
 		reading: rate.NewBucket(20, 5, now), // queues, prices and quotas have no published bucket: a bound for our own sake
 	}
+}
+
+// launch waits until a call for so many machines may go out: calls have a bucket, and
+// the machines that they make another.
+func (l limits) launch(ctx context.Context, machines int) error {
+	if err := l.launching.Take(ctx); err != nil {
+		return err
+	}
+	for range machines {
+		if err := l.instances.Take(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // surroundings are what a test puts in place of the network and the clock.

@@ -30,11 +30,16 @@ func (p *cloud) ProvisionBatch(ctx context.Context, asked batchRequest) ([]provi
 	if err != nil {
 		return nil, err
 	}
-	if found := members(asked, seen); len(found) == len(asked.Members) {
-		for n := range found {
-			found[n].Existed = true
-		}
+	found := members(asked, seen)
+	for n := range found {
+		found[n].Existed = true
+	}
+	if len(found) == len(asked.Members) {
 		return found, nil
+	}
+	if len(seen) > 0 { // the call was made: a refusal of the next proves nothing
+		p.recent.doubt(asked.Key)
+		p.doubtMembers(asked)
 	}
 	alike := request{
 		Key: asked.Key, Name: asked.Fleet, Fleet: asked.Fleet, Image: asked.Image, Platform: asked.Platform, Offers: asked.Offers,
@@ -42,10 +47,10 @@ func (p *cloud) ProvisionBatch(ctx context.Context, asked batchRequest) ([]provi
 	}
 	input, err := p.launchBatch(ctx, asked, alike)
 	if err != nil {
-		return nil, p.notMade(alike, classOf(err), err)
+		return found, p.notMade(alike, classOf(err), err)
 	}
-	if err := p.limits.launching.Take(ctx); err != nil {
-		return nil, p.notMade(alike, provider.RateLimit, err)
+	if err := p.limits.launch(ctx, len(asked.Members)); err != nil {
+		return found, p.notMade(alike, provider.RateLimit, err)
 	}
 	answer, err := p.api.RunInstances(ctx, input)
 	if err != nil {
@@ -53,7 +58,7 @@ func (p *cloud) ProvisionBatch(ctx context.Context, asked batchRequest) ([]provi
 		if !provider.IsNotCreated(err) {
 			p.doubtMembers(asked)
 		}
-		return nil, err
+		return found, err
 	}
 	made := members(asked, answer.Instances)
 	if len(made) != len(asked.Members) {

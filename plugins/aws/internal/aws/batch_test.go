@@ -446,3 +446,36 @@ func TestABatchOnDedicatedHostsIsRefusedBeforeAnythingIsSent(t *testing.T) {
 		t.Fatalf("%d launches were sent", calls)
 	}
 }
+
+// What a list shows exists, whatever becomes of the call that comes again.
+func TestARefusalIsNoProofForABatchOfWhichSomeAreSeen(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	b := askedBatch(3)
+	made, err := l.start(t).ProvisionBatch(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.gone(t, l.start(t), made[0].ID, made[0].Key)
+	l.Advance(2 * time.Hour) // the list has forgotten it
+	l.Inject(ec2sim.Fault{Operation: "RunInstances", Status: 503, Code: "RequestLimitExceeded"})
+	found, err := l.start(t).ProvisionBatch(t.Context(), b)
+	if err == nil || provider.IsNotCreated(err) || len(found) != 2 || !found[0].Existed {
+		t.Fatalf("wanted the two that exist and no proof, got %v, %v", found, err)
+	}
+}
+
+// A call has its bucket, and the machines that it makes have another.
+func TestBatchesComeNoFasterThanTheBucketOfMachinesAllows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := newLimits(time.Now)
+		begun := time.Now()
+		for range 60 { // 200 more than the bucket holds
+			if err := limits.launch(t.Context(), 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(begun); took < 100*time.Second || took > 101*time.Second {
+			t.Fatalf("1,200 machines took %s, and the bucket gives the last 200 in 100 seconds", took)
+		}
+	})
+}

@@ -20,6 +20,7 @@ type claims struct {
 // claimed is until when something counts, and whose it is.
 type claimed struct {
 	by    string // the key that took a host, or the fleet that asked for one
+	host  string // the one that was allocated for it; empty: its id isn't known
 	until time.Time
 }
 
@@ -35,7 +36,7 @@ func (c *claims) take(host, key string) bool {
 	if other, is := c.taken[host]; is && other.by != key {
 		return false
 	}
-	c.taken[host] = claimed{key, c.now().Add(claimLife)}
+	c.taken[host] = claimed{by: key, until: c.now().Add(claimLife)}
 	return true
 }
 
@@ -60,21 +61,31 @@ func (c *claims) begin(asked request, listed []host) bool {
 		if one.labels[tagFleet] == asked.Fleet {
 			hosts++
 		}
-		shown[one.labels.key()] = true
+		shown[one.labels[tagAllocated]], shown[one.id] = true, true
 	}
 	for key, one := range c.asked {
-		if one.by == asked.Fleet && !shown[key] {
+		if one.by == asked.Fleet && !shown[key] && !shown[one.host] {
 			hosts++
 		}
 	}
 	if hosts >= asked.Instance.MaxHosts {
 		return false
 	}
-	c.asked[asked.Key] = claimed{asked.Fleet, c.now().Add(claimLife)}
+	c.asked[asked.Key] = claimed{by: asked.Fleet, host: c.asked[asked.Key].host, until: c.now().Add(claimLife)}
 	return true
 }
 
-// end says that a key has no host, or one that is listed.
+// made remembers which host was allocated for a key.
+func (c *claims) made(key, host string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if one, is := c.asked[key]; is {
+		one.host = host
+		c.asked[key] = one
+	}
+}
+
+// end says that a key has asked for no host that could still come.
 func (c *claims) end(key string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

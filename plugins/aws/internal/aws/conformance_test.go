@@ -36,7 +36,7 @@ func unlimited(tested provider.Plugin[settings.Config, settings.Instance]) provi
 		started, err := start(ctx, config, environment)
 		if p, ok := started.(*cloud); ok {
 			endless := func() *rate.Bucket { return rate.NewBucket(1e6, 1e6, time.Now) }
-			p.limits = limits{launching: endless(), describing: endless(), mutating: endless()}
+			p.limits = limits{launching: endless(), instances: endless(), describing: endless(), mutating: endless(), reading: endless()}
 		}
 		return started, err
 	}

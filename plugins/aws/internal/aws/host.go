@@ -35,6 +35,10 @@ const (
 	claimOver  = "over"
 )
 
+// tagAllocated is the key that a host was allocated for, whoever has it since. With the
+// host's client token, which nobody can copy, it shows that we allocated it.
+const tagAllocated = settings.TagPrefix + "allocated"
+
 // claimLife is how long a host without a machine stays with the key that took it: the
 // launch may still have its effect, or come again and need the same host.
 const claimLife = signatureLife + listSettle
@@ -49,6 +53,7 @@ type host struct {
 	state                 types.AllocationState
 	allocated             time.Time
 	labels                labels
+	foreign               bool // somebody else allocated it, with our tags
 }
 
 // hosts lists the hosts that aren't released. Those that are stay in the vendor's list
@@ -65,6 +70,7 @@ func (p *cloud) hosts(ctx context.Context, input *ec2.DescribeHostsInput) ([]hos
 			continue
 		}
 		h := host{id: sdk.ToString(one.HostId), zone: sdk.ToString(one.AvailabilityZone), state: one.State, allocated: sdk.ToTime(one.AllocationTime), labels: read(one.Tags)}
+		h.foreign = sdk.ToString(one.ClientToken) != hostToken(h.labels[tagAllocated])
 		if one.HostProperties != nil {
 			h.machineType = sdk.ToString(one.HostProperties.InstanceType)
 		}
@@ -88,6 +94,8 @@ func (h host) paidUntil() time.Time {
 func (h host) kept(now time.Time) string {
 	until := h.paidUntil().UTC().Format(time.RFC3339)
 	switch {
+	case h.foreign:
+		return "somebody else allocated it, with our tags"
 	case h.occupant != "":
 		return "it holds " + h.occupant
 	case h.state == types.AllocationStatePending && now.Before(h.paidUntil()):
@@ -105,7 +113,7 @@ func (h host) kept(now time.Time) string {
 // free says whether a machine of another key may have the host now. What is being
 // prepared never is.
 func (h host) free(now time.Time) bool {
-	if h.occupant != "" || h.state != types.AllocationStateAvailable {
+	if h.foreign || h.occupant != "" || h.state != types.AllocationStateAvailable {
 		return false
 	}
 	claimed := h.allocated
@@ -137,7 +145,7 @@ func (p *cloud) hostResource(h host) provider.Resource {
 		ID: h.id, Key: h.labels.key(), Fleet: h.labels[tagFleet], Tags: h.labels.host(), BelongsTo: h.occupant, Kind: kindHost, State: provider.Running,
 		Zone: h.zone, MachineType: h.machineType, Created: h.allocated, BilledUntil: h.paidUntil(),
 	}
-	if r.Detail = h.kept(p.now()); r.Detail != "" && h.occupant == "" {
+	if r.Detail = h.kept(p.now()); r.Detail != "" && (h.foreign || h.occupant == "") {
 		r.Kind, r.Key = kindAsset, ""
 	}
 	return r

@@ -281,3 +281,37 @@ func TestAMacIsOfferedForADayAndNoHostOnTheSpotMarket(t *testing.T) {
 		t.Fatalf("got %q, wanted %q", got, want)
 	}
 }
+
+// Tags can be copied, and a host's client token can't.
+func TestAHostThatSomebodyAllocatedWithOurTagsIsShownAndNeverUsedNorReleased(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	launched(t, p, askedMac(key, 2))
+	tags := map[string]string(oneHost(t, p).labels)
+	answer, err := p.api.AllocateHosts(t.Context(), &ec2.AllocateHostsInput{
+		ClientToken: sdk.String("somebody"), Quantity: sdk.Int32(1), AvailabilityZone: sdk.String("us-east-1a"), InstanceType: sdk.String("mac2.metal"), AutoPlacement: types.AutoPlacementOff,
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeDedicatedHost, Tags: written(tags)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := answer.HostIds[0]
+	l.Advance(25 * time.Hour)
+	_, parts := list(t.Context(), t, p)
+	at := slices.IndexFunc(parts, func(one provider.Resource) bool { return one.ID == theirs })
+	if at < 0 || parts[at].Kind != kindAsset || parts[at].Key != "" || !strings.Contains(parts[at].Detail, "somebody else") {
+		t.Fatalf("wanted their host as nobody's: %+v", parts)
+	}
+	made := launched(t, p, askedMac(secondKey, 2))
+	for _, one := range held(t, p) {
+		if one.id == theirs && (one.occupant != "" || one.labels.key() != key) || one.occupant == made.ID && one.foreign {
+			t.Errorf("the second machine is on their host: %+v", one)
+		}
+	}
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: theirs, Key: key}); state != provider.Refused || err == nil {
+		t.Errorf("Terminate of their host says %v, %v", state, err)
+	}
+	if calls := l.Calls("ReleaseHosts"); calls != 0 {
+		t.Errorf("%d hosts were released", calls)
+	}
+}

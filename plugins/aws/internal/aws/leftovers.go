@@ -65,12 +65,17 @@ func (p *cloud) partsOf(ctx context.Context, filters []types.Filter) ([]part, er
 	return all, nil
 }
 
-// removeLeftoversOf is removeLeftovers of a machine that is still shown. What one of a
+// removeLeftoversOf is removeLeftovers of a machine that is still shown: of what has its
+// tags, the proof among them. What somebody gave its key by hand isn't its. What one of a
 // batch let go isn't told from what the others did: it is the host's to remove, once
 // the batch is over.
 func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
 	if l.batch() == "" {
-		return p.removeLeftovers(ctx, l.key(), instance)
+		all, err := p.partsOf(ctx, p.ours(l.key()))
+		if err != nil {
+			return provider.TerminateUnknown, err
+		}
+		return p.removeAll(ctx, slices.DeleteFunc(all, func(one part) bool { return !one.labels.have(l.host()) }), instance)
 	}
 	all, err := p.partsOf(ctx, p.oursOf(l.batch()))
 	if err != nil {

@@ -192,3 +192,39 @@ func TestAShortageNamesItsOfferSoThatTheNextIsTried(t *testing.T) {
 		t.Fatalf("wanted a proven shortage, got %v", err)
 	}
 }
+
+// A key alone, which anybody can write on a thing of his own, makes it no part of ours.
+func TestWhatSomebodyGaveAMachinesKeyOutlivesTheMachine(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	made, err := p.Provision(t.Context(), asked())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := p.launch(t.Context(), asked())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs.ClientToken = sdk.String("somebody")
+	theirs.BlockDeviceMappings[0].Ebs.DeleteOnTermination = sdk.Bool(false)
+	for n := range theirs.TagSpecifications {
+		theirs.TagSpecifications[n].Tags = written(map[string]string{tagInstallation: p.installation, tagKey: key})
+	}
+	answer, err := p.api.RunInstances(t.Context(), theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{*answer.Instances[0].InstanceId}}); err != nil {
+		t.Fatal(err)
+	}
+	l.Advance(2 * time.Minute)
+	for range 3 {
+		if _, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: key}); err != nil {
+			t.Fatal(err)
+		}
+		l.Advance(2 * time.Minute)
+	}
+	if seen, err := p.volumes(t.Context(), &ec2.DescribeVolumesInput{}); err != nil || len(seen) != 1 {
+		t.Fatalf("somebody's volume went with the machine: %v, %v", seen, err)
+	}
+}

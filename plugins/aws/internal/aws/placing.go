@@ -31,6 +31,7 @@ func (p *cloud) place(ctx context.Context, asked request, input *ec2.RunInstance
 	if err != nil {
 		return "", p.notMade(asked, classOf(err), err)
 	}
+	seen = slices.DeleteFunc(seen, func(h host) bool { return h.foreign })
 	wanted := host{zone: zones[subnet], machineType: machineType}
 	slices.SortFunc(seen, func(a, b host) int { return cmp.Or(a.allocated.Compare(b.allocated), cmp.Compare(a.id, b.id)) })
 	if at := slices.IndexFunc(seen, func(h host) bool { return h.fits(wanted) && h.labels.key() == asked.Key }); at >= 0 && p.claims.take(seen[at].id, asked.Key) {
@@ -75,7 +76,7 @@ func (p *cloud) keep(ctx context.Context, asked request, id string) (string, err
 	tags[tagClaimed] = p.now().UTC().Format(time.RFC3339)
 	if err := p.tag(ctx, id, tags); err != nil {
 		p.claims.drop(id, asked.Key)
-		p.claims.end(asked.Key)
+		p.askedForNone(asked.Key)
 		return "", p.notMade(asked, classOf(err), err)
 	}
 	return id, nil
@@ -85,13 +86,15 @@ func (p *cloud) keep(ctx context.Context, asked request, id string) (string, err
 // is asked for, there is one.
 func (p *cloud) allocate(ctx context.Context, asked request, wanted host) (id string, err error) {
 	if err := p.limits.mutating.Take(ctx); err != nil {
-		p.claims.end(asked.Key)
+		p.askedForNone(asked.Key)
 		return "", p.notMade(asked, provider.RateLimit, err)
 	}
+	tags := p.tagsOf(&asked)
+	tags[tagAllocated] = asked.Key
 	answer, err := p.api.AllocateHosts(ctx, &ec2.AllocateHostsInput{
 		ClientToken: sdk.String(hostToken(asked.Key)), Quantity: sdk.Int32(1), AutoPlacement: types.AutoPlacementOff,
 		AvailabilityZone: sdk.String(wanted.zone), InstanceType: sdk.String(wanted.machineType),
-		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeDedicatedHost, Tags: written(p.tagsOf(&asked))}},
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeDedicatedHost, Tags: written(tags)}},
 	})
 	if err != nil {
 		what := classified(err, "allocate a dedicated host for the key %s", asked.Key)
@@ -103,7 +106,7 @@ func (p *cloud) allocate(ctx context.Context, asked request, wanted host) (id st
 			p.recent.doubt(asked.Key)
 			return "", what
 		}
-		p.claims.end(asked.Key)
+		p.askedForNone(asked.Key)
 		return "", p.notMade(asked, what.Class, what)
 	}
 	if len(answer.HostIds) != 1 {
@@ -111,7 +114,16 @@ func (p *cloud) allocate(ctx context.Context, asked request, wanted host) (id st
 		return "", fmt.Errorf("allocate a dedicated host for the key %s: the answer names %d hosts, and one was asked for", asked.Key, len(answer.HostIds))
 	}
 	p.claims.take(answer.HostIds[0], asked.Key)
+	p.claims.made(asked.Key, answer.HostIds[0])
 	return answer.HostIds[0], nil
+}
+
+// askedForNone ends what a key has asked for, unless an earlier request of it may still
+// make a host.
+func (p *cloud) askedForNone(key string) {
+	if !p.recent.doubtful(key) {
+		p.claims.end(key)
+	}
 }
 
 // hostToken is the client token of the host that is allocated for a key. It isn't the
@@ -122,10 +134,10 @@ func hostToken(key string) string {
 }
 
 // giveBack lets other keys have the host of a launch that was refused for certain. If
-// it fails the host is free when the claim has run out.
+// it fails the host is free when the claim has run out. It counts among the fleet's
+// hosts all the while: lists may not show it yet.
 func (p *cloud) giveBack(ctx context.Context, id, key string) {
 	p.claims.drop(id, key)
-	p.claims.end(key)
 	if err := p.tag(ctx, id, map[string]string{tagClaimed: claimOver}); err != nil {
 		p.logger.Warn("a dedicated host whose launch was refused couldn't be given back", "host", id, "free_after", claimLife, "error", err)
 	}

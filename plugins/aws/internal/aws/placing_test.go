@@ -307,3 +307,19 @@ func TestNothingIsAllocatedForABlockThatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// Whose launch was refused leaves a host that is paid for, also while no list shows it.
+func TestTheHostOfARefusedLaunchCountsBeforeAnyListShowsIt(t *testing.T) {
+	l := newLab(t, ec2sim.Options{Delays: ec2sim.Delays{Visible: 30 * time.Second}})
+	p := l.start(t)
+	l.Inject(ec2sim.Fault{Operation: "RunInstances", Code: "VcpuLimitExceeded"})
+	if _, err := p.Provision(t.Context(), askedMac(key, 1)); !provider.IsNotCreated(err) {
+		t.Fatalf("wanted a proven refusal, got %v", err)
+	}
+	if _, err := p.Provision(t.Context(), askedMac(secondKey, 1)); classOf(err) != provider.Capacity || l.Calls("AllocateHosts") != 1 {
+		t.Fatalf("the fleet has its one host, and %d were allocated: %v", l.Calls("AllocateHosts"), err)
+	}
+	l.Advance(time.Minute)
+	launched(t, p, askedMac(secondKey, 1))
+	oneHost(t, p)
+}

@@ -50,7 +50,7 @@ func (p *cloud) Provision(ctx context.Context, asked request) (provider.Resource
 
 // run sends the launch.
 func (p *cloud) run(ctx context.Context, asked request, input *ec2.RunInstancesInput) (provider.Resource, error) {
-	if err := p.limits.launching.Take(ctx); err != nil {
+	if err := p.limits.launch(ctx, 1); err != nil {
 		return provider.Resource{}, p.notMade(asked, provider.RateLimit, err)
 	}
 	answer, err := p.api.RunInstances(ctx, input)

@@ -61,6 +61,16 @@ func (l labels) host() map[string]string {
 	return rest
 }
 
+// have says whether all of the host's tags are there.
+func (l labels) have(tags map[string]string) bool {
+	for name, value := range tags {
+		if l[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // ours narrows a list to the installation, and to keys where there are some.
 func (p *cloud) ours(keys ...string) []types.Filter {
 	filters := []types.Filter{{Name: sdk.String("tag:" + tagInstallation), Values: []string{literal(p.installation)}}}

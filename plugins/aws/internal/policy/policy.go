@@ -97,6 +97,20 @@ func (s scope) here() condition {
 	return condition{"StringEquals": {"aws:RequestedRegion": s.region}}
 }
 
+// service is the name by which others know a service.
+func (s scope) service(name string) string {
+	name += ".amazonaws.com"
+	if s.partition == "aws-cn" {
+		name += ".cn"
+	}
+	return name
+}
+
+// forVolumes is the condition that EC2 uses a key, and nobody by himself.
+func (s scope) forVolumes() condition {
+	return condition{"StringEquals": {"kms:ViaService": s.service("ec2." + s.region)}}
+}
+
 // tagged is the condition that a tag of ours is there, by whichever key asks for it.
 func (s scope) tagged(key string) condition {
 	return condition{"StringEquals": {key + "/" + settings.TagPrefix + "installation": s.installation}}
@@ -143,16 +157,14 @@ var parts = []struct {
 		return s.hosts(), only
 	}},
 	{passRole, func(s scope) ([]string, condition) {
-		service := "ec2.amazonaws.com"
-		if s.partition == "aws-cn" {
-			service += ".cn"
-		}
-		return s.roles(), condition{"StringEquals": {"iam:PassedToService": service}}
+		return s.roles(), condition{"StringEquals": {"iam:PassedToService": s.service("ec2")}}
 	}},
 	{hear, func(s scope) ([]string, condition) { return s.queue(), nil }},
-	{encrypt, func(s scope) ([]string, condition) { return s.keys(), nil }},
+	{encrypt, func(s scope) ([]string, condition) { return s.keys(), s.forVolumes() }},
 	{grant, func(s scope) ([]string, condition) {
-		return s.keys(), condition{"Bool": {"kms:GrantIsForAWSResource": "true"}}
+		only := s.forVolumes()
+		only["Bool"] = map[string]string{"kms:GrantIsForAWSResource": "true"}
+		return s.keys(), only
 	}},
 }
 

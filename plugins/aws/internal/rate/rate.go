@@ -1,5 +1,5 @@
-// Package rate keeps the plugin below the rates that the vendor publishes, so that
-// it is never the one that is throttled, and leaves the account's other users room.
+// Package rate keeps the plugin to the rates that the vendor publishes, so that it
+// isn't throttled where it has the account for itself, and asks less where it hasn't.
 package rate
 
 import (
