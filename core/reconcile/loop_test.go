@@ -238,6 +238,28 @@ func TestNothingIsTerminatedWithoutAnInspectionBegunAfterTheIntent(t *testing.T)
 	}
 }
 
+// A request was sent again, and its resource seen meanwhile. What is removed under a call
+// that still runs, the call may make once more.
+func TestNothingIsTerminatedWhileACallOfItsKeyStillRuns(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.settle()
+	w.remove()
+	w.step()
+	w.stop(w.only())
+	key := w.only().Key
+	w.inFlight[key] = true
+	w.inspect()
+	w.inspect()
+	if i := w.only(); i.State != fleet.Terminating || has[Terminate](w) {
+		t.Fatalf("the plugin lists the key as in flight: %s", w.describe())
+	}
+	delete(w.inFlight, key)
+	w.inspect()
+	if !has[Terminate](w) {
+		t.Errorf("the call is over: %s", w.describe())
+	}
+}
+
 func TestAListThatBrokeOffProvesNoOwnership(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
