@@ -128,6 +128,8 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 		}
 	}
 	exits(t, process)
+	// Its last lines may still be in the pipe when the process is gone.
+	eventually(t, "see its last lines", func() bool { return strings.Contains(process.ExitCause().Error(), "panic: ") })
 	wantError(t, process.ExitCause(), "panic: (hidden)")
 	mustHide(t, "the exit's cause", process.ExitCause())
 	mustHide(t, "the log", log)
