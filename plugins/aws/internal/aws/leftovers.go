@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -70,18 +69,10 @@ func (p *cloud) partsOf(ctx context.Context, filters []types.Filter) ([]part, er
 // batch let go isn't told from what the others did: it is the host's to remove, once
 // the batch is over.
 func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
-	if l.batch() == "" {
-		all, err := p.partsOf(ctx, p.ours(l.key()))
-		if err != nil {
-			return provider.TerminateUnknown, err
-		}
-		return p.removeAll(ctx, slices.DeleteFunc(all, func(one part) bool { return !one.labels.have(l.host()) }), instance)
+	if l.batch() != "" {
+		return p.removeThose(ctx, p.oursOf(l.batch()), instance, func(one part) bool { return one.holder == instance })
 	}
-	all, err := p.partsOf(ctx, p.oursOf(l.batch()))
-	if err != nil {
-		return provider.TerminateUnknown, err
-	}
-	return p.removeAll(ctx, slices.DeleteFunc(all, func(one part) bool { return one.holder != instance }), instance)
+	return p.removeThose(ctx, p.ours(l.key()), instance, func(one part) bool { return one.labels.have(l.host()) })
 }
 
 // removeLeftovers removes what a machine that is gone left behind: Gone where there
@@ -89,17 +80,19 @@ func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string
 // copy does, is that one's. A host that can't be released yet holds nothing up: it is
 // there for the next machine, and comes back as something to remove.
 func (p *cloud) removeLeftovers(ctx context.Context, key, instance string) (provider.TerminateState, error) {
-	all, err := p.partsOf(ctx, p.ours(key))
+	return p.removeThose(ctx, p.ours(key), instance, func(part) bool { return true })
+}
+
+// removeThose removes what the filters let through and is the machine's.
+func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instance string, its func(part) bool) (provider.TerminateState, error) {
+	all, err := p.partsOf(ctx, filters)
 	if err != nil {
 		return provider.TerminateUnknown, err
 	}
-	return p.removeAll(ctx, all, instance)
-}
-
-func (p *cloud) removeAll(ctx context.Context, all []part, instance string) (provider.TerminateState, error) {
 	end := provider.Gone
 	for _, one := range all {
 		switch {
+		case !its(one):
 		case one.kept != "":
 			p.logger.Info("a dedicated host is kept", "host", one.id, "why", one.kept)
 		case one.kind == "sir" && (one.holder == "" || one.holder == instance), one.holder == "":
@@ -198,8 +191,7 @@ func (p *cloud) partByID(ctx context.Context, kind, id string) (*part, error) {
 			return nil, err
 		}
 		return &part{kind: kind, id: id, labels: read(seen[0].TagSet), holder: userOf(seen[0])}, nil
-	}
-	if kind == "h" {
+	case "h":
 		seen, err := p.hosts(ctx, &ec2.DescribeHostsInput{HostIds: []string{id}})
 		if err != nil || len(seen) == 0 {
 			return nil, err
