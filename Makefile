@@ -56,6 +56,10 @@ dev-clean: build
 # files outside of their module, which the test cache doesn't see. Plain `go test`
 # leaves out what takes minutes: the programs as a whole, guests that boot, most
 # seeds, and the package that compiles the SDK of EC2 (3 GB in one process).
+#
+# Property tests draw the same inputs here each time, so that a run on one commit ends
+# as the one before; plain `go test` draws others, and explore many.
+test: export RAPID_SEED = 1
 test: test-packages
 	$(GO) test $$($(GO) list work | grep -v -e /cmd/e2e -e /plugins/libvirt/internal/libvirt -e '/plugins/aws$$' -e /plugins/aws/internal/aws)
 	$(GO) test ./plugins/aws
@@ -81,6 +85,12 @@ FIRST ?= 2000
 .PHONY: soak
 soak:
 	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds $(SEEDS) -first $(FIRST)
+
+# More inputs of the property tests than the tests draw: SEEDS times others.
+.PHONY: explore
+explore: SEEDS = 100
+explore:
+	@for n in $$(seq $(SEEDS)); do RAPID_SEED=$$((n * 1000003)) $(GO) test -count=1 $$(git grep -l pgregory.net/rapid -- 'core/*_test.go' | xargs -n 1 dirname | sort -u | grep -v /store | sed 's,^,./,') || exit 1; done
 
 # What is concurrent runs under the race detector, too.
 test-race:

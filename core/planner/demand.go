@@ -147,9 +147,7 @@ func inOrder(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
 	order := make([]int, len(groups))
 	digest := func(n int) string {
 		if digests[n] == "" {
-			kind := groups[n]
-			kind.Count, kind.Admissible = 0, 0
-			digests[n] = fleet.Digest(kind)
+			digests[n] = digestOfKind(groups[n])
 		}
 		return digests[n]
 	}
@@ -161,13 +159,21 @@ func inOrder(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
 		if c := cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.OldestWait, a.OldestWait)); c != 0 {
 			return c
 		}
-		return cmp.Or(cmp.Compare(digest(n), digest(k)), cmp.Compare(a.Admissible, b.Admissible), cmp.Compare(a.Count, b.Count))
+		return cmp.Or(cmp.Compare(digest(n), digest(k)), cmp.Compare(a.Admissible, b.Admissible), cmp.Compare(a.Count, b.Count), cmpUnlisted(a, b))
 	})
 	out := make([]fleet.UnmetDemand, len(order))
 	for at, n := range order {
 		out[at] = groups[n]
 	}
 	return out
+}
+
+// digestOfKind is of what the jobs of a group are. How many there are, and how many
+// run, isn't in it: it changes while they are the same, and an order that changed with
+// it would give the hosts to others for no reason.
+func digestOfKind(g fleet.UnmetDemand) string {
+	g.Count, g.Admissible, g.OldestWait, g.Unlisted = 0, 0, 0, nil
+	return fleet.Digest(g)
 }
 
 type nearMiss struct {

@@ -13,15 +13,28 @@ import (
 const knownAfter = 2 * time.Minute
 
 // unlisted are the groups of which the scheduler gives only sums, in an order of their
-// own: where two of them share hosts, the first takes them first.
+// own: where two of them share hosts, the first takes them first. It is an order of
+// kinds, so that another job that waits moves no job that runs.
 func unlisted(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
 	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.UnmetDemand) bool { return g.Unlisted == nil })
 	if len(groups) > 1 {
 		slices.SortFunc(groups, func(a, b fleet.UnmetDemand) int {
-			return cmp.Or(cmp.Compare(a.Requirement.Queue, b.Requirement.Queue), cmp.Compare(fleet.Digest(a), fleet.Digest(b)))
+			return cmp.Or(cmp.Compare(a.Requirement.Queue, b.Requirement.Queue), cmp.Compare(digestOfKind(a), digestOfKind(b)), cmpUnlisted(a, b))
 		})
 	}
 	return groups
+}
+
+// cmpUnlisted orders groups of one kind by what runs of them; those of which that is
+// listed come first.
+func cmpUnlisted(a, b fleet.UnmetDemand) int {
+	of := func(g fleet.UnmetDemand) fleet.UnlistedUsage {
+		if g.Unlisted == nil {
+			return fleet.UnlistedUsage{Jobs: -1}
+		}
+		return *g.Unlisted
+	}
+	return cmp.Or(cmp.Compare(of(a).Jobs, of(b).Jobs), cmp.Compare(of(a).Usable, of(b).Usable))
 }
 
 // occupy takes the room away that running jobs have on hosts of which the
