@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
 
 // notFound is how the codes end with which the API says that there is no such thing.
@@ -18,14 +19,13 @@ const notFound = ".NotFound"
 // Terminate ends one machine, and then removes what it left behind; or it removes
 // one thing that has no machine any more.
 func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
-	kind, _, _ := strings.Cut(ref.ID, "-")
-	switch kind {
-	case "":
+	switch {
+	case ref.ID == "":
 		return p.terminateByKey(ctx, ref.Key)
-	case "i":
+	case strings.HasPrefix(ref.ID, settings.InstanceID):
 		return p.terminateByID(ctx, ref)
-	case "vol", "eni", "sir", "h":
-		return p.terminatePart(ctx, kind, ref)
+	case kindOf(ref.ID) != "":
+		return p.terminatePart(ctx, ref)
 	}
 	return refused("%s is no instance, volume, network interface, spot request or dedicated host", ref.ID)
 }
