@@ -12,26 +12,21 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
-// removeLeftoversOf is removeLeftovers of a machine that is still shown: of what has its
-// tags, the proof among them. What somebody gave its key by hand isn't its. What one of a
-// batch let go isn't told from what the others did: it is the host's to remove, once
-// the batch is over.
-func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
+// removeLeftovers removes what a machine that has ended, and is still shown, left
+// behind: what has its tags, the host's proof among them. What somebody gave its key by
+// hand isn't its. What one of a batch let go isn't told from what the others did: it is
+// the host's to remove, once the batch is over. It is Gone where there is nothing, and
+// Accepted until a look shows that. A host that can't be released yet holds nothing up:
+// it is there for the next machine, and comes back as something to remove.
+func (p *cloud) removeLeftovers(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
 	if l.batch() != "" {
 		return p.removeThose(ctx, p.oursOf(l.batch()), instance, func(one part) bool { return one.holder == instance })
 	}
 	return p.removeThose(ctx, p.ours(l.key()), instance, func(one part) bool { return one.labels.have(l.host()) })
 }
 
-// removeLeftovers removes what a machine that is gone left behind: Gone where there
-// is nothing, and Accepted until a look shows that. What another machine holds, as a
-// copy does, is that one's. A host that can't be released yet holds nothing up: it is
-// there for the next machine, and comes back as something to remove.
-func (p *cloud) removeLeftovers(ctx context.Context, key, instance string) (provider.TerminateState, error) {
-	return p.removeThose(ctx, p.ours(key), instance, func(part) bool { return true })
-}
-
-// removeThose removes what the filters let through and is the machine's.
+// removeThose removes what the filters let through and is the machine's. What another
+// machine holds, as a copy does, is that one's.
 func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instance string, its func(part) bool) (provider.TerminateState, error) {
 	all, err := p.partsOf(ctx, filters)
 	if err != nil {

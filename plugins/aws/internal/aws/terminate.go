@@ -16,8 +16,10 @@ import (
 // notFound is how the codes end with which the API says that there is no such thing.
 const notFound = ".NotFound"
 
-// Terminate ends one machine, and then removes what it left behind; or it removes
-// one thing that has no machine any more.
+// Terminate ends one machine, and then removes what it left behind, while the API still
+// shows it; or it removes one thing that has no machine any more. Of a machine that isn't
+// shown nobody can tell here what is its: a key is a tag that anybody can write, and
+// the proof beside it is for the host to check, which then names each thing by its id.
 func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
 	switch {
 	case ref.ID == "":
@@ -41,7 +43,7 @@ func (p *cloud) terminateByKey(ctx context.Context, key string) (provider.Termin
 	case one == nil && p.recent.invisible(key):
 		return invisible(key)
 	case one == nil:
-		return p.removeLeftovers(ctx, key, "")
+		return provider.Gone, nil
 	}
 	return p.terminateInstance(ctx, *one)
 }
@@ -52,10 +54,8 @@ func (p *cloud) terminateByID(ctx context.Context, ref provider.Ref) (provider.T
 	switch {
 	case gone && p.recent.invisible(ref.ID):
 		return invisible(ref.ID)
-	case gone && ref.Key == "":
-		return provider.Gone, nil
 	case gone:
-		return p.removeLeftovers(ctx, ref.Key, ref.ID)
+		return provider.Gone, nil
 	case err != nil:
 		return provider.TerminateUnknown, err
 	}
@@ -77,7 +77,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	id, l := sdk.ToString(one.InstanceId), labelsOf(one)
 	switch stateOf(one) {
 	case types.InstanceStateNameTerminated:
-		return p.removeLeftoversOf(ctx, l, id)
+		return p.removeLeftovers(ctx, l, id)
 	case types.InstanceStateNameShuttingDown:
 		return provider.TerminateAccepted, nil
 	}
@@ -90,7 +90,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	}
 	for _, change := range answer.TerminatingInstances {
 		if change.CurrentState != nil && change.CurrentState.Name == types.InstanceStateNameTerminated {
-			return p.removeLeftoversOf(ctx, l, id)
+			return p.removeLeftovers(ctx, l, id)
 		}
 	}
 	return provider.TerminateAccepted, nil
