@@ -31,7 +31,7 @@ func (l *Loop) provenOurs(p *provider, r *row, m *rowMemory) (fleet.Resource, bo
 			return fleet.Resource{}, false, "No resource carries its key yet."
 		}
 		if left := l.belongings(p, p.sight, r); len(left) > 0 {
-			return left[0], true, ""
+			return l.nextLeft(r, m, left)
 		}
 		return fleet.Resource{}, false, "No resource carries its key."
 	case 1:

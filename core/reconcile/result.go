@@ -129,7 +129,9 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		}
 	}
 	for _, r := range w.rows {
-		earlier(l.row(r.ID).tellAfter)
+		m := l.row(r.ID)
+		earlier(m.tellAfter)
+		earlier(m.leftDue(w.now))
 	}
 	for _, b := range w.backoffs {
 		earlier(b.hold.Until)

@@ -131,7 +131,11 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 			continue
 		}
 		if d := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > d {
-			say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, d)
+			why := "."
+			if i.State == fleet.Terminating && i.terminate != nil && i.terminate.Message != "" {
+				why = ": " + i.terminate.Message
+			}
+			say(CapacityConstrained, "%s has been %s for longer than %s%s", i.ID, i.State, d, why)
 		}
 	}
 	// What providers take is no fault of the fleet's, but a person wants to know.
