@@ -259,14 +259,30 @@ func (p *purse) dailyBinds(n int) string {
 // start now; the end of the day: it doesn't.
 func (p *purse) fitsFrom(n int) time.Time {
 	_, left := p.lefts()
-	left = max(0, left-p.dayCost(p.best).Times(n).Micros)
-	price := uint64(max(1, p.best.Hourly.Micros))
-	high, low := bits.Mul64(uint64(left), uint64(time.Hour))
-	if p.best.Hourly.During(p.best.Minimum).Micros > left {
+	return p.fitInto(max(0, left-p.dayCost(p.best).Times(n).Micros), 1)
+}
+
+// moreFrom is when it has become short enough for more than what may start now, if
+// none of that has started by then.
+func (p *purse) moreFrom() time.Time {
+	n := p.times(p.best)
+	if n == plenty {
 		return p.dayEnds
 	}
+	_, left := p.lefts()
+	return p.fitInto(left, n+1)
+}
+
+// fitInto is when so many hosts that start then cost no more of the day than is left;
+// the end of the day: never.
+func (p *purse) fitInto(left int64, hosts int) time.Time {
+	if p.best.Hourly.During(p.best.Minimum).Times(hosts).Micros > left {
+		return p.dayEnds
+	}
+	high, low := bits.Mul64(uint64(left), uint64(time.Hour))
+	price := uint64(max(1, p.best.Hourly.Times(hosts).Micros))
 	if high >= price {
-		return p.now // it fits as it is
+		return p.now // they fit as it is
 	}
 	paid, _ := bits.Div64(high, low, price) // for so long
 	if at := p.dayEnds.Add(-time.Duration(min(paid, uint64(24*time.Hour)))); at.After(p.now) {
@@ -357,7 +373,7 @@ func costTimes(in Input, f fleet.ManagedFleet) (times []time.Time) {
 	if !p.maxDaily.IsZero() {
 		times = append(times, p.dayEnds)
 		if p.unheld == "" && p.best.Hourly.Currency != "" {
-			times = append(times, p.fitsFrom(p.times(p.best)))
+			times = append(times, p.moreFrom())
 		}
 	}
 	return times
