@@ -167,7 +167,9 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 			at.earlier(op.NotBefore)
 		}
 	}
-	at.earlier(l.row(r.ID).tellAfter)
+	m := l.row(r.ID)
+	at.earlier(m.tellAfter)
+	at.earlier(m.leftDue(w.now))
 }
 
 func later(a, b time.Time) time.Time {

@@ -81,7 +81,11 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 			continue
 		}
 		if most := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > most {
-			d.say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, most)
+			why := "."
+			if i.State == fleet.Terminating && i.terminate != nil && i.terminate.Message != "" {
+				why = ": " + i.terminate.Message
+			}
+			d.say(CapacityConstrained, "%s has been %s for longer than %s%s", i.ID, i.State, most, why)
 		}
 	}
 	return d.worst, append(d.reasons, v.Interruptions...) // what providers take is no fault of the fleet's
