@@ -8,7 +8,10 @@ import "math"
 // much for all jobs together.
 func LowerBound(p Problem) int64 {
 	w := newWork(p)
-	w.appraise()
+	for _, t := range w.fresh {
+		w.cost[t] = w.Types[t].Price + w.Types[t].Charge // what is free costs nothing here
+	}
+	w.worth = w.prices(w.fresh)
 	total := 0.0
 	for d, price := range w.worth {
 		total += float64(price * w.demanded(d))

@@ -229,6 +229,13 @@ func TestStandingMachinesAreUsedBeforeAnyIsMade(t *testing.T) {
 	}
 }
 
+func TestMachinesThatAreFreeMakeTheBoundNothing(t *testing.T) {
+	p := Problem{Dimensions: 1, Types: []Type{{Capacity: []int64{2}, Limit: NoLimit}}, Classes: []Class{{Requirement: []int64{2}, Count: 2}}}
+	if bound := LowerBound(p); bound != 0 {
+		t.Errorf("two jobs on machines that cost nothing cost at least %d", bound)
+	}
+}
+
 // What was packed tightly onto machines that were then made is placed on them in
 // the next plan, too, and asks for nothing more.
 func TestMachinesThatWereMadeTakeWhatTheyWereMadeFor(t *testing.T) {

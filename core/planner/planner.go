@@ -181,6 +181,7 @@ func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, m
 		return
 	}
 	in.entitled.note(f, p.Create)
+	in.spreads.note(f, p.Create)
 	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.%s", p.Desired, p.Counts.Capacity, p.why(), in.rollouts[f.ID].creates(p.Requests, p.Create-missing))
 }
 

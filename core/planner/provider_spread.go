@@ -19,6 +19,9 @@ type providerSpread struct {
 	has     map[fleet.ProviderAddress]int
 	total   int
 	members []*spreadMember
+	// slack is how many more each provider may have beside what is wanted there, for
+	// whichever of its fleets starts one first.
+	slack map[fleet.ProviderAddress]int
 }
 
 // spreadMember is one of its fleets.
@@ -116,23 +119,34 @@ func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Inst
 }
 
 // allow gives each fleet what it wants as far as no provider gets more than its
-// even share, and beyond that what it could have by itself.
+// even share, and what each provider could have beyond that by itself to all of its
+// fleets together.
 func (p *providerSpread) allow(wanted func(*spreadMember) int) {
+	for _, m := range p.members {
+		m.room = anyNumber // also for what is wanted, which nothing of before may limit
+	}
 	required := slices.ContainsFunc(p.members, func(m *spreadMember) bool { return m.fleet.Placement.Required })
 	if !required || len(p.has) < 2 {
-		for _, m := range p.members {
-			m.room = anyNumber
-		}
 		return
 	}
 	left := make([]int, len(p.members))
 	for n, m := range p.members {
 		left[n] = wanted(m)
 	}
-	for n := range p.members {
-		p.members[n].room = 0
+	has, total := p.handOut(left)
+	p.slack = make(map[fleet.ProviderAddress]int, len(has))
+	for provider, own := range has {
+		// With so many elsewhere, one provider may have up to this.
+		most := (total - own + len(has) - 1) / (len(has) - 1)
+		p.slack[provider] = max(0, most-own)
 	}
-	has, total := maps.Clone(p.has), p.total
+}
+
+// handOut gives the fleets one after the other, each at the provider that has least,
+// and returns what the providers have then.
+func (p *providerSpread) handOut(left []int) (has map[fleet.ProviderAddress]int, total int) {
+	given := make([]int, len(left))
+	has, total = maps.Clone(p.has), p.total
 	for {
 		next := -1
 		for n, m := range p.members {
@@ -144,21 +158,17 @@ func (p *providerSpread) allow(wanted func(*spreadMember) int) {
 		if next < 0 {
 			break
 		}
-		m := p.members[next]
 		left[next]--
-		m.room++
-		has[m.fleet.Provider]++
+		given[next]++
+		has[p.members[next].fleet.Provider]++
 		total++
 	}
-	for _, m := range p.members {
-		own := has[m.fleet.Provider]
-		// With so many elsewhere, one provider may have up to this.
-		most := (total - own + len(has) - 1) / (len(has) - 1)
-		m.room += max(0, most-own)
-		if !m.fleet.Placement.Required {
-			m.room = anyNumber
+	for n, m := range p.members {
+		if m.fleet.Placement.Required {
+			m.room = given[n]
 		}
 	}
+	return has, total
 }
 
 // evenShare is the most that one of so many providers may have of a total.
@@ -171,9 +181,29 @@ func (s providerSpreads) of(f fleet.ManagedFleet) (int, limit) {
 	if p == nil {
 		return anyNumber, limit{}
 	}
-	m := p.members[slices.IndexFunc(p.members, func(m *spreadMember) bool { return m.fleet.ID == f.ID })]
+	m := p.member(f)
+	if m.room == anyNumber {
+		return anyNumber, limit{}
+	}
 	words := sentence("no provider may have more than its even share of the class %q: %s", p.class, p.words())
-	return m.room, limit{SpreadHeld, sentence("%%s missing, but %s.", words), words}
+	return m.room + p.slack[f.Provider], limit{SpreadHeld, sentence("%%s missing, but %s.", words), words}
+}
+
+// note takes what a fleet starts from what its provider may have.
+func (s providerSpreads) note(f fleet.ManagedFleet, starts int) {
+	if p := s.with(f); p != nil {
+		m := p.member(f)
+		if m.room == anyNumber {
+			return
+		}
+		own := min(m.room, starts)
+		m.room -= own
+		p.slack[f.Provider] -= starts - own
+	}
+}
+
+func (p *providerSpread) member(f fleet.ManagedFleet) *spreadMember {
+	return p.members[slices.IndexFunc(p.members, func(m *spreadMember) bool { return m.fleet.ID == f.ID })]
 }
 
 // words are what each provider has: "cloud.away has 1, local.here 3".

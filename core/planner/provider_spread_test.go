@@ -160,3 +160,18 @@ func TestAnEvenShareDoesNotCountOnAFleetThatFirstTakesBackWhatItAskedFor(t *test
 		t.Error(got)
 	}
 }
+
+// Each of them was given all of what the provider could have beyond what is wanted.
+func TestTheFleetsOfOneProviderShareWhatItMayHave(t *testing.T) {
+	fleets := spreading(true, 1, 9, 9, 9)
+	for n := range fleets {
+		fleets[n].Scaling.Min = 1
+		if n > 0 {
+			fleets[n].Provider = "b.x"
+		}
+	}
+	out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: instances(fleets[0], fleet.Healthy), Demand: demand(waiting(0))})
+	if got := stories(out); got != "nothing; create 1; create 1; spread" {
+		t.Error(got)
+	}
+}
