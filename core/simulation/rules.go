@@ -129,12 +129,12 @@ func (w *world) entitlementsHold() {
 // fleets for jobs is that of what runs. Schedules, forecasts and rollouts make hosts
 // for other reasons.
 func (w *world) nothingIsMadeForTheUnentitled(res reconcile.Result) {
-	d := res.Demand[ciAddress]
+	d := res.Demand[w.ci.address]
 	if len(w.rules.policy.Entitlements) == 0 || d.Blind != "" {
 		return
 	}
 	for _, q := range d.Snapshot.Queued {
-		if !w.rules.bars(q.Requirement.Tenant) {
+		if q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) {
 			return
 		}
 	}
@@ -170,6 +170,11 @@ func (w *world) requiredSpreadStaysEven(res reconcile.Result) {
 		// What one may not pay for or has no room for in the end, another has counted on
 		// for a moment.
 		if p.Follows && (w.limited(p.Fleet) || len(p.Waiting) > 0 || p.Constrained != nil) {
+			return
+		}
+		// Nor does one make anything in the step in which it takes back what is outdated.
+		takesBack := func(a planner.Action) bool { return a.Cause == lifecycle.Withdrawn }
+		if p.Follows && p.Rollout != nil && slices.ContainsFunc(p.Actions, takesBack) {
 			return
 		}
 	}
