@@ -133,6 +133,7 @@ func Pack(p Problem, improvementSteps int) Solution {
 		w.demand[c] -= uncovered[c]
 	}
 	best.uncovered = make([]int, len(uncovered))
+	w.appraise() // by what has a place: what hasn't must change nothing about the rest
 	if w.settle(best) > 0 {
 		best = w.search(best, improvementSteps)
 	}

@@ -26,7 +26,8 @@ type work struct {
 	promise []float64
 	// need are the requirements, one class after the other: they are read often.
 	need []int64
-	// value is what each class is worth, and worth the same per resource.
+	// value is what each class is worth, and worth the same per resource, once they are
+	// appraised.
 	value []int64
 	worth []float64
 }
@@ -82,7 +83,6 @@ func newWork(p Problem) *work {
 		w.need = append(w.need, class.Requirement...)
 	}
 	w.compare()
-	w.appraise()
 	return w
 }
 

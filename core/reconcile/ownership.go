@@ -29,13 +29,15 @@ func (l *Loop) provenOurs(p *provider, r *row, m *rowMemory) (fleet.Resource, bo
 	found := p.sight.of(r)
 	switch len(found) {
 	case 0:
-		// A list may lag: until it would show the instance, what belongs to it stays.
+		// A list may lag: until it would show the instance, or says that it has ended, what
+		// belongs to it stays.
 		late := look{began: p.sight.began}
-		if !l.callSettled(p, r, late) || !l.settled(p, late, m.seen) {
+		_, ended := p.sight.ended(r)
+		if !ended && (!l.callSettled(p, r, late) || !l.settled(p, late, m.seen)) {
 			return fleet.Resource{}, false, "No resource carries its key yet."
 		}
 		if left := l.belongings(p, p.sight, r); len(left) > 0 {
-			return left[0], true, ""
+			return l.nextLeft(r, m, left)
 		}
 		return fleet.Resource{}, false, "No resource carries its key."
 	case 1:

@@ -119,8 +119,12 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 		}
 		return nil
 	}
+	m.asked = ""
+	if !isInstance(resource) && r.Adopted == "" {
+		m.asked = resource.ID
+	}
 	begin(r, op)
-	return Terminate{Provider: r.Provider, Operation: op.ID, Resource: resource.ID, Key: resource.Key}
+	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key}
 }
 
 func begin(r *row, op *fleet.Operation) {

@@ -172,11 +172,6 @@ func (w *world) requiredSpreadStaysEven(res reconcile.Result) {
 		if p.Follows && (w.limited(p.Fleet) || len(p.Waiting) > 0 || p.Constrained != nil) {
 			return
 		}
-		// Nor does one make anything in the step in which it takes back what is outdated.
-		takesBack := func(a planner.Action) bool { return a.Cause == lifecycle.Withdrawn }
-		if p.Follows && p.Rollout != nil && slices.ContainsFunc(p.Actions, takesBack) {
-			return
-		}
 	}
 	has, ended, made := map[fleet.ProviderAddress]int{}, map[fleet.ProviderAddress]int{}, map[fleet.ProviderAddress]bool{}
 	for _, i := range w.store.live() {
