@@ -44,7 +44,7 @@ const (
 	Forced           Cause = "forced"             // an operator ended a drain that doesn't end
 	Adopted          Cause = "adopted"            // an operator took a foreign resource in to have it removed
 	OrphanFound      Cause = "orphan_found"       // proven ours, and listed after it had ended
-	CredentialLost   Cause = "credential_lost"    // its scheduler's answers with its credential were lost
+	CredentialLost   Cause = "credential_lost"    // its scheduler gave it no credential that is of use
 	StoppedForGood   Cause = "stopped_for_good"   // its scheduler stopped it, and can't take that back
 	Condemned        Cause = "condemned"          // a person quarantined it, its fleet or its image
 )
@@ -94,7 +94,7 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Draining, ForRebalance, "its provider says that it may be taken away soon"},
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
 	{fleet.Healthy, fleet.Draining, StoppedForGood, "it was silent and told to stop meanwhile, and its scheduler can't take that back"},
-	{fleet.Healthy, fleet.Quarantined, CredentialLost, "the second answer with its credential was lost, too"},
+	{fleet.Healthy, fleet.Quarantined, CredentialLost, "the second credential was lost, or is of no use, too"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
 	{fleet.Enrolling, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image"},

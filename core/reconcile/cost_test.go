@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
 func dollars(micros int64) fleet.Money { return fleet.Money{Micros: micros, Currency: "USD"} }
@@ -52,6 +53,33 @@ func TestTheDaysCostsOutliveTheManagerAndTheHosts(t *testing.T) {
 	w.restart()
 	if p := w.last.Plan.Fleets[0]; p.Create != 0 || !strings.HasPrefix(p.Waiting[0].Sentence, "max_daily 13 USD binds") || p.Cost.Today.Micros > 100_000 {
 		t.Errorf("a new day begins: %+v, %+v", p.Waiting, p.Cost)
+	}
+}
+
+func TestWhatEndsInTheVeryStepThatMakesAnotherIsPaidForToo(t *testing.T) {
+	f := demoFleet(1, 1) // so that the other one comes in the step in which this one is gone
+	f.Cost = fleet.CostPolicy{Hourly: dollars(1_000_000), MaxDaily: dollars(13_000_000), BillingPeriod: 12 * time.Hour}
+	w := newWorld(t, f) // noon: it is paid for until midnight
+	w.settle()
+	w.now = w.now.Add(6 * time.Hour)
+	gone := w.only()
+	stopped := w.cloud[gone.Key]
+	stopped.State = fleet.ResourceStopped
+	w.cloud[gone.Key] = stopped
+	for range 20 {
+		var events []Event
+		for _, e := range w.effects {
+			events = append(events, w.run(e))
+		}
+		w.effects = nil
+		w.wait()
+		w.step(events...)
+	}
+	if ended := w.store.instances[gone.ID]; ended.State != fleet.Terminated {
+		t.Fatalf("it is gone, and the books have it as %s", ended.State)
+	}
+	if p := w.last.Plan.Fleets[0]; len(w.live()) > 0 || len(p.Waiting) == 0 || p.Waiting[0].Code != planner.CostGuardrail {
+		t.Errorf("the day has cost 12 USD of 13, and for 6 more there is %s; it waits for %v", w.describe(), p.Waiting)
 	}
 }
 

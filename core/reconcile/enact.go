@@ -30,7 +30,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Standing:     w.standing,
 		Forecasts:    w.forecasts,
 		Policy:       w.policy,
-		Leases:       w.leases,
+		Leases:       w.paidFor(),
 		Rollouts:     w.rollouts,
 	}
 	in.ImprovementSteps = planner.DefaultImprovementSteps
@@ -45,6 +45,22 @@ func (l *Loop) plan(w *work) planner.Output {
 		})
 	}
 	return l.settings.Planner(in)
+}
+
+// paidFor is what ended instances are paid for. The store knows those that ended
+// before this step; what ends in it is paid for, too.
+func (w *work) paidFor() []fleet.Lease {
+	known := make(map[fleet.CapacityInstanceID]bool, len(w.leases))
+	for _, l := range w.leases {
+		known[l.Instance] = true
+	}
+	leases := slices.Clip(w.leases)
+	for _, r := range w.rows {
+		if lease, paid := r.Lease(); paid && !known[r.ID] {
+			leases = append(leases, lease)
+		}
+	}
+	return leases
 }
 
 // holdUninvited holds the fleets whose new hosts couldn't be let in, so that none

@@ -118,6 +118,12 @@ type rowMemory struct {
 	// connected says that this process has what the runner needs to connect to
 	// its scheduler.
 	connected bool
+	// ended counts how often its worker's process has ended lately, the last time at
+	// endedAt, by ran, what its agent counts in all.
+	ended, ran int
+	endedAt    time.Time
+	// stopped is when its scheduler last acknowledged to give it no job.
+	stopped time.Time
 	// said is the last call to its scheduler, heardIn the step that took in its last
 	// acknowledgement; 0: none yet.
 	said    Tell
@@ -204,6 +210,7 @@ func (m *memory) hurry() {
 			one.again = time.Time{}
 		}
 		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+		r.stopped, r.endedAt = time.Time{}, time.Time{}
 	}
 	for id, b := range m.backoffs {
 		b.hold.Until = time.Time{}

@@ -72,12 +72,13 @@ func (l *Loop) missCredentials(w *work) {
 		if r.State != fleet.Healthy || !at.Scheduler.AdmitsOnce() || !at.Told() {
 			continue
 		}
-		if at.Ref != "" && !l.row(r.ID).connected && l.restsWithout(r) {
-			at.Ref, r.dirty = "", true
+		m, useless := l.row(r.ID), l.endsAgainAndAgain(w, r)
+		if at.Ref != "" && (useless || !m.connected && l.restsWithout(r)) {
+			at.Ref, m.connected, r.dirty = "", false, true
 		}
 		if _, talking := l.tells[r.ID]; at.Ref == "" && at.Attempts >= mostAttempts && !talking {
 			w.move(r, fleet.Quarantined, lifecycle.CredentialLost,
-				fmt.Sprintf("scheduler.%s was asked for a credential %d times, and no answer came to be used. See what it made, and drain the instance.", at.Scheduler, at.Attempts))
+				fmt.Sprintf("scheduler.%s was asked for a credential %d times, and none is of use: the answers were lost, or a process with one ends again and again. See what it made, and drain the instance.", at.Scheduler, at.Attempts))
 		}
 	}
 }
@@ -91,6 +92,46 @@ func (l *Loop) restsWithout(r *row) bool {
 	report := r.runner.Report
 	return report.Phase == fleet.PhaseIdle && report.GroupEmpty && report.Heard == string(lifecycle.Run) &&
 		(report.JobsRun == 0 || !r.Scheduling.Leaves && r.fleet.Runner.MaxJobs == 0)
+}
+
+// A process that was given a credential ends when nobody knows it any more, as after
+// the scheduler was restored from a backup, and its agent begins it again and again:
+// sums don't say whose it is. After so many ends, each so soon after the one before,
+// the credential is taken for lost.
+const (
+	mostEnds = 5
+	endsSoon = 10 * time.Minute
+)
+
+// endsAgainAndAgain says that a row's worker does, while its scheduler answers. One
+// that ends by itself as it should takes its agent along, and isn't meant.
+func (l *Loop) endsAgainAndAgain(w *work, r *row) bool {
+	m := l.row(r.ID)
+	if r.runner == nil || r.Scheduling.Leaves || r.fleet.Runner.MaxJobs > 0 {
+		return false
+	}
+	more := r.runner.Report.JobsRun - m.ran
+	m.ran = r.runner.Report.JobsRun
+	switch {
+	case !m.connected || l.scheduler(r.Scheduling.Scheduler).blind != "":
+		m.ended = 0
+	case more > 0 && w.now.Sub(m.endedAt) > endsSoon:
+		m.ended, m.endedAt = 1, w.now
+	case more > 0:
+		m.ended, m.endedAt = m.ended+more, w.now
+	}
+	return m.ended >= mostEnds
+}
+
+// stopAgain is how long a process may go on after its runner was stopped before that is
+// said again. It may have a job; but a scheduler that was restored from a backup may
+// have forgotten the stop, and nothing that it says would show that.
+const stopAgain = 5 * time.Minute
+
+// stopsAgain says that a row's scheduler must be told once more.
+func (l *Loop) stopsAgain(w *work, r *row) bool {
+	at := r.Scheduling
+	return at.Cordoned && at.Scheduler.StopsForGood() && r.runner != nil && !r.runner.Report.GroupEmpty && w.now.Sub(l.row(r.ID).stopped) >= stopAgain
 }
 
 // idleTimeout is after how long without work a row's runner ends by itself, where

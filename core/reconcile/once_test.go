@@ -329,3 +329,66 @@ func TestARunnerThatWasStoppedWhileItWasSilentLeavesWhenItIsBack(t *testing.T) {
 		t.Errorf("%s: %s", at.State, at.Reason)
 	}
 }
+
+func TestAStopThatItsSchedulerHasForgottenIsSaidAgain(t *testing.T) {
+	w, ci := onceWorld(t, 0, 1)
+	ci.waiting = 1
+	ci.goes(w, 10*time.Second, always)
+	ci.waiting = 0
+	ci.until = func() bool { return w.only().Scheduling.Cordoned }
+	ci.goes(w, time.Hour, always)
+	ci.until, ci.told = nil, nil // it was restored from a backup, and its process goes on
+	id := w.only().ID
+	ci.goes(w, 3*time.Minute, always)
+	if len(ci.told) > 0 {
+		t.Errorf("a job that takes a while, and it was told %q", ci.told)
+	}
+	ci.goes(w, 8*time.Minute, always)
+	if want := fmt.Sprintf("cordon %s", id); !slices.Equal(ci.told, []string{want, want}) {
+		t.Errorf("11 minutes after the stop it was told %q, want that stop once in five minutes", ci.told)
+	}
+	ci.goes(w, time.Minute, func(fleet.CapacityInstance) bool { return false })
+	if len(w.live()) != 0 {
+		t.Errorf("still there after its process ended: %s", w.describe())
+	}
+}
+
+func TestARunnerThatItsSchedulerHasForgottenGetsAFreshCredentialAndThenANewHost(t *testing.T) {
+	w, ci := onceWorld(t, 1, 1)
+	ci.goes(w, time.Minute, always)
+	looks := 0
+	flaps := func(i fleet.CapacityInstance) bool { // its process ends at once, again and again
+		looks++
+		return always(i) && looks%2 == 0
+	}
+	ci.down = "503"
+	ci.goes(w, 5*time.Minute, flaps)
+	if ci.made != 1 {
+		t.Fatalf("%d runners were made while nobody could know why its process ends", ci.made)
+	}
+	ci.down = ""
+	ci.until = func() bool { return ci.made == 2 }
+	ci.goes(w, 5*time.Minute, flaps)
+	if i := w.only(); ci.made != 2 || i.State != fleet.Healthy {
+		t.Fatalf("%d runners were made, and it is %s: %s", ci.made, i.State, i.Reason)
+	}
+	id := w.only().ID
+	ci.until = func() bool { return w.store.instances[id].State != fleet.Healthy }
+	ci.goes(w, 5*time.Minute, flaps)
+	if i := w.store.instances[id]; i.State != fleet.Quarantined || i.Cause != string(lifecycle.CredentialLost) || ci.made != 2 {
+		t.Errorf("%s because of %s, and %d runners were made", i.State, i.Cause, ci.made)
+	}
+}
+
+func TestAProcessThatEndsNowAndThenKeepsItsRunner(t *testing.T) {
+	w, ci := onceWorld(t, 1, 1)
+	ci.goes(w, time.Minute, always)
+	for range 12 {
+		ci.goes(w, 11*time.Minute, always)
+		looks := 0
+		ci.goes(w, 10*time.Second, func(i fleet.CapacityInstance) bool { looks++; return looks > 1 })
+	}
+	if i := w.only(); ci.made != 1 || i.State != fleet.Healthy || w.store.runners[i.Runner].Report.JobsRun != 12 {
+		t.Errorf("%d runners were made, it is %s after %d processes", ci.made, i.State, w.store.runners[i.Runner].Report.JobsRun)
+	}
+}

@@ -72,7 +72,7 @@ func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 		}
 	case fleet.Draining, fleet.Quarantined:
 		interrupted := r.Interruption.TakesAway()
-		if at.Told() && (!at.Cordoned || known && listed && !u.Cordoned || interrupted && !at.Interrupted) {
+		if at.Told() && (!at.Cordoned || known && listed && !u.Cordoned || interrupted && !at.Interrupted || l.stopsAgain(w, r)) {
 			t.What = TellCordon
 			if interrupted {
 				t.Cause, t.Deadline = string(lifecycle.ForInterruption), r.Interruption.Deadline
@@ -166,10 +166,11 @@ func (l *Loop) told(w *work, e Told) {
 	case TellAdmit:
 		at.Scheduler, at.Ref, at.Cordoned, at.Interrupted = e.Scheduler, e.Ref, false, false
 		at.Since = max(at.Since, e.Revision)
-		m.connected = true
+		m.connected, m.ended = true, 0
 	case TellCordon:
 		at.Cordoned, at.Since = true, max(at.Since, e.Revision)
 		heard(at, m.said)
+		m.stopped = w.now
 	case TellUncordon:
 		at.Cordoned, at.Interrupted, at.Since = false, false, max(at.Since, e.Revision)
 	case TellRemove:

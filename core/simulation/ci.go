@@ -13,7 +13,10 @@ import (
 // ci is the scheduler: the authority on jobs and leases. It gives leases to
 // admitted runners without a cordon only, when their worker asks.
 type ci struct {
-	w        *world
+	w       *world
+	address fleet.SchedulerAddress
+	// once is what it has in the place of listed runners; nil: it lists them.
+	once     *onceCI
 	revision int64
 	runners  []*ciRunner
 	waiting  []*job
@@ -38,6 +41,8 @@ type job struct {
 	length time.Duration
 	done   bool
 	begun  int
+	// waits is since when it does.
+	waits time.Duration
 }
 
 func (s *ci) runner(name fleet.CapacityInstanceID) *ciRunner {
@@ -49,10 +54,22 @@ func (s *ci) runner(name fleet.CapacityInstanceID) *ciRunner {
 	return nil
 }
 
+// leaseOn is the job that the scheduler counts on a host for; nil: none.
+func (s *ci) leaseOn(h *host) *job {
+	if s.once != nil {
+		return s.once.leaseOn(h)
+	}
+	if r := s.runner(h.instance); r != nil {
+		return r.lease
+	}
+	return nil
+}
+
 // submit is a new job.
 func (s *ci) submit(j *job) {
 	s.w.say("job %d waits", j.number)
 	s.jobs = append(s.jobs, j)
+	j.waits = s.w.at
 	s.waiting = append(s.waiting, j)
 	s.revision++
 }
@@ -96,6 +113,7 @@ func (s *ci) lose(name fleet.CapacityInstanceID, j *job) {
 
 func (s *ci) again(j *job) {
 	if !j.done && !slices.Contains(s.waiting, j) {
+		j.waits = s.w.at
 		s.waiting = append(s.waiting, j)
 	}
 }
@@ -104,6 +122,9 @@ func (s *ci) again(j *job) {
 // submit again what wasn't done.
 func (s *ci) reset(random *rand.Rand) {
 	s.runners, s.waiting, s.revision = nil, nil, int64(random.IntN(3))
+	if s.once != nil {
+		s.once.reset()
+	}
 	for _, j := range s.jobs {
 		s.again(j)
 	}
@@ -112,6 +133,10 @@ func (s *ci) reset(random *rand.Rand) {
 // goBack is a scheduler that was restored: its revision is an earlier one, it
 // knows of no cordon, and of runners again that it had been told to forget.
 func (s *ci) goBack(random *rand.Rand) {
+	if s.once != nil {
+		s.once.goBack(random)
+		return
+	}
 	s.revision = max(0, s.revision-int64(1+random.IntN(20)))
 	for _, r := range s.runners {
 		r.cordoned = false
@@ -158,6 +183,10 @@ func (s *ci) delay(from, to int) time.Duration {
 }
 
 func (s *ci) observe(life int, e reconcile.Observe) {
+	if s.once != nil {
+		s.once.observe(life, e)
+		return
+	}
 	asked := s.w.now()
 	out := reconcile.Observed{Scheduler: e.Scheduler, Lists: true, Uncordons: true}
 	length := s.delay(2000, 8000)
@@ -177,6 +206,10 @@ func (s *ci) observe(life int, e reconcile.Observe) {
 }
 
 func (s *ci) tell(life int, e reconcile.Tell) {
+	if s.once != nil {
+		s.once.tell(life, e)
+		return
+	}
 	out := reconcile.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
 	length := s.delay(50, 2000)
 	s.w.after(length/2, func() {

@@ -59,6 +59,9 @@ func (w *world) unsettled() string {
 			return fmt.Sprintf("%s has %d machines and wants %d: something is left behind", f.Address, machines, f.Scaling.Min)
 		}
 	}
+	if w.ci.once != nil {
+		return w.ci.once.unsettled()
+	}
 	for _, r := range w.ci.runners {
 		if i := w.store.instances[r.name]; i.State != fleet.Healthy || r.cordoned {
 			return fmt.Sprintf("the scheduler knows %s, which is %s (cordoned %t)", r.name, i.State, r.cordoned)

@@ -33,6 +33,13 @@ type host struct {
 	lease   *job
 	busy    bool
 	ran     int
+	// process and agent are the worker of a scheduler that tells it itself when to
+	// end, and what its agent knows of it.
+	process *process
+	agent   agent
+	// givenUp says that its end may take a job along, by a proof that the agent alone
+	// could give and that wasn't true.
+	givenUp bool
 	// lie is what it says until lieEnds, untrue that one was about a job that only
 	// the agent knows of, lacks that it has less than its class asks for.
 	lie           lie
@@ -67,6 +74,7 @@ func (h *host) die() {
 // lost has the scheduler find out, some time later, that nobody renews a lease.
 func (h *host) lost() {
 	h.busy = false
+	h.killed()
 	if j := h.lease; j != nil {
 		h.lease = nil
 		h.w.after(45*time.Second, func() { h.w.ci.lose(h.instance, j) })
@@ -107,6 +115,10 @@ func (h *host) enroll() {
 	}
 	h.w.manager.stepSoon(50 * time.Millisecond)
 	h.beat()
+	if h.w.unlisted(h.instance) {
+		h.tend()
+		return
+	}
 	h.work()
 }
 
@@ -135,24 +147,27 @@ func (h *host) call() {
 	h.w.store.beat(h.instance, h.w.now(), func(r *fleet.Runner) {
 		r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseIdle, true
 		switch {
-		case h.busy:
+		case h.runs():
 			r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseRunning, false
 		case h.stopped:
 			r.Report.Phase = fleet.PhaseStopped
 		}
-		r.Report.Heard, r.Report.Order, r.Report.JobsRun = string(h.heard), h.order, h.ran
+		r.Report.Heard, r.Report.Order, r.Report.JobsRun = string(h.heard), h.order, h.ran+h.over()
 		if r.Report.Unhealthy = ""; h.w.at < h.unfit {
 			r.Report.Unhealthy = "the disk is full"
 		}
 		r.Report.Notices = h.reports(r.Report.Notices)
 		h.lieIn(r)
-		if h.leaving && h.lease == nil && !h.busy {
+		if (h.leaving || h.spent()) && h.lease == nil && !h.runs() {
 			r.Left, r.LeftReason, h.left = h.w.now(), "its age", true
 			h.w.say("%s leaves by itself", h.instance)
 		}
 	})
 	h.heard, h.order = lifecycle.InstructionFor(i), lifecycle.OrderOf(i)
-	h.stopped = h.heard == lifecycle.Stop && h.lease == nil && !h.busy
+	if h.w.unlisted(h.instance) {
+		h.connect(i)
+	}
+	h.stopped = h.heard == lifecycle.Stop && h.lease == nil && !h.runs()
 	after := h.w.store.runners[h.instance]
 	if after.Report.Phase != before.Phase || after.Report.Order != before.Order || after.Report.Unhealthy != before.Unhealthy || h.left ||
 		!slices.Equal(after.Report.Notices, before.Notices) {

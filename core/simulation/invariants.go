@@ -172,30 +172,35 @@ func (w *world) terminationFollowsItsIntent(e reconcile.Terminate) {
 func (w *world) scaleDownNeverEndsALease(e reconcile.Terminate) {
 	const name = "normal scale-down drains first"
 	for _, h := range w.hosts {
-		if h.resource.ID != e.Resource || h.off || w.preempted(h) {
+		if h.resource.ID != e.Resource || h.off || w.preempted(h) || h.givenUp {
 			continue
 		}
-		r := w.ci.runner(h.instance)
-		if r != nil && r.lease != nil && !w.people.forced[h.instance] {
-			w.fail(name, "%s is terminated with a lease on job %d (%s)", h.instance, r.lease.number, w.store.instances[h.instance].Reason)
+		if j := w.ci.leaseOn(h); j != nil && !w.people.forced[h.instance] {
+			w.fail(name, "%s is terminated with a lease on job %d (%s)", h.instance, j.number, w.store.instances[h.instance].Reason)
 		}
 	}
 }
 
 // drainNeverEndsAJob: "normal scale-down drains first;", for runners without a
-// scheduler. There silence for heartbeat and quarantine together is the proof, as
-// documented; a runner that was heard since is never given up under its job.
+// scheduler, and those whose scheduler lists none: nobody but the agent says then that
+// no process is left. There silence for heartbeat and quarantine together is the proof,
+// as documented; a runner that was heard since is never given up under its job.
 func (w *world) drainNeverEndsAJob(res reconcile.Result) {
 	for _, t := range res.Transitions {
-		if t.To != fleet.Terminating || w.scheduled(t.Instance) || w.people.forced[t.Instance] {
+		if t.To != fleet.Terminating || w.scheduled(t.Instance) && !w.unlisted(t.Instance) || w.people.forced[t.Instance] {
 			continue
 		}
 		timeouts := w.store.fleets[1].Timeouts
 		heard := w.now().Sub(w.store.runners[t.Instance].LastBeat) <= timeouts.Heartbeat+timeouts.Quarantine
 		for _, h := range w.hosts {
-			if h.instance == t.Instance && h.alive() && h.busy && heard && !h.untrue && h.lie != saysLeft && !w.preempted(h) {
-				w.fail("normal scale-down drains first", "%s is given up under its job (%s)", t.Instance, t.Reason)
+			if h.instance != t.Instance || !h.alive() || !h.working() || w.preempted(h) {
+				continue
 			}
+			if !heard || h.untrue || h.lie == saysLeft {
+				h.givenUp = true
+				continue
+			}
+			w.fail("normal scale-down drains first", "%s is given up under its job (%s)", t.Instance, t.Reason)
 		}
 	}
 }
@@ -228,8 +233,10 @@ func (w *world) forceHasACause(e reconcile.Tell) {
 // preemptionIsInfrastructure: "spot preemption is infrastructure failure;". A runner
 // that ends under its job is never told to have ended normally.
 func (w *world) preemptionIsInfrastructure(e reconcile.Tell) {
-	r := w.ci.runner(e.Instance)
-	if e.What == reconcile.TellRemove && e.Reason != "infrastructure" && r != nil && r.lease != nil {
+	if e.What != reconcile.TellRemove || e.Reason == "infrastructure" || w.unlisted(e.Instance) {
+		return // one that lists no runners isn't told how one ended
+	}
+	if r := w.ci.runner(e.Instance); r != nil && r.lease != nil {
 		w.fail("spot preemption is infrastructure failure", "%s is removed as %q with job %d on it", e.Instance, e.Reason, r.lease.number)
 	}
 }
@@ -298,7 +305,7 @@ const starving = 45 * time.Second
 // something is made.
 func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 	f := w.store.fleets[0]
-	d := res.Demand[ciAddress]
+	d := res.Demand[w.ci.address]
 	held, capacity, footprint := false, 0, map[fleet.RunnerFleetID]int{}
 	for _, one := range w.store.fleets {
 		if one.Scheduler != "" {
@@ -323,7 +330,7 @@ func (w *world) deadRowsStarveNobody(res reconcile.Result) {
 		// tries a new image, leaves it no room.
 		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
 	}
-	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return !w.rules.bars(q.Requirement.Tenant) })
+	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) })
 	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return

@@ -57,8 +57,8 @@ func (h *host) beginsToLie(f Fault, random *rand.Rand) {
 
 // lieIn changes an honest report.
 func (h *host) lieIn(r *fleet.Runner) {
-	if !h.w.scheduled(h.instance) && (h.tells(saysIdle) || h.tells(saysOldWord)) {
-		h.untrue = true // nobody but the agent knows of its jobs
+	if (!h.w.scheduled(h.instance) || h.w.unlisted(h.instance)) && (h.tells(saysIdle) || h.tells(saysOldWord)) {
+		h.untrue = true // nobody but the agent says that its jobs are over
 	}
 	r.Skew, r.AgentVersion = 0, agentVersion
 	switch {

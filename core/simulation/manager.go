@@ -29,6 +29,8 @@ type manager struct {
 	steps  int
 	// hungry is since when a fleet has starved.
 	hungry map[fleet.RunnerFleetID]time.Duration
+	// connections are what a scheduler that admits once gave this process for runners.
+	connections map[fleet.CapacityInstanceID]connection
 	// observed is when the last complete inspections began.
 	observed map[fleet.ProviderAddress]time.Time
 }
@@ -47,6 +49,7 @@ func (m *manager) start() {
 	m.life++
 	m.alive, m.inbox, m.next, m.crash = true, nil, -1, noCrash
 	m.hungry = map[fleet.RunnerFleetID]time.Duration{}
+	m.connections = map[fleet.CapacityInstanceID]connection{}
 	m.w.say("the manager starts")
 	settings := reconcile.Settings{
 		Installation: installation, AgentVersion: agentVersion, Started: m.w.now(), NewID: m.newID,
@@ -227,6 +230,12 @@ func inWords(x any) string {
 		text := fmt.Sprintf("observed revision %d:", x.Snapshot.Revision)
 		for _, q := range x.Snapshot.Queued {
 			text += fmt.Sprintf(" %d wait", q.Count)
+			if u := q.Unlisted; u != nil {
+				text += fmt.Sprintf(" (%d run, %d usable)", u.Jobs, u.Usable)
+			}
+		}
+		for _, c := range x.Snapshot.Concerns {
+			text += " " + string(c.Kind)
 		}
 		for _, r := range x.Snapshot.Running {
 			text += fmt.Sprintf(" [%s leases %d cordoned %t]", r.Runner, r.Leases, r.Cordoned)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAGuardrailThatForgetsWhatIsOnItsWayOutIsSeen(t *testing.T) {
-	caught(t, 12, planning(func(in planner.Input) planner.Output {
+	caught(t, 59, planning(func(in planner.Input) planner.Output {
 		in.Instances = slices.Clone(in.Instances)
 		for n, i := range in.Instances {
 			if i.State == fleet.Terminating || i.State == fleet.Failed || i.State == fleet.Draining {
@@ -22,7 +22,7 @@ func TestAGuardrailThatForgetsWhatIsOnItsWayOutIsSeen(t *testing.T) {
 }
 
 func TestAScaleDownInsideAPaidMinimumIsSeen(t *testing.T) {
-	caught(t, 2, planning(func(in planner.Input) planner.Output {
+	caught(t, 1, planning(func(in planner.Input) planner.Output {
 		in.Instances = slices.Clone(in.Instances)
 		for n := range in.Instances {
 			in.Instances[n].Cost.Minimum = min(in.Instances[n].Cost.Minimum, time.Second)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
-	caught(t, 3, planning(func(in planner.Input) planner.Output {
+	caught(t, 8, planning(func(in planner.Input) planner.Output {
 		out := planner.Plan(in)
 		for n, p := range out.Fleets {
 			for _, d := range p.Drifted {

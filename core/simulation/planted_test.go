@@ -111,7 +111,7 @@ func TestAFailedListThatIsReadAsEmptyIsSeen(t *testing.T) {
 }
 
 func TestAFreshKeyForARetryIsSeen(t *testing.T) {
-	caught(t, 555, func() Double {
+	caught(t, 83, func() Double {
 		return Double{Effects: func(r reconcile.Result) []reconcile.Effect {
 			effects := slices.Clone(r.Effects)
 			for n, e := range effects {

@@ -129,12 +129,12 @@ func (w *world) entitlementsHold() {
 // fleets for jobs is that of what runs. Schedules, forecasts and rollouts make hosts
 // for other reasons.
 func (w *world) nothingIsMadeForTheUnentitled(res reconcile.Result) {
-	d := res.Demand[ciAddress]
+	d := res.Demand[w.ci.address]
 	if len(w.rules.policy.Entitlements) == 0 || d.Blind != "" {
 		return
 	}
 	for _, q := range d.Snapshot.Queued {
-		if !w.rules.bars(q.Requirement.Tenant) {
+		if q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) {
 			return
 		}
 	}

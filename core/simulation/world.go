@@ -64,9 +64,10 @@ func newWorld(o Options) *world {
 	w.keys, _ = ownership.NewKeyring(secret)
 	w.store = newMemoryStore(w)
 	w.manager = &manager{w: w, random: source(4)}
-	w.ci = &ci{w: w, random: source(5)}
+	w.ci = &ci{w: w, address: ciAddress, random: source(5)}
 	random := source(6)
 	w.drawFleets(random)
+	w.drawScheduler(source(36))
 	w.ahead = w.drawAhead(source(31))
 	w.drawCosts(source(32))
 	for n, facts := range []fleet.ProviderFacts{
