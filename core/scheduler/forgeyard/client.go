@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -86,8 +87,8 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return &scheduler.NonsenseError{Doing: doing, Err: err}
+	if err := plainjson.Read(answer, out); err != nil {
+		return &scheduler.NonsenseError{Doing: doing, Err: fmt.Errorf("%s %s: %w", method, path, err)}
 	}
 	return nil
 }

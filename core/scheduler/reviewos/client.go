@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -92,8 +93,13 @@ func (c *Client) fleetCall(ctx context.Context, doing string, body, out any) err
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return &scheduler.NonsenseError{Doing: doing, Err: err}
+	return understand(doing, http.MethodPost, FleetPath, answer, out)
+}
+
+// understand decodes the answer of a call.
+func understand(doing, method, path string, answer []byte, out any) error {
+	if err := plainjson.Read(answer, out); err != nil {
+		return &scheduler.NonsenseError{Doing: doing, Err: fmt.Errorf("%s %s: %w", method, path, err)}
 	}
 	return nil
 }

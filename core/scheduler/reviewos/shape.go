@@ -2,7 +2,6 @@ package reviewos
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -48,8 +47,8 @@ func (c *Client) Shape(ctx context.Context) (Shape, error) {
 		return Shape{}, err
 	}
 	var shape Shape
-	if err := json.Unmarshal(answer, &shape); err != nil {
-		return Shape{}, &scheduler.NonsenseError{Doing: doing, Err: err}
+	if err := understand(doing, http.MethodGet, FleetPath, answer, &shape); err != nil {
+		return Shape{}, err
 	}
 	if shape.Pools == nil {
 		return Shape{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no \"pools\"")}
