@@ -96,7 +96,7 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 // problemOf turns an answer that is no success into an error. Only what can't get
 // better by itself is a refusal.
 func problemOf(doing string, response *http.Response, answer []byte) error {
-	said := strings.TrimSpace(response.Status)
+	said := scheduler.StatusWords(response)
 	problem := Problem{}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
 		said = fmt.Sprintf("%s: %s", said, scheduler.Printable(problem.Detail))

@@ -194,8 +194,12 @@ func TestErrorsSayWhetherAskingAgainHelps(t *testing.T) {
 		"a runner never heard":  {says(404, `{"title":"no","status":404,"detail":"no such runner"}`), false, true, "doesn't know the runner"},
 		"a scheduler in repair": {says(503, `{"title":"no","status":503,"detail":"starting"}`), false, false, "503"},
 		"a redirect":            {says(302, ``), false, false, "302"},
-		"a proxy's page":        {says(502, "<html>\x1b[31m"), false, false, "502 Bad Gateway"},
-		"a terminal's trap":     {says(409, `{"title":"no","status":409,"detail":"a\u001b[31mb\nc"}`), true, false, "a [31mb c"},
+		"a redirect elsewhere": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "https://login.example/?next=1")
+			w.WriteHeader(http.StatusFound)
+		}, false, false, `302 Found, which sends to "https://login.example/?next=1"; that isn't followed`},
+		"a proxy's page":    {says(502, "<html>\x1b[31m"), false, false, "502 Bad Gateway"},
+		"a terminal's trap": {says(409, `{"title":"no","status":409,"detail":"a\u001b[31mb\nc"}`), true, false, "a [31mb c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := talk(t, test.answer).Stop(t.Context(), r1, scheduler.StopOrder{})

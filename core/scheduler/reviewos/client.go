@@ -155,7 +155,7 @@ func said(response *http.Response, answer []byte) string {
 		Message string `json:"message"`
 	}{}
 	_ = json.Unmarshal(answer, &words) // it needn't say anything
-	text := strings.TrimSpace(response.Status)
+	text := scheduler.StatusWords(response)
 	for _, more := range []string{words.Error, words.Message} {
 		if more != "" {
 			return text + ": " + scheduler.Printable(more)
