@@ -175,8 +175,10 @@ func refusal(err error) error {
 		return fmt.Errorf("%w (%w)", scheduler.ErrUnknownRunner, err)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "The token must be a pool maintainer's, for the pool that the queue is in."}
-	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests:
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "Compare the queue blocks of the scheduler block with the queues of the instance."}
+	case http.StatusTooManyRequests:
+		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "It has had enough calls, or runners, for now: try again later."}
+	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
+		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "Compare what the file says of its queues with those of the instance."}
 	}
 	return err
 }
