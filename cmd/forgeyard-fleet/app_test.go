@@ -26,13 +26,15 @@ func TestATimeIsShownInTheZoneThatItNames(t *testing.T) {
 
 func TestWrongArgumentsAreAnsweredWithTheRightOnes(t *testing.T) {
 	for line, want := range map[string]string{
-		"aply":            `there is no command "aply"; there is: forgeyard-fleet apply`,
-		"plugin instal":   `there is no command "instal"; there is: forgeyard-fleet plugin install`,
-		"plugin nothing":  `there is no command "nothing"; run: forgeyard-fleet plugin --help`,
-		"unpin":           "an argument is missing; usage: forgeyard-fleet unpin INSTANCE [flags]",
-		"unpin one two":   `the arguments ["one" "two"] don't fit; usage: forgeyard-fleet unpin INSTANCE [flags]`,
-		"list demo":       `the arguments ["demo"] don't fit; usage: forgeyard-fleet list [flags]`,
-		"completion nosh": `the arguments ["nosh"] don't fit; usage: forgeyard-fleet completion bash|zsh|fish|powershell [flags]`,
+		"aply":           `there is no command "aply"; there is: forgeyard-fleet apply`,
+		"plugin instal":  `there is no command "instal"; there is: forgeyard-fleet plugin install`,
+		"plugin nothing": `there is no command "nothing"; run: forgeyard-fleet plugin --help`,
+		"unpin":          "an argument is missing; usage: forgeyard-fleet unpin INSTANCE [flags]",
+		"unpin one two":  `the arguments ["one" "two"] don't fit; usage: forgeyard-fleet unpin INSTANCE [flags]`,
+		"list demo":      `the arguments ["demo"] don't fit; usage: forgeyard-fleet list [flags]`,
+		"plugin docs aws --var region=eu-central-1": "--var and --var-file are for --policy, which reads the fleet files; the reference has none of their values: add --policy, or leave them out",
+		"plugin docs aws --var-file no-such-file":   "--var and --var-file are for --policy, which reads the fleet files; the reference has none of their values: add --policy, or leave them out",
+		"completion nosh":                           `the arguments ["nosh"] don't fit; usage: forgeyard-fleet completion bash|zsh|fish|powershell [flags]`,
 	} {
 		var out, err strings.Builder
 		a := &app{out: &out, err: &err, now: time.Now}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ func (a *app) pluginDocsCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			if policy {
 				return a.printPolicy(c, args, variables)
+			}
+			if len(variables.assignments)+len(variables.files) > 0 {
+				return errors.New("--var and --var-file are for --policy, which reads the fleet files; the reference has none of their values: add --policy, or leave them out")
 			}
 			w, err := a.workspace(args[1:])
 			if err != nil {

@@ -95,16 +95,7 @@ func makePlan(in planInput) (Plan, error) {
 		Changes:      config.Diff(in.stored.Definition, in.file),
 		Definition:   fleet.Digest(in.file),
 	}
-	bound := map[fleet.FleetAddress]fleet.ManagedFleet{}
-	for _, f := range in.state.Fleets {
-		bound[f.Address] = f
-	}
-	for _, move := range in.file.MovesFrom(in.stored.Definition) {
-		if row, there := bound[move.From]; there { // its id goes with it
-			delete(bound, move.From)
-			bound[move.To] = row
-		}
-	}
+	bound := boundFleets(in)
 	removed := p.removals(in)
 	p.definition = keep(in, removed, bound)
 	lock, err := keepLock(in, p.definition)
@@ -113,6 +104,35 @@ func makePlan(in planInput) (Plan, error) {
 	}
 	p.definition.Lock = string(lock.Bytes())
 	p.noteBinaries(in, lock)
+	all, err := p.bind(in, bound, removed)
+	if err != nil {
+		return Plan{}, err
+	}
+	p.forecast(in, all)
+	p.noteAccounts(in)
+	p.approve(in, bound)
+	return p, nil
+}
+
+// boundFleets are the stored fleets by the address that they have in the file: a moved
+// block takes a fleet's id along.
+func boundFleets(in planInput) map[fleet.FleetAddress]fleet.ManagedFleet {
+	bound := map[fleet.FleetAddress]fleet.ManagedFleet{}
+	for _, f := range in.state.Fleets {
+		bound[f.Address] = f
+	}
+	for _, move := range in.file.MovesFrom(in.stored.Definition) {
+		if row, there := bound[move.From]; there {
+			delete(bound, move.From)
+			bound[move.To] = row
+		}
+	}
+	return bound
+}
+
+// bind gives each fleet of the plan's definition its stored row, or a new one, and
+// notes the rows that change. It returns all fleets as they will be.
+func (p *Plan) bind(in planInput, bound map[fleet.FleetAddress]fleet.ManagedFleet, removed map[fleet.FleetAddress]bool) (map[fleet.FleetAddress]fleet.ManagedFleet, error) {
 	all := map[fleet.FleetAddress]fleet.ManagedFleet{}
 	for _, f := range p.definition.Fleets {
 		row, known := bound[f.Address]
@@ -127,7 +147,7 @@ func makePlan(in planInput) (Plan, error) {
 		if !known {
 			id, err := in.newID(in.now)
 			if err != nil {
-				return Plan{}, fmt.Errorf("make an id for %s: %w", f.Address, err)
+				return nil, fmt.Errorf("make an id for %s: %w", f.Address, err)
 			}
 			row.ID, row.Operational = fleet.RunnerFleetID(id), fleet.FleetActive
 		}
@@ -148,10 +168,7 @@ func makePlan(in planInput) (Plan, error) {
 		all[address] = row
 	}
 	slices.SortFunc(p.rows, func(a, b fleet.ManagedFleet) int { return cmp.Compare(a.Address, b.Address) })
-	p.forecast(in, all)
-	p.noteAccounts(in)
-	p.approve(in, bound)
-	return p, nil
+	return all, nil
 }
 
 // noteAccounts says in which accounts the plan's providers act.

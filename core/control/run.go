@@ -85,22 +85,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.providers = newProviders(m)
 	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
 	r.schedulers.update(applied.Definition)
-	r.exec = executor.New(executor.Settings{
-		Loop: loop, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
-		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
-		Observe: func(res reconcile.Result) {
-			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
-			m.hub.publish(progressOf(m.options.Clock(), res))
-			m.desk.answer(res.Orders)
-		},
-		Hung: r.providers.restart,
-		Prune: func(ctx context.Context, now time.Time) error {
-			_, err := m.store.Prune(ctx, now.Add(-retention))
-			_, needed := m.store.PruneNeeded(ctx, now)
-			return errors.Join(err, needed, m.dropIdleKeys(ctx))
-		},
-	})
+	r.exec = executor.New(m.executing(r, loop))
 	if r.agents, err = m.serveAgents(listener, enroll.Config{
 		Binaries: binaries, Wake: r.exec.Wake, Connection: r.schedulers.connection, Verifier: r.providers.verifyIdentity,
 	}); err != nil {
@@ -119,6 +104,26 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	}()
 	m.running = r
 	return nil
+}
+
+// executing is what carries out the loop's effects, and tells others of its steps.
+func (m *Manager) executing(r *running, loop *reconcile.Loop) executor.Settings {
+	return executor.Settings{
+		Loop: loop, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
+		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
+		Observe: func(res reconcile.Result) {
+			r.schedulers.forget(res.Instances)
+			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
+			m.hub.publish(progressOf(m.options.Clock(), res))
+			m.desk.answer(res.Orders)
+		},
+		Hung: r.providers.restart,
+		Prune: func(ctx context.Context, now time.Time) error {
+			_, err := m.store.Prune(ctx, now.Add(-retention))
+			_, needed := m.store.PruneNeeded(ctx, now)
+			return errors.Join(err, needed, m.dropIdleKeys(ctx))
+		},
+	}
 }
 
 // Failed is closed when a started manager can't go on: another writer took the

@@ -2,14 +2,11 @@ package packing
 
 import "slices"
 
-// asIfNew solves the problem as if the standing machines that nothing is on weren't
-// there yet, and then takes them for as many of the new ones. Whoever asks again after
-// the machines of a plan were made so gets that plan again. Nil: there are none.
-func (w *work) asIfNew(solve func(Problem) Solution) *plan {
-	like := w.alike()
-	if !slices.ContainsFunc(like, func(t int) bool { return t >= 0 }) {
-		return nil
-	}
+// asIfNew solves the problem as if the standing machines that are like new ones, and
+// so have nothing on them, weren't there yet, and then takes them for as many of the
+// new ones. Whoever asks again after the machines of a plan were made so gets that
+// plan again.
+func (w *work) asIfNew(like []int, solve func(Problem) Solution) *plan {
 	before, kept := w.before(like)
 	return w.standingFor(solve(before), like, kept)
 }
@@ -78,9 +75,10 @@ func (w *work) before(like []int) (before Problem, kept []int) {
 }
 
 // alike is for each standing type with machines the cheapest of the others whose
-// machines are the same, of its owner's if there is one; -1: none, or it isn't a standing one.
+// machines are the same, of its owner's if there is one; -1: none, or it isn't a
+// standing one. Nil: there is none for any.
 func (w *work) alike() []int {
-	like := make([]int, len(w.Types))
+	like, found := make([]int, len(w.Types)), false
 	for s, one := range w.Types {
 		like[s] = -1
 		if !one.Standing || one.Limit <= 0 {
@@ -91,9 +89,12 @@ func (w *work) alike() []int {
 			switch own := w.Types[t].Owner == one.Owner; {
 			case !same:
 			case like[s] < 0, own && w.Types[like[s]].Owner != one.Owner, own == (w.Types[like[s]].Owner == one.Owner) && w.cost[t] < w.cost[like[s]]:
-				like[s] = t
+				like[s], found = t, true
 			}
 		}
+	}
+	if !found {
+		return nil
 	}
 	return like
 }

@@ -145,12 +145,12 @@ var recipes = []struct {
 	{recipe{name: "2000 unique, 18 types", jobs: 2000, dims: 2, types: 18, step: 1, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 unique, 18 types, half dearer", jobs: 2000, dims: 2, types: 18, dear: 50, step: 1, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 unique, 500 types, most dearer", jobs: 2000, dims: 2, types: 500, dear: 80, step: 1, parts: 5}, 1.01, 1.015},
-	{recipe{name: "500 unique, 1 type", jobs: 500, dims: 2, types: 1, step: 1, parts: 5}, 1.015, 1.02},
+	{recipe{name: "500 unique, 1 type", jobs: 500, dims: 2, types: 1, step: 1, parts: 5}, 1.01, 1.019}, // one machine more than 53
 	{recipe{name: "2000 unique, 6 types", jobs: 2000, dims: 2, types: 6, step: 1, parts: 5}, 1.01, 1.015},
-	{recipe{name: "2000 unique, gpus, 18 types", jobs: 2000, dims: 3, types: 18, step: 1, parts: 5}, 1.015, 1.02},
+	{recipe{name: "2000 unique, gpus, 18 types", jobs: 2000, dims: 3, types: 18, step: 1, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 small, gpus, 18 types", jobs: 2000, dims: 3, types: 18, step: 1, parts: 10}, 1.01, 1.015},
-	{recipe{name: "2000 unique, gpus and named, 18 types", jobs: 2000, dims: 4, types: 18, step: 1, parts: 5}, 1.03, 1.04},
-	{recipe{name: "2000 unique, gpus and named, 500 types, half dearer", jobs: 2000, dims: 4, types: 500, dear: 50, step: 1, parts: 5}, 1.02, 1.03},
+	{recipe{name: "2000 unique, gpus and named, 18 types", jobs: 2000, dims: 4, types: 18, step: 1, parts: 5}, 1.01, 1.015},
+	{recipe{name: "2000 unique, gpus and named, 500 types, half dearer", jobs: 2000, dims: 4, types: 500, dear: 50, step: 1, parts: 5}, 1.01, 1.015},
 }
 
 const seedsOfRecipe = 3
@@ -163,7 +163,7 @@ func TestAPlanOfOtherPlantedInstancesIsNearTheOptimum(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			mean, worst := r.ratios(t)
-			t.Logf("mean %.4f, worst %.4f", mean, worst)
+			t.Logf("%s: mean %.5f, worst %.5f", r.name, mean, worst)
 			if mean > r.mean || worst > r.worst {
 				t.Errorf("the mean is %.4f and the worst %.4f of the optimum: at most %g and %g", mean, worst, r.mean, r.worst)
 			}

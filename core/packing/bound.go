@@ -8,6 +8,7 @@ import "math"
 // much for all jobs together.
 func LowerBound(p Problem) int64 {
 	w := newWork(p)
+	w.appraise()
 	total := 0.0
 	for d, price := range w.worth {
 		total += float64(price * w.demanded(d))

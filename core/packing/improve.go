@@ -20,8 +20,9 @@ func (w *work) improve(p *plan, steps int) {
 		steps /= 4 // each takes longer there
 	}
 	f.noise, f.blur = 0.3, 0.02
+	most := steps * w.looksPerStep()
 	for n := range steps {
-		if len(p.piles) == 0 {
+		if len(p.piles) == 0 || f.looks > most {
 			break
 		}
 		f.dice = dice(n)
@@ -30,6 +31,11 @@ func (w *work) improve(p *plan, steps int) {
 	}
 	p.piles = append(p.piles, kept...)
 }
+
+// looksPerStep is how much a step takes at most on average, by looks at a class for a
+// machine: so small jobs, of which a machine holds many, don't take several times as
+// long as large ones, and where there are few classes the search ends sooner.
+func (w *work) looksPerStep() int { return 40 + len(w.Classes)/2 }
 
 // worthTrying is how many steps a plan is worth: a few machines with little on
 // them have few other ways to be packed.

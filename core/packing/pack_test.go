@@ -258,6 +258,20 @@ func TestMachinesThatWereMadeTakeWhatTheyWereMadeFor(t *testing.T) {
 	})
 }
 
+// Jobs that fit nowhere would otherwise say what resources are worth, and the machines
+// that were made beside them weren't those of the next plan.
+func TestWhatHasNoPlaceChangesNothingAboutTheRest(t *testing.T) {
+	p := Problem{Dimensions: 2, Types: []Type{
+		{Capacity: []int64{0, 3}, Charge: 2, Limit: NoLimit}, {Capacity: []int64{9, 0}, Price: 2, Limit: NoLimit}, {Capacity: []int64{9, 1}, Charge: 2, Limit: NoLimit},
+	}, Classes: []Class{{Requirement: []int64{3, 0}, Count: 10}, {Requirement: []int64{1, 1}, Count: 2}, {Requirement: []int64{0, 4}}}}
+	without := Pack(p, 20)
+	p.Classes[2].Count = 1
+	with := Pack(p, 20)
+	if with.Uncovered[2] != 1 || !reflect.DeepEqual(with.Machines, without.Machines) {
+		t.Errorf("%+v with a job that has no place, and %+v without", with, without)
+	}
+}
+
 func TestAMachineIsNoLargerThanWhatItHoldsAsksFor(t *testing.T) {
 	p := Problem{Dimensions: 1, Types: []Type{
 		{Capacity: []int64{16}, Price: 16, Charge: 1, Limit: NoLimit}, {Capacity: []int64{2}, Price: 2, Charge: 1, Limit: NoLimit},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Problem is what has to be placed, and what it can be placed on.
@@ -67,7 +68,7 @@ type Holding struct{ Class, Count int }
 
 // DefaultImprovementSteps is a number of steps that is worth its time: up to
 // some tens of milliseconds.
-const DefaultImprovementSteps = 800
+const DefaultImprovementSteps = 2400
 
 // Check says what is wrong with a problem; Pack takes one that is right.
 func (p Problem) Check() error {
@@ -132,18 +133,9 @@ func Pack(p Problem, improvementSteps int) Solution {
 		w.demand[c] -= uncovered[c]
 	}
 	best.uncovered = make([]int, len(uncovered))
+	w.appraise() // by what has a place: what hasn't must change nothing about the rest
 	if w.settle(best) > 0 {
-		for _, rule := range openingRules {
-			best = w.cheaper(best, w.firstFitDecreasing(rule))
-		}
-	}
-	if best.cost > 0 {
-		if again := w.asIfNew(func(before Problem) Solution { return Pack(before, improvementSteps) }); again != nil {
-			best = w.cheaper(best, again)
-		} else {
-			best = w.fuller(best)
-			w.improve(best, improvementSteps)
-		}
+		best = w.search(best, improvementSteps)
 	}
 	best.uncovered = uncovered
 	return w.solution(best)
@@ -157,12 +149,52 @@ func (w *work) covers() *plan {
 	if best.complete() {
 		return best
 	}
-	other := w.asIfNew(func(before Problem) Solution {
+	like := w.alike()
+	if like == nil {
+		return best
+	}
+	other := w.asIfNew(like, func(before Problem) Solution {
 		earlier := newWork(before)
 		return earlier.solution(earlier.cover())
 	})
-	if other != nil && slices.Compare(other.uncovered, best.uncovered) < 0 {
+	if slices.Compare(other.uncovered, best.uncovered) < 0 {
 		return other
+	}
+	return best
+}
+
+// search is the plan, or a cheaper one.
+func (w *work) search(best *plan, improvementSteps int) *plan {
+	var ways []func() *plan
+	for _, rule := range openingRules {
+		ways = append(ways, func() *plan { return w.firstFitDecreasing(rule) })
+	}
+	if like := w.alike(); like != nil {
+		return w.cheapest(best, append(ways, func() *plan {
+			return w.asIfNew(like, func(before Problem) Solution { return Pack(before, improvementSteps) })
+		}))
+	}
+	ways = append(ways, func() *plan { return w.byPatterns(w.demand, false) })
+	if !w.many() {
+		ways = append(ways, func() *plan { return w.byPatterns(w.demand, true) })
+	}
+	if best = w.cheapest(best, ways); best.cost > 0 {
+		w.improve(best, improvementSteps)
+	}
+	return best
+}
+
+// cheapest is the best of a plan and of those that are made in some ways, all at the
+// same time; the first where they are alike.
+func (w *work) cheapest(best *plan, ways []func() *plan) *plan {
+	plans := make([]*plan, len(ways))
+	var made sync.WaitGroup
+	for n, way := range ways {
+		made.Go(func() { plans[n] = way() })
+	}
+	made.Wait()
+	for _, p := range plans {
+		best = w.cheaper(best, p)
 	}
 	return best
 }
@@ -170,15 +202,6 @@ func (w *work) covers() *plan {
 // many says that there are so many pairs of a class and a type that a part of the
 // search must do.
 func (w *work) many() bool { return len(w.Classes)*len(w.Types) > 60_000 }
-
-// fuller is the plan, or one of full machines where that is cheaper.
-func (w *work) fuller(best *plan) *plan {
-	best = w.cheaper(best, w.byPatterns(w.demand, false))
-	if w.many() {
-		return best
-	}
-	return w.cheaper(best, w.byPatterns(w.demand, true))
-}
 
 // cheaper is the better one of two plans, the first where they are alike. A plan
 // that leaves out what the first covers is none.

@@ -34,6 +34,9 @@ type filler struct {
 	// spare is how much of what the machines cost may be worth nothing, in the unit of
 	// value: beyond that the plan is given up.
 	spare int64
+	// looks is how many times a class was considered for a machine: that is what takes
+	// the time.
+	looks int
 	// byWorth says how weigh does.
 	byWorth bool
 	// noise blurs the choice of jobs and blur that of types, so that another try
@@ -200,9 +203,9 @@ func (f *filler) fill(kind int) (one pattern, value int64) {
 	}
 	f.candidates = open
 	f.weigh(kind)
-	for {
+	for spent := -1; ; {
 		var c int
-		if c, open = f.tightest(free, open); c < 0 {
+		if c, open = f.tightest(free, open, spent); c < 0 {
 			break
 		}
 		if f.taken[c] == 0 {
@@ -214,6 +217,9 @@ func (f *filler) fill(kind int) (one pattern, value int64) {
 		take(free, f.Classes[c].Requirement, n)
 		f.taken[c] += n
 		value += f.value[c] * int64(n)
+		if f.taken[c] == f.left[c] {
+			spent = c
+		}
 	}
 	for n := range one.holds {
 		h := &one.holds[n]
@@ -239,12 +245,13 @@ func (f *filler) weigh(kind int) {
 }
 
 // tightest is the class whose job leaves the least room, -1 where none fits; what
-// doesn't fit any more leaves the candidates.
-func (f *filler) tightest(free []int64, open []int) (int, []int) {
-	best, least, kept := -1, 0.0, 0
+// doesn't fit any more leaves the candidates, and so does the class that is spent.
+func (f *filler) tightest(free []int64, open []int, spent int) (int, []int) {
+	f.looks += len(open)
+	best, least, kept := -1, math.Inf(1), 0
 candidates:
 	for _, c := range open {
-		if f.taken[c] >= f.left[c] {
+		if c == spent {
 			continue
 		}
 		at := c * f.Dimensions
@@ -259,10 +266,13 @@ candidates:
 		}
 		open[kept] = c
 		kept++
+		if sum >= least { // and noise makes it no less
+			continue
+		}
 		if f.noise > 0 {
 			sum *= 1 + float64(f.noise*f.dice.fraction())
 		}
-		if best < 0 || sum < least {
+		if sum < least {
 			best, least = c, sum
 		}
 	}

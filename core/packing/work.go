@@ -15,8 +15,9 @@ type work struct {
 	cost []int64
 	// allowed has one bit per class for each type.
 	allowed [][]uint64
-	// fresh are the types that aren't standing, and standing those that are.
-	fresh, standing []int
+	// fresh are the types that aren't standing, and standing those that are; byCost are
+	// the fresh ones, the cheapest first.
+	fresh, standing, byCost []int
 	// same are, for each type that isn't standing, those that have as much and take the
 	// same classes, and so have the same contents.
 	same [][]int
@@ -25,7 +26,8 @@ type work struct {
 	promise []float64
 	// need are the requirements, one class after the other: they are read often.
 	need []int64
-	// value is what each class is worth, and worth the same per resource.
+	// value is what each class is worth, and worth the same per resource, once they are
+	// appraised.
 	value []int64
 	worth []float64
 }
@@ -57,6 +59,8 @@ func newWork(p Problem) *work {
 		w.fresh = append(w.fresh, t)
 		w.cost[t] = max(1, one.Price+one.Charge)
 	}
+	w.byCost = slices.Clone(w.fresh)
+	slices.SortStableFunc(w.byCost, func(a, b int) int { return cmp.Compare(w.cost[a], w.cost[b]) })
 	words := (len(p.Classes) + 63) / 64
 	w.allowed = make([][]uint64, len(p.Types))
 	bits := make([]uint64, words*len(p.Types))
@@ -79,7 +83,6 @@ func newWork(p Problem) *work {
 		w.need = append(w.need, class.Requirement...)
 	}
 	w.compare()
-	w.appraise()
 	return w
 }
 
@@ -210,11 +213,16 @@ func (w *work) used(p *plan) []int {
 	return used
 }
 
+// downsize gives a pile's machines the cheapest type that takes what they hold.
 func (w *work) downsize(b *pile, used []int) {
 	best := b.kind
-	for _, t := range w.fresh {
-		if w.cost[t] < w.cost[best] && used[t]+b.number <= w.Types[t].Limit && w.holdsAll(t, b) {
+	for _, t := range w.byCost {
+		if w.cost[t] >= w.cost[b.kind] {
+			break
+		}
+		if used[t]+b.number <= w.Types[t].Limit && w.holdsAll(t, b) {
 			best = t
+			break
 		}
 	}
 	if best == b.kind {

@@ -77,11 +77,12 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		// 18 hours of each of ten, and 12 hours of another: 34.56 and 2.304.
 		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.StandingOrders{}, 0, 10,
 			"max_daily 35 USD binds: if what is there runs on, today (UTC) costs 34.56 USD, and one more fits from 21:43 UTC on.", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
+		// Neither of two that wait has started: both fit from when each costs half of what is left.
 		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.StandingOrders{}, 1, 11,
-			"max_daily 37 USD binds: if what is there runs on with 1 more, today (UTC) costs 36.87 USD, and one more fits from 23:18 UTC on.", now.Add(11*time.Hour + 17*time.Minute + 30*time.Second)},
+			"max_daily 37 USD binds: if what is there runs on with 1 more, today (UTC) costs 36.87 USD, and one more fits from 23:18 UTC on.", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
 		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.StandingOrders{}, 0, 0,
 			"max_daily 6 USD binds: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC.", now.Add(12 * time.Hour)},
-		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.StandingOrders{}, 1, 1, "", now.Add(9*time.Hour + 30*time.Minute)},
+		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.StandingOrders{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
 		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.StandingOrders{}, 0, 0,
 			"max_daily 4 USD binds: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC.", now.Add(12 * time.Hour)},
 		{"nobody says what a new host costs", unknown, nil, nil, fleet.StandingOrders{}, 0, 0, "", time.Time{}},

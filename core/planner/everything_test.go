@@ -294,9 +294,10 @@ func TestWithEveryFeatureAtOnceOneMoreJobLeavesNobodyElseUncovered(t *testing.T)
 			return
 		}
 		was := uncovered(in)
-		order[len(order)-1].Count++
-		order[len(order)-1].Admissible++
-		d.Snapshot.Queued = order
+		least := slices.IndexFunc(d.Snapshot.Queued, func(g fleet.UnmetDemand) bool { return diff.Equal(g, order[len(order)-1]) })
+		d.Snapshot.Queued = slices.Clone(d.Snapshot.Queued) // with those of which none may run: what runs of them takes room
+		d.Snapshot.Queued[least].Count++
+		d.Snapshot.Queued[least].Admissible++
 		in.Demand = map[fleet.SchedulerAddress]Demand{ci: d}
 		if is := uncovered(in); is > was+1 {
 			t.Fatalf("one more job of the least urgent kind, and %d instead of %d have no host", is, was)

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -55,12 +54,12 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 		switch {
 		case i.State == fleet.Requested:
 			leaving++
-			p.act(Cancel, i, lifecycle.Cancelled, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why()))
+			p.act(Cancel, *i, lifecycle.Cancelled, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why()))
 		case i.State != fleet.Healthy:
 		case blind:
 			p.waitOnce(CannotSee, sentence("%s above the desired %d, but %s can't be seen (%s): nothing is taken away.", instancesAre(excess), p.Desired, i.Provider, why))
-		case insideMinimum(in, f, i):
-			paid.add(i)
+		case insideMinimum(in, f, *i):
+			paid.add(*i)
 		case i.IdleSince.IsZero() || in.Now.Sub(i.IdleSince) < policy.IdleGrace:
 			young++
 		case in.Now.Sub(in.Scaled[f.ID]) < policy.Cooldown:
@@ -68,7 +67,7 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 		case policy.MaxStep > 0 && leaving >= policy.MaxStep:
 		default:
 			leaving++
-			p.act(Drain, i, lifecycle.ForScaleDown, reason)
+			p.act(Drain, *i, lifecycle.ForScaleDown, reason)
 		}
 	}
 	paid.tell(p, excess-leaving)
@@ -79,26 +78,15 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 
 // leavers are the instances that no job runs on or is meant for, the cheapest to
 // lose first.
-func (p *FleetPlan) leavers(in Input, instances []Instance, s *supply) []Instance {
-	first := in.rollouts[p.Fleet].first
-	needed := map[fleet.CapacityInstanceID]bool{}
+func (p *FleetPlan) leavers(in Input, instances []Instance, s *supply) []*Instance {
+	needed := make(map[fleet.CapacityInstanceID]bool, len(s.there))
 	for _, b := range s.there {
 		needed[b.instance] = b.used || b.useless
 	}
-	out := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
+	return leastLostFirst(in, p.Fleet, instances, func(i *Instance) bool {
 		leaves := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Instance == i.ID })
-		return !lifecycle.Capacity(i.State, i.Silent) || i.Pinned || needed[i.ID] || i.Busy || i.Leases > 0 || leaves
+		return lifecycle.Capacity(i.State, i.Silent) && !i.Pinned && !needed[i.ID] && !i.Busy && i.Leases == 0 && !leaves
 	})
-	slices.SortFunc(out, func(a, b Instance) int {
-		return cmp.Or(
-			cmp.Compare(leaveRank(a), leaveRank(b)),
-			compareBool(first[b.ID], first[a.ID]),
-			comparePaid(in, a, b),
-			b.Created.Compare(a.Created), // the oldest has the warmest caches
-			cmp.Compare(a.ID, b.ID),
-		)
-	})
-	return out
 }
 
 func (p *FleetPlan) waitOnce(code WaitCode, text string) {

@@ -26,8 +26,8 @@ func insideMinimum(in Input, f fleet.ManagedFleet, i Instance) bool {
 
 // comparePaid puts first what has the least left of the billing period that is paid
 // for already.
-func comparePaid(in Input, a, b Instance) int {
-	left := func(i Instance) time.Duration {
+func comparePaid(in Input, a, b *Instance) int {
+	left := func(i *Instance) time.Duration {
 		if i.Cost.BillingPeriod <= 0 {
 			return 0
 		}

@@ -12,18 +12,8 @@ import (
 // what was never admitted, then idle runners, and busy ones last and only where
 // the file itself asks for fewer. Nothing here ends a job: a drain waits for it.
 func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance, excess int) {
-	first := in.rollouts[f.ID].first
-	candidates := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
-		return !lifecycle.Capacity(i.State, i.Silent) || !mayChoose(f, i) || insideMinimum(in, f, i)
-	})
-	slices.SortFunc(candidates, func(a, b Instance) int {
-		return cmp.Or(
-			cmp.Compare(leaveRank(a), leaveRank(b)),
-			compareBool(first[b.ID], first[a.ID]),
-			comparePaid(in, a, b),
-			b.Created.Compare(a.Created), // the oldest has the warmest caches
-			cmp.Compare(a.ID, b.ID),
-		)
+	candidates := leastLostFirst(in, f.ID, instances, func(i *Instance) bool {
+		return lifecycle.Capacity(i.State, i.Silent) && mayChoose(f, *i) && !insideMinimum(in, f, *i)
 	})
 	cause, reason := lifecycle.ForScaleDown, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why())
 	if f.Operational == fleet.FleetDraining {
@@ -37,19 +27,19 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 		}
 		switch i.State {
 		case fleet.Requested:
-			p.act(Cancel, i, lifecycle.Cancelled, reason)
+			p.act(Cancel, *i, lifecycle.Cancelled, reason)
 		case fleet.Bootstrapping, fleet.Enrolling:
-			p.act(Withdraw, i, lifecycle.Withdrawn, reason)
+			p.act(Withdraw, *i, lifecycle.Withdrawn, reason)
 		case fleet.Provisioning:
 			waiting++
 		default:
 			if i.Busy {
 				// Without a scheduler the size is the operator's word, and a
 				// runner that repeats its command is never idle for long.
-				p.act(Drain, i, lifecycle.ForOperator, reason)
+				p.act(Drain, *i, lifecycle.ForOperator, reason)
 				continue
 			}
-			p.act(Drain, i, cause, reason)
+			p.act(Drain, *i, cause, reason)
 		}
 	}
 	if unseen > 0 {
@@ -61,8 +51,30 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 	}
 }
 
+// leastLostFirst are those of a fleet's instances that may leave, the cheapest to lose
+// first.
+func leastLostFirst(in Input, f fleet.RunnerFleetID, instances []Instance, may func(*Instance) bool) []*Instance {
+	var out []*Instance
+	for n := range instances {
+		if may(&instances[n]) {
+			out = append(out, &instances[n])
+		}
+	}
+	first := in.rollouts[f].first
+	slices.SortFunc(out, func(a, b *Instance) int {
+		return cmp.Or(
+			cmp.Compare(leaveRank(a), leaveRank(b)),
+			compareBool(first[b.ID], first[a.ID]),
+			comparePaid(in, a, b),
+			b.Created.Compare(a.Created), // the oldest has the warmest caches
+			cmp.Compare(a.ID, b.ID),
+		)
+	})
+	return out
+}
+
 // leaveRank orders instances by how little is lost when they leave.
-func leaveRank(i Instance) int {
+func leaveRank(i *Instance) int {
 	switch i.State {
 	case fleet.Requested:
 		return 0

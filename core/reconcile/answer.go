@@ -148,12 +148,22 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
 	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
-		op.State, op.NotBefore = fleet.OperationUnknown, w.now.Add(terminateAgain(op.Attempts))
-		op.Message = "Accepted by the provider; waiting for it to be gone."
+		op.State, op.Message = fleet.OperationUnknown, "Accepted by the provider; waiting for it to be gone."
+		l.triedAgain(w, r, op)
 	case fleet.TerminateRefused:
-		op.State, op.NotBefore = fleet.OperationRefused, w.now.Add(terminateAgain(op.Attempts))
+		op.State = fleet.OperationRefused
+		l.triedAgain(w, r, op)
 	default:
-		op.State, op.NotBefore = fleet.OperationUnknown, w.now.Add(terminateAgain(op.Attempts))
+		op.State = fleet.OperationUnknown
+		l.triedAgain(w, r, op)
+	}
+}
+
+// triedAgain delays the next call for what may still be there. One of several things
+// that are left of an instance waits by itself, so that the others needn't.
+func (l *Loop) triedAgain(w *work, r *row, op *fleet.Operation) {
+	if !l.row(r.ID).notRemoved(op, w.now) {
+		op.NotBefore = w.now.Add(terminateAgain(op.Attempts))
 	}
 }
 

@@ -119,6 +119,7 @@ type ProvisionBatch struct {
 // begun after the intent was stored.
 type Terminate struct {
 	Provider  fleet.ProviderAddress
+	Instance  fleet.CapacityInstanceID
 	Operation fleet.OperationID
 	Resource  fleet.ProviderInstanceRef
 	Key       fleet.OperationID

@@ -159,6 +159,8 @@ type world struct {
 	twins []fleet.Resource
 	// others are whatever else is listed: strangers, volumes, addresses.
 	others []fleet.Resource
+	// held are resources that can't be removed, with the reason.
+	held map[fleet.ProviderInstanceRef]string
 	// keys prove what is ours.
 	keys ownership.Keyring
 	// hidden keys are made but not listed yet.
@@ -401,6 +403,9 @@ func (w *world) run(e Effect) Event {
 	case ListOffers:
 		return OffersListed{Market: e.Market, List: fleet.OfferList{Offers: w.offers}}
 	case Terminate:
+		if why, held := w.held[e.Resource]; held {
+			return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateRefused, Failure: &Failure{Class: fleet.ErrorConflict, Message: why}}
+		}
 		w.end(e)
 		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}
 	}
@@ -468,6 +473,16 @@ func (w *world) live() []fleet.CapacityInstance {
 		}
 	}
 	return out
+}
+
+// termination is the operation that ends an instance.
+func (w *world) termination(id fleet.CapacityInstanceID) fleet.Operation {
+	for _, op := range w.store.operations {
+		if op.Kind == fleet.TerminateOperation && op.Instance == id {
+			return op
+		}
+	}
+	return fleet.Operation{}
 }
 
 func (w *world) operation(id fleet.OperationID) fleet.Operation { return w.store.operations[id] }

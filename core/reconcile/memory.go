@@ -107,6 +107,10 @@ type rowMemory struct {
 	// intent is the step that stored the intent to terminate it, answered the one
 	// that took in the last answer to that. 0: before this process.
 	intent, answered int
+	// asked is the thing that the last call to terminate it named, where the instance
+	// itself was gone by then, and left how it goes with those things, by their ids.
+	asked fleet.ProviderInstanceRef
+	left  map[fleet.ProviderInstanceRef]*leftover
 	// idle is since when its scheduler has shown it without a lease; zero: it
 	// doesn't. leases is what it last showed.
 	idle   time.Time
@@ -196,6 +200,9 @@ func (m *memory) hurry() {
 		}
 	}
 	for _, r := range m.rows {
+		for _, one := range r.left {
+			one.again = time.Time{}
+		}
 		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	}
 	for id, b := range m.backoffs {
@@ -226,6 +233,7 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			}
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
+			m.row(e.Instance).tried(e.Resource)
 		case Observe:
 			s := m.scheduler(e.Scheduler)
 			s.observing, s.observed = true, now

@@ -364,3 +364,38 @@ func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
 		t.Errorf("shown: %+v", got)
 	}
 }
+
+// Somebody attached it to a machine of his own, say. It was tried first for ever.
+func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
+	w := signed(t, 1)
+	i := w.only()
+	for _, id := range []fleet.ProviderInstanceRef{"vol-1", "vol-2", "vol-3", "vol-4"} {
+		w.others = append(w.others, fleet.Resource{ID: id, Kind: "volume", Key: i.Key, Tags: w.cloud[i.Key].Tags})
+	}
+	w.held = map[fleet.ProviderInstanceRef]string{"vol-1": "vol-1 is held by i-77: end that first", "vol-3": "vol-3 is locked"}
+	w.remove()
+	w.work(10 * time.Minute)
+	if len(w.cloud) != 0 || len(w.others) != 2 || w.others[0].ID != "vol-1" || w.others[1].ID != "vol-3" {
+		t.Fatalf("left %v: %s", w.others, w.describe())
+	}
+	told := func() bool {
+		op := w.termination(i.ID)
+		return op.State == fleet.OperationRefused && strings.Contains(op.Message, "i-77") && strings.Contains(op.Message, "vol-3 is locked")
+	}
+	for tries := 0; !told(); tries++ { // but for the moment of a try
+		if tries == 20 {
+			t.Fatalf("it isn't told: %s", w.describe())
+		}
+		w.work(20 * time.Second)
+	}
+	before := len(w.terminations())
+	w.work(time.Hour)
+	if more := len(w.terminations()) - before; more < 20 || more > 26 {
+		t.Errorf("each of two is tried every five minutes, and in an hour there were %d calls", more)
+	}
+	w.held = nil // he has let it go
+	w.work(10 * time.Minute)
+	if len(w.others) != 0 || len(w.live()) != 0 {
+		t.Errorf("left %v: %s", w.others, w.describe())
+	}
+}

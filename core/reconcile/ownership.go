@@ -9,9 +9,9 @@ import (
 // provenOurs returns the resource of the row that may be deleted next: the
 // instance, and once that is gone what belongs to it. It asks for all of [160]:
 // the key is a stored operation, which the row's is; a complete inspection begun
-// after the intent to terminate was stored shows exactly one resource with it;
-// and the evidence at the level of the provider holds in that inspection. The
-// reason says what is missing.
+// after the intent to terminate was stored shows exactly one resource with it, and no
+// call that could make another; and the evidence at the level of the provider holds in
+// that inspection. The reason says what is missing.
 func (l *Loop) provenOurs(p *provider, r *row, m *rowMemory) (fleet.Resource, bool, string) {
 	if p.sight == nil || p.sight.step < m.intent || p.sight.step == 0 {
 		return fleet.Resource{}, false, "No inspection since it was decided."
@@ -22,16 +22,22 @@ func (l *Loop) provenOurs(p *provider, r *row, m *rowMemory) (fleet.Resource, bo
 	if why := p.elsewhere(r); why != "" {
 		return fleet.Resource{}, false, why
 	}
+	if p.sight.inFlight[r.Key] {
+		// It could still make what is to go, once more.
+		return fleet.Resource{}, false, "A call with its key is still under way in the plugin."
+	}
 	found := p.sight.of(r)
 	switch len(found) {
 	case 0:
-		// A list may lag: until it would show the instance, what belongs to it stays.
+		// A list may lag: until it would show the instance, or says that it has ended, what
+		// belongs to it stays.
 		late := look{began: p.sight.began}
-		if p.sight.inFlight[r.Key] || !l.callSettled(p, r, late) || !l.settled(p, late, m.seen) {
+		_, ended := p.sight.ended(r)
+		if !ended && (!l.callSettled(p, r, late) || !l.settled(p, late, m.seen)) {
 			return fleet.Resource{}, false, "No resource carries its key yet."
 		}
 		if left := l.belongings(p, p.sight, r); len(left) > 0 {
-			return left[0], true, ""
+			return l.nextLeft(r, m, left)
 		}
 		return fleet.Resource{}, false, "No resource carries its key."
 	case 1:

@@ -11,14 +11,28 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
+// result is what a step came to, for whoever drives the loop and shows it.
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
-		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan),
-		Blocked: map[fleet.ProviderAddress]string{}, Unobserved: l.unobserved(w), Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{}, Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(),
-		Observed: map[fleet.ProviderAddress]time.Time{}, Accounts: map[fleet.ProviderAddress]string{},
+		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
+		Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts,
+		Demand: l.demand(w), Usage: l.usages(w), Scaled: maps.Clone(l.scaled), Unobserved: l.unobserved(w),
+		Damaged: slices.Sorted(maps.Values(w.damaged)),
 	}
-	res.Forecasts = w.forecasts
-	res.Settled = true
+	res.Settled = len(l.orders) == 0
+	l.instancesInto(&res, w)
+	l.schedulersInto(&res, w)
+	l.providersInto(&res, w)
+	for _, p := range plan.Fleets {
+		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
+			res.Settled = false
+		}
+	}
+	return res
+}
+
+// instancesInto adds the instances, and which of them are silent or not settled.
+func (l *Loop) instancesInto(res *Result, w *work) {
 	res.Instances = make([]fleet.CapacityInstance, 0, len(w.rows))
 	for _, r := range w.rows {
 		res.Instances = append(res.Instances, r.CapacityInstance)
@@ -30,35 +44,36 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 				res.Unresolved++
 			}
 		}
-		if r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r) {
-			res.Settled = false // its scheduler must still be told
-		}
+		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
-		if !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		if untold || !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
-	for _, p := range plan.Fleets {
-		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
-			res.Settled = false
-		}
+	if res.Unresolved > 0 {
+		res.Settled = false
 	}
-	res.Calls = len(l.calls)
-	for _, why := range w.damaged {
-		res.Damaged = append(res.Damaged, why)
-	}
-	slices.Sort(res.Damaged)
-	res.Demand, res.Usage, res.Scaled = l.demand(w), l.usages(w), maps.Clone(l.scaled)
+}
+
+// schedulersInto adds the schedulers that can't be seen. Of one that hasn't answered
+// yet nobody knows what it wants.
+func (l *Loop) schedulersInto(res *Result, w *work) {
 	res.Schedulers = map[fleet.SchedulerAddress]string{}
 	for _, address := range l.schedulersIn(w) {
 		switch s := l.scheduler(address); s.blind {
 		case "":
 		case notAnsweredYet:
-			res.Settled = false // what it wants is not known yet, one way or the other
+			res.Settled = false
 		default:
 			res.Schedulers[address] = s.blind
 		}
 	}
+}
+
+// providersInto adds what is known of the providers.
+func (l *Loop) providersInto(res *Result, w *work) {
+	res.Blocked, res.Accounts = map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]string{}
+	res.Observed, res.Unrecorded = map[fleet.ProviderAddress]time.Time{}, map[fleet.ProviderAddress]fleet.Unrecorded{}
 	for address, p := range l.providers {
 		if p.blocked {
 			res.Blocked[address] = cmp.Or(p.detail, p.down)
@@ -73,8 +88,6 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 			res.Unrecorded[address] = shown
 		}
 	}
-	res.Settled = res.Settled && res.Unresolved == 0 && len(l.orders) == 0
-	return res
 }
 
 // hasHeard says that an admitted runner is known to live and to know that it
@@ -87,59 +100,39 @@ func (l *Loop) hasHeard(w *work, r *row) bool {
 	return r.runner.LastBeat.After(l.witnessed) && r.runner.Report.Heard == string(lifecycle.Run)
 }
 
+// alarm is when something happens by itself next.
+type alarm struct{ now, next time.Time }
+
+func (a *alarm) earlier(t time.Time) {
+	if t.After(a.now) && t.Before(a.next) {
+		a.next = t
+	}
+}
+
 // wake is when something happens by itself next: a deadline, a back-off's end,
 // an inspection.
 func (l *Loop) wake(w *work, plan planner.Output) time.Time {
-	next := w.now.Add(restfulInspection)
-	earlier := func(t time.Time) {
-		if t.After(w.now) && t.Before(next) {
-			next = t
-		}
-	}
+	at := alarm{w.now, w.now.Add(restfulInspection)}
 	for _, r := range w.rows {
-		if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
-			earlier(r.Since.Add(d))
-		}
-		earlier(r.joinUntil())
-		if r.Interruption.TakesAway() {
-			earlier(r.Interruption.Deadline)
-		}
-		if l.takesBack(w, r) {
-			earlier(l.mayEndSince(r).Add(forcePatience))
-		}
-		if r.runner != nil && r.State == fleet.Healthy {
-			last := r.runner.LastBeat
-			if l.witnessed.After(last) {
-				last = l.witnessed
-			}
-			earlier(last.Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
-		}
-		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
-			if op != nil {
-				earlier(op.NotBefore)
-			}
-		}
+		l.wakeFor(&at, w, r)
 	}
 	for _, p := range plan.Fleets {
-		earlier(p.Next)
+		at.earlier(p.Next)
 	}
 	for _, address := range l.schedulersIn(w) {
 		if !l.scheduler(address).observing {
-			earlier(later(l.observationDue(w, address), w.now.Add(eagerObservation)))
+			at.earlier(later(l.observationDue(w, address), w.now.Add(eagerObservation)))
 		}
 	}
-	for _, r := range w.rows {
-		earlier(l.row(r.ID).tellAfter)
-	}
 	for _, b := range w.backoffs {
-		earlier(b.hold.Until)
+		at.earlier(b.hold.Until)
 	}
 	for _, c := range w.circuits {
-		earlier(c.Until)
+		at.earlier(c.Until)
 	}
 	for _, key := range w.marketKeys() {
 		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
-			earlier(m.list.Next)
+			at.earlier(m.list.Next)
 		}
 	}
 	for _, address := range l.providerAddresses() {
@@ -148,10 +141,35 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 			if !due.After(w.now) {
 				due = w.now.Add(eagerInspection)
 			}
-			earlier(due)
+			at.earlier(due)
 		}
 	}
-	return next
+	return at.next
+}
+
+// wakeFor adds when something happens to one instance.
+func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
+	if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
+		at.earlier(r.Since.Add(d))
+	}
+	at.earlier(r.joinUntil())
+	if r.Interruption.TakesAway() {
+		at.earlier(r.Interruption.Deadline)
+	}
+	if l.takesBack(w, r) {
+		at.earlier(l.mayEndSince(r).Add(forcePatience))
+	}
+	if r.runner != nil && r.State == fleet.Healthy {
+		at.earlier(later(r.runner.LastBeat, l.witnessed).Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
+	}
+	for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+		if op != nil {
+			at.earlier(op.NotBefore)
+		}
+	}
+	m := l.row(r.ID)
+	at.earlier(m.tellAfter)
+	at.earlier(m.leftDue(w.now))
 }
 
 func later(a, b time.Time) time.Time {

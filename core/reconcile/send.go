@@ -97,7 +97,9 @@ func (r *row) intent() (fleet.ProvisionIntent, bool) {
 // While a provision call may still run there is nothing to delete yet.
 func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 	op := r.terminate
-	if r.provision.State == fleet.OperationInProgress || w.batchUnderWay(r) || p.sight != nil && p.sight.inFlight[r.Key] || op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded || op.NotBefore.After(w.now) {
+	beingMade := r.provision.State == fleet.OperationInProgress || w.batchUnderWay(r)
+	sent := op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded
+	if beingMade || sent || op.NotBefore.After(w.now) {
 		return nil
 	}
 	if l.takesBack(w, r) {
@@ -117,8 +119,12 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 		}
 		return nil
 	}
+	m.asked = ""
+	if !isInstance(resource) && r.Adopted == "" {
+		m.asked = resource.ID
+	}
 	begin(r, op)
-	return Terminate{Provider: r.Provider, Operation: op.ID, Resource: resource.ID, Key: resource.Key}
+	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key}
 }
 
 func begin(r *row, op *fleet.Operation) {

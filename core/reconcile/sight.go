@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -73,7 +74,7 @@ func (l *Loop) vanished(w *work, p *provider, e Inspected, shown *sighting) stri
 			continue
 		}
 		known++
-		if len(shown.of(r)) == 0 {
+		if _, ended := shown.ended(r); !ended && len(shown.of(r)) == 0 {
 			missing++
 		}
 	}
@@ -120,6 +121,10 @@ func (l *Loop) match(w *work, p *provider, r *row, look look) (conflict string) 
 	case len(look.found) == 1:
 		return l.found(w, p, r, look)
 	case look.complete && p.facts != nil && !look.inFlight:
+		if res, ended := look.shown.ended(r); ended && r.provision.State == fleet.OperationSucceeded {
+			l.gone(w, p, r, look, strings.TrimSuffix(fmt.Sprintf("Its provider shows %s as ended: %s", res.ID, res.Detail), ": ")+".")
+			return ""
+		}
 		return l.missing(w, p, r, look)
 	}
 	return r.Conflict

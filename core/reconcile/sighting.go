@@ -7,7 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// sighting is what one inspection shows, without what it shows as gone.
+// sighting is what one inspection shows. What it shows as gone is in gone alone.
 type sighting struct {
 	step  int // that returned the Inspect effect, after its commit
 	began time.Time
@@ -15,6 +15,8 @@ type sighting struct {
 	// byKey are the instances; byID is of every kind.
 	byKey map[fleet.OperationID][]fleet.Resource
 	byID  map[fleet.ProviderInstanceRef][]fleet.Resource
+	// gone is what the provider says has ended, and lists for a while, by id.
+	gone map[fleet.ProviderInstanceRef]fleet.Resource
 	// inFlight are the keys for which a call ran inside the plugin.
 	inFlight map[fleet.OperationID]bool
 	// partsByKey and partsByOwner are the secondary resources: volumes, addresses
@@ -27,7 +29,7 @@ func isInstance(res fleet.Resource) bool { return res.Kind == "" || res.Kind == 
 
 func newSighting(step int, began time.Time, seen fleet.Inspection) *sighting {
 	s := &sighting{
-		step: step, began: began, inFlight: map[fleet.OperationID]bool{},
+		step: step, began: began, inFlight: map[fleet.OperationID]bool{}, gone: map[fleet.ProviderInstanceRef]fleet.Resource{},
 		byKey: map[fleet.OperationID][]fleet.Resource{}, byID: map[fleet.ProviderInstanceRef][]fleet.Resource{},
 		partsByKey: map[fleet.OperationID][]fleet.Resource{}, partsByOwner: map[fleet.ProviderInstanceRef][]fleet.Resource{},
 	}
@@ -35,7 +37,11 @@ func newSighting(step int, began time.Time, seen fleet.Inspection) *sighting {
 		s.inFlight[key] = true
 	}
 	for _, res := range seen.Resources {
-		if res.State == fleet.ResourceGone || res.Kind == fleet.AssetKind {
+		if res.Kind == fleet.AssetKind {
+			continue
+		}
+		if res.State == fleet.ResourceGone {
+			s.gone[res.ID] = res
 			continue
 		}
 		s.all = append(s.all, res)
@@ -70,6 +76,17 @@ func (s *sighting) of(r *row) []fleet.Resource {
 		return s.byID[r.ProviderInstance]
 	}
 	return s.byKey[r.Key]
+}
+
+// ended is what the provider says of a row's resource that has ended; false: it doesn't
+// say so. An end is for good, and so proves what an absence from a list doesn't: of
+// the very id that was recorded, and of nothing else that carries the row's key.
+func (s *sighting) ended(r *row) (fleet.Resource, bool) {
+	res, listed := s.gone[r.ProviderInstance]
+	if !listed || r.ProviderInstance == "" || len(s.byID[r.ProviderInstance]) > 0 || len(s.of(r)) > 0 {
+		return res, false
+	}
+	return res, r.Adopted != "" || isInstance(res) && res.Key == r.Key
 }
 
 // belongings are the secondary resources of a row that are proven to be its own:

@@ -197,20 +197,28 @@ func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner
 	return out
 }
 
-// member is an instance of a fleet with its runner, which may be nil.
+// member is an instance of a fleet with its runner and its termination, which may be
+// nil.
 type member struct {
 	*fleet.CapacityInstance
-	runner *fleet.Runner
+	runner    *fleet.Runner
+	terminate *fleet.Operation
 }
 
 // membersByFleet sorts the instances by fleet once, so that a thousand fleets
 // don't each look through the instances of all.
 func membersByFleet(s store.State) map[fleet.RunnerFleetID][]member {
 	runners := runnersByInstance(s)
+	terminations := map[fleet.CapacityInstanceID]*fleet.Operation{}
+	for n := range s.Operations {
+		if op := &s.Operations[n]; op.Kind == fleet.TerminateOperation {
+			terminations[op.Instance] = op
+		}
+	}
 	out := make(map[fleet.RunnerFleetID][]member, len(s.Fleets))
 	for n := range s.Instances {
 		i := &s.Instances[n]
-		out[i.Fleet] = append(out[i.Fleet], member{i, runners[i.ID]})
+		out[i.Fleet] = append(out[i.Fleet], member{i, runners[i.ID], terminations[i.ID]})
 	}
 	return out
 }

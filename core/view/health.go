@@ -46,96 +46,125 @@ func concernsOf(d planner.Demand, f fleet.ManagedFleet) (own []fleet.DemandConce
 	return own
 }
 
+// diagnosis is a fleet's condition in the making: the worst comes first.
+type diagnosis struct {
+	worst   Health
+	reasons []string
+}
+
+// say is a reason for a condition, which is the fleet's if none came before.
+func (d *diagnosis) say(h Health, format string, args ...any) {
+	if d.worst == Healthy {
+		d.worst = h
+	}
+	d.note(format, args...)
+}
+
+// note is what is no fault of the fleet's, but a person wants to know.
+func (d *diagnosis) note(format string, args ...any) {
+	d.reasons = append(d.reasons, fmt.Sprintf(format, args...))
+}
+
 // health derives the condition from the worst thing that is true, and gives all
 // reasons, the worst first.
 func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []string) {
-	worst, reasons := Healthy, []string(nil)
-	say := func(h Health, format string, args ...any) {
-		if worst == Healthy {
-			worst = h
-		}
-		reasons = append(reasons, fmt.Sprintf(format, args...))
+	d := &diagnosis{worst: Healthy}
+	d.ofRunners(members, p.Counts)
+	d.ofProvider(m, f.Provider, v.Unresolved)
+	if p.Counts.Failed+p.Counts.Quarantined > 0 {
+		d.say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
 	}
+	d.ofPlan(m, p)
+	d.ofScheduler(f, v)
+	for _, i := range members {
+		if i.State != fleet.Draining && i.State != fleet.Terminating {
+			continue
+		}
+		if most := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > most {
+			why := "."
+			if i.State == fleet.Terminating && i.terminate != nil && i.terminate.Message != "" {
+				why = ": " + i.terminate.Message
+			}
+			d.say(CapacityConstrained, "%s has been %s for longer than %s%s", i.ID, i.State, most, why)
+		}
+	}
+	return d.worst, append(d.reasons, v.Interruptions...) // what providers take is no fault of the fleet's
+}
+
+func (d *diagnosis) ofRunners(members []member, counts planner.Counts) {
 	for _, i := range members {
 		if i.Conflict != "" {
-			say(Unhealthy, "%s: %s", i.ID, i.Conflict)
+			d.say(Unhealthy, "%s: %s", i.ID, i.Conflict)
 		}
 	}
-	if p.Counts.Silent > 0 {
-		say(Unhealthy, "No heartbeat from %d of its runners.", p.Counts.Silent)
+	if counts.Silent > 0 {
+		d.say(Unhealthy, "No heartbeat from %d of its runners.", counts.Silent)
 	}
 	if failed := lastJobsFailed(members); failed > 0 {
-		// Whether jobs succeed is not the fleet's health, but a person wants to know.
-		reasons = append(reasons, fmt.Sprintf("On %d of %d runners the last job failed; see forgeyard-fleet instance show.", failed, p.Counts.Ready))
+		d.note("On %d of %d runners the last job failed; see forgeyard-fleet instance show.", failed, counts.Ready)
 	}
-	if why, blind := m.Unobserved[f.Provider]; blind {
-		say(ProviderDegraded, "%s can't be seen: %s.", f.Provider, why)
+}
+
+func (d *diagnosis) ofProvider(m Moment, address fleet.ProviderAddress, unresolved int) {
+	if why, blind := m.Unobserved[address]; blind {
+		d.say(ProviderDegraded, "%s can't be seen: %s.", address, why)
 	}
-	if u := m.Unrecorded[f.Provider]; u.Orphans+u.Foreign > 0 {
-		// What others have there is not the fleet's health, but a person wants to know.
-		reasons = append(reasons, fmt.Sprintf("%s has %s; see forgeyard-fleet instance list --unrecorded.", f.Provider, UnrecordedWords(u)))
+	if u := m.Unrecorded[address]; u.Orphans+u.Foreign > 0 {
+		d.note("%s has %s; see forgeyard-fleet instance list --unrecorded.", address, UnrecordedWords(u))
 	}
-	if v.Unresolved > 0 {
-		say(ProviderDegraded, "%s", unknownOutcomes(v.Unresolved))
+	if unresolved > 0 {
+		d.say(ProviderDegraded, "%s", unknownOutcomes(unresolved))
 	}
-	if p.Counts.Failed+p.Counts.Quarantined > 0 {
-		say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
-	}
+}
+
+// ofPlan is what keeps the fleet from what it should have.
+func (d *diagnosis) ofPlan(m Moment, p planner.FleetPlan) {
 	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
 		how := "none of them is on its way"
 		if p.Joined {
 			how = "a person has to join them"
 		}
-		say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
+		d.say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
 	}
 	if p.Constrained != nil {
-		say(CapacityConstrained, "%s", p.Constrained.Sentence(m.Now))
+		d.say(CapacityConstrained, "%s", p.Constrained.Sentence(m.Now))
 	}
 	for _, w := range p.Waiting {
-		if w.Code == planner.NoOffer && p.Constrained != nil {
-			continue // said above
-		}
 		switch {
+		case w.Code == planner.NoOffer && p.Constrained != nil: // said above
 		case w.Code.Calm():
 		case w.Code == planner.RolloutStopped:
-			say(BootstrapDegraded, "%s", w.Sentence)
+			d.say(BootstrapDegraded, "%s", w.Sentence)
 		default:
-			say(CapacityConstrained, "%s", w.Sentence)
+			d.say(CapacityConstrained, "%s", w.Sentence)
 		}
 	}
+}
+
+// ofScheduler is what its scheduler says, and what it is asked for in vain.
+func (d *diagnosis) ofScheduler(f fleet.ManagedFleet, v Fleet) {
 	if v.Unseen != "" {
-		say(CapacityConstrained, "scheduler.%s can't be seen (%s): the fleet keeps what it has.", f.Scheduler, v.Unseen)
+		d.say(CapacityConstrained, "scheduler.%s can't be seen (%s): the fleet keeps what it has.", f.Scheduler, v.Unseen)
 	}
 	for _, c := range v.Concerns {
 		switch c.Kind {
 		case fleet.RunnersLost:
-			say(Unhealthy, "%s", c.Sentence)
+			d.say(Unhealthy, "%s", c.Sentence)
 		case fleet.RunnersNeverSeen:
-			say(BootstrapDegraded, "%s", c.Sentence)
-		default: // no fault of the fleet's, but a person wants to know
-			reasons = append(reasons, c.Sentence)
+			d.say(BootstrapDegraded, "%s", c.Sentence)
+		default:
+			d.note("%s", c.Sentence)
 		}
 	}
 	for _, u := range v.Unmet {
 		at := slices.IndexFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address })
 		switch {
 		case u.Code == planner.NoCapacityNow:
-			say(CapacityConstrained, "%s for a host, and it can't grow now: %s.", jobsWait(u.Count), u.Nearest[at].Reason)
+			d.say(CapacityConstrained, "%s for a host, and it can't grow now: %s.", jobsWait(u.Count), u.Nearest[at].Reason)
 		case at == 0:
-			// Jobs that nothing could ever run are the file's matter, or the jobs'.
-			reasons = append(reasons, u.Sentence)
+			d.note("%s", u.Sentence) // jobs that nothing could ever run are the file's matter, or the jobs'
 		}
 	}
-	for _, i := range members {
-		if i.State != fleet.Draining && i.State != fleet.Terminating {
-			continue
-		}
-		if d := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > d {
-			say(CapacityConstrained, "%s has been %s for longer than %s.", i.ID, i.State, d)
-		}
-	}
-	// What providers take is no fault of the fleet's, but a person wants to know.
-	return worst, append(reasons, v.Interruptions...)
 }
 
 // lastJobsFailed counts the healthy runners whose last job didn't end well.

@@ -64,6 +64,10 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 		{name: "max filled by what isn't gone", state: state(fleet.Healthy, fleet.Terminating, fleet.Terminating), want: CapacityConstrained, reason: "max = 3 is held"},
 		{name: "a drain beyond its deadline", state: state(fleet.Healthy, fleet.Healthy, fleet.Draining), change: func(s *store.State) { s.Instances[2].Since = now.Add(-3 * time.Hour) },
 			want: CapacityConstrained, reason: "draining for longer than 2h0m0s"},
+		{name: "a termination beyond its deadline, and why", state: state(fleet.Healthy, fleet.Healthy, fleet.Terminating), change: func(s *store.State) {
+			s.Instances[2].Since = now.Add(-3 * time.Hour)
+			s.Operations = []fleet.Operation{{ID: "tc", Kind: fleet.TerminateOperation, Fleet: "f1", Instance: "c", State: fleet.OperationRefused, Message: "vol-7 is held by i-1"}}
+		}, want: CapacityConstrained, reason: "terminating for longer than 15m0s: vol-7 is held by i-1"},
 		{name: "a held fleet", state: state(fleet.Healthy), moment: func(m *Moment) {
 			m.Holds = map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "no hosts left"}}
 		}, want: CapacityConstrained, reason: "no hosts left"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
 
 // Announcement is one message: what it says of each machine that it names.
@@ -126,7 +127,7 @@ func maintenance(e event) ([]provider.Notice, error) {
 	}
 	var notices []provider.Notice
 	for _, one := range detail.Affected {
-		if !strings.HasPrefix(one.Value, "i-") {
+		if !strings.HasPrefix(one.Value, settings.InstanceID) {
 			continue
 		}
 		notice := provider.Notice{ID: detail.ARN, Kind: provider.Maintenance, Instance: one.Value, Deadline: begin, Detail: detail.Code}

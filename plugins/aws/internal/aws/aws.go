@@ -49,7 +49,7 @@ type cloud struct {
 	mutex     sync.Mutex
 	subnets   map[string]string // by id: the zone
 	images    map[string]bootImage
-	templates map[settings.LaunchTemplate]*launchTemplate // none changes
+	templates map[settings.LaunchTemplate]*launchTemplate // no version changes
 }
 
 // limits are the vendor's published buckets, by family of calls.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	pricing "github.com/aws/aws-sdk-go-v2/service/pricing/types"
 	servicequotas "github.com/aws/aws-sdk-go-v2/service/servicequotas/types"
 	sqs "github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -35,6 +36,43 @@ func TestEveryErrorThatTheSDKKnowsOfTheUsedCallsIsInTheTable(t *testing.T) {
 		code := known.ErrorCode()
 		if !slices.ContainsFunc(refusal.Table, func(m refusal.Meaning) bool { return m.Code == code }) {
 			t.Errorf("%s isn't in the table", code)
+		}
+	}
+}
+
+// The SDK is told to retry nothing, so that what it would take for a word to wait is the
+// host's to hear.
+func TestWhatTheSDKTakesForThrottlingOrATimeoutIsTakenForIt(t *testing.T) {
+	others := []string{"BandwidthLimitExceeded", "LimitExceededException", "ProvisionedThroughputExceededException", "SlowDown", "TransactionInProgressException"} // of services that aren't used
+	for code := range retry.DefaultThrottleErrorCodes {
+		if slices.Contains(others, code) {
+			continue
+		}
+		if meaning := refusal.Of(code); meaning.Class != provider.RateLimit || meaning.Fault {
+			t.Errorf("%s is %v", code, meaning)
+		}
+	}
+	for code := range retry.DefaultRetryableErrorCodes {
+		if meaning := refusal.Of(code); meaning.Class != provider.Transient || !meaning.Fault {
+			t.Errorf("%s is %v", code, meaning)
+		}
+	}
+}
+
+// The words that each call of EC2 has of its own for what the plugin uses of it, as the
+// vendor's list of error codes has them.
+func TestWhatEC2RefusesAHostOrALeftoverWithIsInTheTable(t *testing.T) {
+	for call, codes := range map[string][]string{
+		"ReleaseHosts":           {"HostMinAllocationPeriodUnexpired", "InvalidHost.Occupied", "InvalidHost.Pending", "InvalidHost.Released", "InvalidHostID.NotFound"},
+		"AllocateHosts":          {"HostLimitExceeded", "InsufficientHostCapacity", "UnsupportedHostConfiguration", "InvalidInstanceFamily"},
+		"DeleteNetworkInterface": {"InvalidNetworkInterface.InUse", "InvalidNetworkInterfaceID.NotFound", "InterfaceInUseByTrafficMirrorSession", "InterfaceInUseByTrafficMirrorTarget"},
+		"DeleteVolume":           {"VolumeInUse", "InvalidVolume.NotFound", "IncorrectState"},
+		"CreateTags":             {"InvalidID", "TagLimitExceeded", "ConcurrentTagAccess", "TagPolicyViolation"},
+	} {
+		for _, code := range codes {
+			if !slices.ContainsFunc(refusal.Table, func(m refusal.Meaning) bool { return m.Code == code }) {
+				t.Errorf("%s: %s isn't in the table", call, code)
+			}
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
 
@@ -129,24 +128,4 @@ func (h host) free(now time.Time) bool {
 		claimed = at
 	}
 	return !now.Before(claimed.Add(claimLife))
-}
-
-func (p *cloud) lookAtHosts(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
-	seen, err := p.hosts(ctx, &ec2.DescribeHostsInput{Filter: filters})
-	var found []provider.Resource
-	for _, one := range seen {
-		found = append(found, p.hostResource(one))
-	}
-	return found, err
-}
-
-func (p *cloud) hostResource(h host) provider.Resource {
-	r := provider.Resource{
-		ID: h.id, Key: h.labels.key(), Fleet: h.labels[tagFleet], Tags: h.labels.host(), BelongsTo: h.occupant, Kind: kindHost, State: provider.Running,
-		Zone: h.zone, MachineType: h.machineType, Created: h.allocated, BilledUntil: h.paidUntil(),
-	}
-	if r.Detail = h.kept(p.now()); r.Detail != "" && (h.foreign || h.occupant == "") {
-		r.Kind, r.Key = kindAsset, ""
-	}
-	return r
 }

@@ -14,14 +14,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
 
-// The kinds of what belongs to a machine.
-const (
-	kindVolume    = "volume"
-	kindInterface = "network-interface"
-	kindSpot      = "spot-request"
-	kindHost      = "dedicated-host"
-)
-
 // mostValues is how many values a filter may have.
 const mostValues = 200
 
@@ -59,15 +51,7 @@ func (p *cloud) Inspect(ctx context.Context, query provider.Query) iter.Seq2[pro
 
 // lookAtAll lists the machines last, so that they say whose the rest is.
 func (p *cloud) lookAtAll(ctx context.Context, filters []types.Filter) ([]provider.Resource, error) {
-	var parts []foundPart
-	for _, look := range []func(context.Context, []types.Filter) ([]foundPart, error){p.lookAtVolumes, p.lookAtInterfaces, p.lookAtSpotRequests} {
-		found, err := look(ctx, filters)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, found...)
-	}
-	all, err := p.lookAtHosts(ctx, filters) // none is of a batch
+	parts, err := p.partsOf(ctx, filters)
 	if err != nil {
 		return nil, err
 	}
@@ -75,86 +59,15 @@ func (p *cloud) lookAtAll(ctx context.Context, filters []types.Filter) ([]provid
 	if err != nil {
 		return nil, err
 	}
+	var all []provider.Resource
 	owners := ownersAmong(seen)
 	for _, one := range parts {
-		l := owners.of(one.labels, one.resource.BelongsTo)
-		one.resource.Key, one.resource.Fleet, one.resource.Tags = l.key(), l[tagFleet], l.host()
-		all = append(all, one.resource)
+		all = append(all, one.resource(owners.of(one.labels, one.holder)))
 	}
 	for _, one := range seen {
 		all = append(all, resourceOf(one))
 	}
 	return all, nil
-}
-
-// foundPart is a thing that isn't a machine, before it is known whose it is.
-type foundPart struct {
-	resource provider.Resource
-	labels   labels
-}
-
-func (p *cloud) lookAtVolumes(ctx context.Context, filters []types.Filter) ([]foundPart, error) {
-	seen, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: filters})
-	var found []foundPart
-	for _, one := range seen {
-		part := partOf(kindVolume, one.VolumeId, holderOf(one), read(one.Tags))
-		part.resource.Zone, part.resource.Created = sdk.ToString(one.AvailabilityZone), sdk.ToTime(one.CreateTime)
-		found = append(found, part)
-	}
-	return found, err
-}
-
-func (p *cloud) lookAtInterfaces(ctx context.Context, filters []types.Filter) ([]foundPart, error) {
-	seen, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: filters})
-	var found []foundPart
-	for _, one := range seen {
-		part := partOf(kindInterface, one.NetworkInterfaceId, userOf(one), read(one.TagSet))
-		part.resource.Zone = sdk.ToString(one.AvailabilityZone)
-		found = append(found, part)
-	}
-	return found, err
-}
-
-// lookAtSpotRequests leaves out those that are over, which cost nothing and can't be
-// removed.
-func (p *cloud) lookAtSpotRequests(ctx context.Context, filters []types.Filter) ([]foundPart, error) {
-	seen, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: filters})
-	var found []foundPart
-	for _, one := range seen {
-		if !alive(one) {
-			continue
-		}
-		part := partOf(kindSpot, one.SpotInstanceRequestId, sdk.ToString(one.InstanceId), read(one.Tags))
-		part.resource.Zone, part.resource.Created = sdk.ToString(one.LaunchedAvailabilityZone), sdk.ToTime(one.CreateTime)
-		found = append(found, part)
-	}
-	return found, err
-}
-
-func partOf(kind string, id *string, holder string, l labels) foundPart {
-	return foundPart{provider.Resource{ID: sdk.ToString(id), BelongsTo: holder, Kind: kind, State: provider.Running}, l}
-}
-
-// holderOf is the instance that a volume is attached to; empty: none.
-func holderOf(v types.Volume) string {
-	for _, attachment := range v.Attachments {
-		if attachment.State != types.VolumeAttachmentStateDetached {
-			return sdk.ToString(attachment.InstanceId)
-		}
-	}
-	return ""
-}
-
-// userOf is the instance that a network interface is attached to; empty: none.
-func userOf(n types.NetworkInterface) string {
-	if n.Attachment == nil || n.Attachment.Status == types.AttachmentStatusDetached {
-		return ""
-	}
-	return sdk.ToString(n.Attachment.InstanceId)
-}
-
-func alive(r types.SpotInstanceRequest) bool {
-	return r.State == types.SpotInstanceStateOpen || r.State == types.SpotInstanceStateActive
 }
 
 // copied says whether a machine has our tags and wasn't made by us: who launches

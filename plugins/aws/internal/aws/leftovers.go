@@ -12,78 +12,21 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
-// part is something that a machine has and that may outlive it.
-type part struct {
-	kind, id string
-	labels   labels
-	holder   string // the instance that has it; empty: none
-	kept     string // why it can't be removed now, though nothing holds it
-}
-
-func (p *cloud) hostPart(h host) part {
-	one := part{kind: "h", id: h.id, labels: h.labels, holder: h.occupant}
-	if h.occupant == "" {
-		one.kept = h.kept(p.now())
-	}
-	return one
-}
-
-// partsOf lists what the filters let through, but for machines.
-func (p *cloud) partsOf(ctx context.Context, filters []types.Filter) ([]part, error) {
-	volumes, err := p.volumes(ctx, &ec2.DescribeVolumesInput{Filters: filters})
-	if err != nil {
-		return nil, err
-	}
-	interfaces, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{Filters: filters})
-	if err != nil {
-		return nil, err
-	}
-	requests, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: filters})
-	if err != nil {
-		return nil, err
-	}
-	hosts, err := p.hosts(ctx, &ec2.DescribeHostsInput{Filter: filters})
-	if err != nil {
-		return nil, err
-	}
-	var all []part
-	for _, one := range volumes {
-		all = append(all, part{kind: "vol", id: sdk.ToString(one.VolumeId), labels: read(one.Tags), holder: holderOf(one)})
-	}
-	for _, one := range interfaces {
-		all = append(all, part{kind: "eni", id: sdk.ToString(one.NetworkInterfaceId), labels: read(one.TagSet), holder: userOf(one)})
-	}
-	for _, one := range requests {
-		if alive(one) {
-			all = append(all, part{kind: "sir", id: sdk.ToString(one.SpotInstanceRequestId), labels: read(one.Tags), holder: sdk.ToString(one.InstanceId)})
-		}
-	}
-	for _, one := range hosts {
-		all = append(all, p.hostPart(one))
-	}
-	return all, nil
-}
-
-// removeLeftoversOf is removeLeftovers of a machine that is still shown: of what has its
-// tags, the proof among them. What somebody gave its key by hand isn't its. What one of a
-// batch let go isn't told from what the others did: it is the host's to remove, once
-// the batch is over.
-func (p *cloud) removeLeftoversOf(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
+// removeLeftovers removes what a machine that has ended, and is still shown, left
+// behind: what has its tags, the host's proof among them. What somebody gave its key by
+// hand isn't its. What one of a batch let go isn't told from what the others did: it is
+// the host's to remove, once the batch is over. It is Gone where there is nothing, and
+// Accepted until a look shows that. A host that can't be released yet holds nothing up:
+// it is there for the next machine, and comes back as something to remove.
+func (p *cloud) removeLeftovers(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
 	if l.batch() != "" {
 		return p.removeThose(ctx, p.oursOf(l.batch()), instance, func(one part) bool { return one.holder == instance })
 	}
 	return p.removeThose(ctx, p.ours(l.key()), instance, func(one part) bool { return one.labels.have(l.host()) })
 }
 
-// removeLeftovers removes what a machine that is gone left behind: Gone where there
-// is nothing, and Accepted until a look shows that. What another machine holds, as a
-// copy does, is that one's. A host that can't be released yet holds nothing up: it is
-// there for the next machine, and comes back as something to remove.
-func (p *cloud) removeLeftovers(ctx context.Context, key, instance string) (provider.TerminateState, error) {
-	return p.removeThose(ctx, p.ours(key), instance, func(part) bool { return true })
-}
-
-// removeThose removes what the filters let through and is the machine's.
+// removeThose removes what the filters let through and is the machine's. What another
+// machine holds, as a copy does, is that one's.
 func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instance string, its func(part) bool) (provider.TerminateState, error) {
 	all, err := p.partsOf(ctx, filters)
 	if err != nil {
@@ -93,9 +36,9 @@ func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instanc
 	for _, one := range all {
 		switch {
 		case !its(one):
-		case one.kept != "":
+		case one.holder == "" && one.kept != "":
 			p.logger.Info("a dedicated host is kept", "host", one.id, "why", one.kept)
-		case one.kind == "sir" && (one.holder == "" || one.holder == instance), one.holder == "":
+		case one.kind == kindSpot && (one.holder == "" || one.holder == instance), one.holder == "":
 			if err := p.remove(ctx, one); err != nil {
 				return p.notRemoved(err, one.id)
 			}
@@ -108,8 +51,8 @@ func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instanc
 }
 
 // terminatePart removes one thing by its id. While a machine holds it, it stays.
-func (p *cloud) terminatePart(ctx context.Context, kind string, ref provider.Ref) (provider.TerminateState, error) {
-	one, err := p.partByID(ctx, kind, ref.ID)
+func (p *cloud) terminatePart(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
+	one, err := p.partByID(ctx, ref.ID)
 	switch {
 	case strings.HasSuffix(codeOf(err), notFound):
 		return provider.Gone, nil
@@ -167,43 +110,13 @@ func (p *cloud) terminateHeld(ctx context.Context, one part) (provider.Terminate
 		return provider.TerminateUnknown, err
 	case !gone && stateOf(seen[0]) != "terminated":
 		return refused("%s is held by %s: end that first", one.id, one.holder)
-	case one.kind != "sir":
+	case one.kind != kindSpot:
 		return provider.TerminateAccepted, nil // the API is letting it go
 	}
 	if err := p.remove(ctx, one); err != nil {
 		return p.notRemoved(err, one.id)
 	}
 	return provider.TerminateAccepted, nil
-}
-
-// partByID looks at one thing; nil: it is gone, or over.
-func (p *cloud) partByID(ctx context.Context, kind, id string) (*part, error) {
-	switch kind {
-	case "vol":
-		seen, err := p.volumes(ctx, &ec2.DescribeVolumesInput{VolumeIds: []string{id}})
-		if err != nil || len(seen) == 0 {
-			return nil, err
-		}
-		return &part{kind: kind, id: id, labels: read(seen[0].Tags), holder: holderOf(seen[0])}, nil
-	case "eni":
-		seen, err := p.interfaces(ctx, &ec2.DescribeNetworkInterfacesInput{NetworkInterfaceIds: []string{id}})
-		if err != nil || len(seen) == 0 {
-			return nil, err
-		}
-		return &part{kind: kind, id: id, labels: read(seen[0].TagSet), holder: userOf(seen[0])}, nil
-	case "h":
-		seen, err := p.hosts(ctx, &ec2.DescribeHostsInput{HostIds: []string{id}})
-		if err != nil || len(seen) == 0 {
-			return nil, err
-		}
-		one := p.hostPart(seen[0])
-		return &one, nil
-	}
-	seen, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{id}})
-	if err != nil || len(seen) == 0 || !alive(seen[0]) {
-		return nil, err
-	}
-	return &part{kind: kind, id: id, labels: read(seen[0].Tags), holder: sdk.ToString(seen[0].InstanceId)}, nil
 }
 
 // remove removes one thing that nothing holds. That it is gone is no failure.
@@ -213,13 +126,13 @@ func (p *cloud) remove(ctx context.Context, one part) error {
 	}
 	var err error
 	switch one.kind {
-	case "vol":
+	case kindVolume:
 		_, err = p.api.DeleteVolume(ctx, &ec2.DeleteVolumeInput{VolumeId: sdk.String(one.id)})
-	case "eni":
+	case kindInterface:
 		_, err = p.api.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: sdk.String(one.id)})
-	case "sir":
+	case kindSpot:
 		_, err = p.api.CancelSpotInstanceRequests(ctx, &ec2.CancelSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{one.id}})
-	case "h":
+	case kindHost:
 		err = p.release(ctx, one.id)
 	}
 	if strings.HasSuffix(codeOf(err), notFound) {

@@ -224,7 +224,41 @@ func TestWhatSomebodyGaveAMachinesKeyOutlivesTheMachine(t *testing.T) {
 		}
 		l.Advance(2 * time.Minute)
 	}
+	l.Advance(2 * time.Hour) // the machine isn't shown any more
+	for _, ref := range []provider.Ref{{ID: made.ID, Key: key}, {Key: key}} {
+		if state, err := p.Terminate(t.Context(), ref); state != provider.Gone || err != nil {
+			t.Fatalf("Terminate of %+v says %v, %v", ref, state, err)
+		}
+	}
 	if seen, err := p.volumes(t.Context(), &ec2.DescribeVolumesInput{}); err != nil || len(seen) != 1 {
 		t.Fatalf("somebody's volume went with the machine: %v, %v", seen, err)
 	}
+}
+
+// The host has checked the proof of what it names; the plugin can't.
+func TestWhatAMachineThatIsNotShownLeftBehindIsRemovedByItsOwnId(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	p := l.start(t)
+	input, err := p.launch(t.Context(), asked())
+	if err != nil {
+		t.Fatal(err)
+	}
+	input.BlockDeviceMappings[0].Ebs.DeleteOnTermination = sdk.Bool(false)
+	answer, err := p.api.RunInstances(t.Context(), input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := *answer.Instances[0].InstanceId
+	if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+		t.Fatal(err)
+	}
+	l.Advance(2 * time.Hour)
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); state != provider.Gone || err != nil || l.Calls("DeleteVolume") != 0 {
+		t.Fatalf("it isn't shown, and Terminate says %v, %v with %d volumes deleted", state, err, l.Calls("DeleteVolume"))
+	}
+	_, parts := list(t.Context(), t, p)
+	if len(parts) != 1 || parts[0].Key != key || parts[0].Tags["forgeyard-proof"] == "" {
+		t.Fatalf("wanted its volume with its proof, got %v", parts)
+	}
+	l.end(t, p, parts[0].ID)
 }

@@ -75,6 +75,9 @@ func (p *cloud) run(ctx context.Context, asked request, input *ec2.RunInstancesI
 func (p *cloud) notLaunched(asked request, err error) error {
 	what := classified(err, "launch for the key %s", asked.Key)
 	what.Zone, what.MachineType, _ = offerOf(asked)
+	if template := asked.Instance.Template; template != nil {
+		p.doubtTemplate(*template, what)
+	}
 	if what.Class == provider.RateLimit {
 		p.limits.launching.Empty()
 	}
@@ -176,6 +179,7 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 			return nil, err
 		}
 		if err := template.under(input, asked.Instance); err != nil {
+			p.forgetTemplate(*asked.Instance.Template)
 			return nil, err
 		}
 	}

@@ -23,7 +23,10 @@ type launchTemplate struct {
 	data *types.ResponseLaunchTemplateData
 }
 
-// templateOf reads a version, once.
+// templateOf reads a version, once: none changes. A name is another's after its template
+// was deleted and one was made anew, so that launches go by the id that it was of when
+// it was read: what is launched is always what was read, and the first launch after
+// that is refused.
 func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (*launchTemplate, error) {
 	p.mutex.Lock()
 	known := p.templates[asked]
@@ -50,6 +53,9 @@ func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (
 		return nil, fmt.Errorf("there is no %s; write one that the account has", read.name)
 	}
 	read.data = seen[0].LaunchTemplateData
+	if id := seen[0].LaunchTemplateId; id != nil {
+		read.spec.LaunchTemplateId, read.spec.LaunchTemplateName = id, nil
+	}
 	if err := read.fits(); err != nil {
 		return nil, err
 	}
@@ -57,6 +63,26 @@ func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (
 	defer p.mutex.Unlock()
 	p.templates[asked] = read
 	return read, nil
+}
+
+// forgetTemplate has a template read anew: a launch with it was wrong.
+func (p *cloud) forgetTemplate(asked settings.LaunchTemplate) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.templates, asked)
+}
+
+// doubtTemplate forgets the template of a launch that was refused as wrong. That there
+// is none of its id any more is no fault of a block that names it.
+func (p *cloud) doubtTemplate(asked settings.LaunchTemplate, refused *provider.Error) {
+	if refused.Class != provider.Invalid {
+		return
+	}
+	p.forgetTemplate(asked)
+	if asked.Name != "" && codeOf(refused) == "InvalidLaunchTemplateId.NotFound" {
+		refused.Class = provider.Transient
+		refused.Err = fmt.Errorf("the launch template %s was deleted since it was read, and is looked for anew: %w", asked.Name, refused.Err)
+	}
 }
 
 // fits says what of a template no launch of the manager can be made with.

@@ -179,3 +179,59 @@ func TestALaunchTemplateThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 		t.Fatalf("wanted a complaint of the version, got %v", err)
 	}
 }
+
+// The name is another's then, and what was read of the first is of no use.
+func TestALaunchTemplateThatWasMadeAnewUnderItsNameIsFoundWithoutAStartOfThePlugin(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	l.AddLaunchTemplate(templateID, "runners", careless)
+	p := l.start(t)
+	ask := func(n string) (provider.Resource, error) {
+		one := withTemplate()
+		one.Key, one.Instance.Template = "01jx000000000000000000000"+n, &settings.LaunchTemplate{Name: "runners", Version: 1}
+		return p.Provision(t.Context(), one)
+	}
+	if _, err := ask("1"); err != nil {
+		t.Fatal(err)
+	}
+	anew := maps.Clone(careless)
+	anew["KeyName"] = "of the second"
+	l.RemoveLaunchTemplate(templateID)
+	l.AddLaunchTemplate("lt-0a000000000000002", "runners", anew)
+	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked for anew") {
+		t.Fatalf("wanted a refusal that comes again, got %v", err)
+	}
+	made, err := ask("3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := p.instances(t.Context(), &ec2.DescribeInstancesInput{InstanceIds: []string{made.ID}})
+	if err != nil || len(seen) != 1 || sdk.ToString(seen[0].KeyName) != "of the second" {
+		t.Fatalf("it isn't of the second template: %+v, %v", seen, err)
+	}
+	l.RemoveLaunchTemplate("lt-0a000000000000002")
+	if _, err := ask("4"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient {
+		t.Fatalf("it was deleted: %v", err)
+	}
+	if _, err := ask("5"); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "runners") {
+		t.Fatalf("there is none of its name: wanted a complaint of the block, got %v", err)
+	}
+}
+
+// It is never launched with, so that no refusal would tell.
+func TestALaunchTemplateThatWasMendedIsReadAnew(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	without := maps.Clone(careless)
+	delete(without, "NetworkInterface.1.SecurityGroupId.1")
+	l.AddLaunchTemplate(templateID, "runners", without)
+	p := l.start(t)
+	one := withTemplate()
+	one.Instance.Template = &settings.LaunchTemplate{Name: "runners", Version: 1}
+	if _, err := p.Provision(t.Context(), one); classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "no security groups") {
+		t.Fatalf("wanted a complaint, got %v", err)
+	}
+	l.RemoveLaunchTemplate(templateID)
+	l.AddLaunchTemplate("lt-0a000000000000002", "runners", careless)
+	if _, err := p.Provision(t.Context(), one); err != nil {
+		t.Fatalf("it has groups now: %v", err)
+	}
+}

@@ -10,22 +10,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
+	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
 
 // notFound is how the codes end with which the API says that there is no such thing.
 const notFound = ".NotFound"
 
-// Terminate ends one machine, and then removes what it left behind; or it removes
-// one thing that has no machine any more.
+// Terminate ends one machine, and then removes what it left behind, while the API still
+// shows it; or it removes one thing that has no machine any more. Of a machine that isn't
+// shown nobody can tell here what is its: a key is a tag that anybody can write, and
+// the proof beside it is for the host to check, which then names each thing by its id.
 func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
-	kind, _, _ := strings.Cut(ref.ID, "-")
-	switch kind {
-	case "":
+	switch {
+	case ref.ID == "":
 		return p.terminateByKey(ctx, ref.Key)
-	case "i":
+	case strings.HasPrefix(ref.ID, settings.InstanceID):
 		return p.terminateByID(ctx, ref)
-	case "vol", "eni", "sir", "h":
-		return p.terminatePart(ctx, kind, ref)
+	case kindOf(ref.ID) != "":
+		return p.terminatePart(ctx, ref)
 	}
 	return refused("%s is no instance, volume, network interface, spot request or dedicated host", ref.ID)
 }
@@ -41,7 +43,7 @@ func (p *cloud) terminateByKey(ctx context.Context, key string) (provider.Termin
 	case one == nil && p.recent.invisible(key):
 		return invisible(key)
 	case one == nil:
-		return p.removeLeftovers(ctx, key, "")
+		return provider.Gone, nil
 	}
 	return p.terminateInstance(ctx, *one)
 }
@@ -52,10 +54,8 @@ func (p *cloud) terminateByID(ctx context.Context, ref provider.Ref) (provider.T
 	switch {
 	case gone && p.recent.invisible(ref.ID):
 		return invisible(ref.ID)
-	case gone && ref.Key == "":
-		return provider.Gone, nil
 	case gone:
-		return p.removeLeftovers(ctx, ref.Key, ref.ID)
+		return provider.Gone, nil
 	case err != nil:
 		return provider.TerminateUnknown, err
 	}
@@ -77,7 +77,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	id, l := sdk.ToString(one.InstanceId), labelsOf(one)
 	switch stateOf(one) {
 	case types.InstanceStateNameTerminated:
-		return p.removeLeftoversOf(ctx, l, id)
+		return p.removeLeftovers(ctx, l, id)
 	case types.InstanceStateNameShuttingDown:
 		return provider.TerminateAccepted, nil
 	}
@@ -90,7 +90,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	}
 	for _, change := range answer.TerminatingInstances {
 		if change.CurrentState != nil && change.CurrentState.Name == types.InstanceStateNameTerminated {
-			return p.removeLeftoversOf(ctx, l, id)
+			return p.removeLeftovers(ctx, l, id)
 		}
 	}
 	return provider.TerminateAccepted, nil

@@ -2,6 +2,7 @@ package ec2sim
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,13 @@ func (s *Simulator) AddLaunchTemplate(id, name string, parameters map[string]str
 		}
 	}
 	s.world.templates = append(s.world.templates, &template{id, name, []form{maps.Clone(parameters)}})
+}
+
+// RemoveLaunchTemplate deletes the template of an id, with its versions.
+func (s *Simulator) RemoveLaunchTemplate(id string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.world.templates = slices.DeleteFunc(s.world.templates, func(one *template) bool { return one.ID == id })
 }
 
 // templateNamed finds a template by its id or its name, of which a request has one.

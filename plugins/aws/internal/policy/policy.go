@@ -49,8 +49,8 @@ type statement struct {
 	Condition   condition `json:",omitempty"`
 }
 
-// condition is by operator and key.
-type condition map[string]map[string]string
+// condition is by operator and key: one value, or several of which one must hold.
+type condition map[string]map[string]any
 
 // scope is what the policy is for.
 type scope struct {
@@ -134,7 +134,13 @@ var parts = []struct {
 		return []string{"*"}, s.here()
 	}},
 	{launchWith, func(s scope) ([]string, condition) { return s.networks(), nil }},
-	{launch, func(s scope) ([]string, condition) { return s.ec2(made...), s.tagged("aws:RequestTag") }},
+	{launch, func(s scope) ([]string, condition) {
+		only := s.tagged("aws:RequestTag")
+		if types := s.types(); len(types) > 0 {
+			only["StringEqualsIfExists"] = map[string]any{"ec2:InstanceType": types} // of what a launch makes, the machine alone has one
+		}
+		return s.ec2(made...), only
+	}},
 	{tag, func(s scope) ([]string, condition) {
 		only := s.tagged("aws:RequestTag")
 		only["StringEquals"]["ec2:CreateAction"] = "RunInstances"
@@ -163,9 +169,19 @@ var parts = []struct {
 	{encrypt, func(s scope) ([]string, condition) { return s.keys(), s.forVolumes() }},
 	{grant, func(s scope) ([]string, condition) {
 		only := s.forVolumes()
-		only["Bool"] = map[string]string{"kms:GrantIsForAWSResource": "true"}
+		only["Bool"] = map[string]any{"kms:GrantIsForAWSResource": "true"}
 		return s.keys(), only
 	}},
+}
+
+// types are the instance types of all blocks.
+func (s scope) types() []string {
+	var all []string
+	for _, instance := range s.instances {
+		all = append(all, instance.Types...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // networks are what a launch uses and doesn't make: any image, and what the blocks

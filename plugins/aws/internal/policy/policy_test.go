@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,16 @@ func TestWhatChangesAnythingIsBoundToTheInstallation(t *testing.T) {
 				t.Errorf("%s allows %s on %v", sid, action, one.Resource)
 			}
 		}
+	}
+}
+
+// A volume and an interface have none, and come with the machine.
+func TestOnlyTheTypesOfTheBlocksCanBeLaunched(t *testing.T) {
+	other := plain()
+	other.Types = []string{"m7g.large", "c7i.large"}
+	got := written(t, settings.Config{Region: "eu-central-1"}, plain(), other)[launch]
+	if types := got.Condition["StringEqualsIfExists"]["ec2:InstanceType"]; !reflect.DeepEqual(types, []any{"c7i.large", "m7g.large"}) {
+		t.Errorf("launches are of the types %v", types)
 	}
 }
 
