@@ -87,6 +87,20 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 	})
 }
 
+func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
+	s := lab()
+	for path, body := range map[string]string{
+		"/v1/fleets/linux/freeze?chek=true": `{}`, "/v1/fleets/linux/freeze?Check=true": `{}`, "/v1/fleets/linux/freeze?check=perhaps": `{}`,
+		"/v1/instances/if1/drain?dry_run=true": `{"force": true}`, "/v1/images/image.ubuntu/rollback?chek=1": `{}`,
+	} {
+		w := answerTo(allowing(s), ask("POST", path, body))
+		wantProblem(t, operation{method: "POST", path: path}, path, w, 422, codeInvalid)
+	}
+	if heard := s.heard(); len(heard) > 0 {
+		t.Errorf("it was carried out: %+v", heard)
+	}
+}
+
 func TestAStandingOrderAboutNothingIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
 	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: control.FreezeWrites}); !errors.As(err, new(*control.NotFoundError)) {
