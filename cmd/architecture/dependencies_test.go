@@ -15,7 +15,7 @@ func TestTheAgentNeedsTheStandardLibraryAndXSysAlone(t *testing.T) {
 		for _, name := range []string{"agent", "agentapi"} {
 			imports, _ := dependencies(t, "core", prefix+"core/"+name, "GOOS="+system)
 			for _, path := range imports {
-				allowed := strings.HasPrefix(path, "golang.org/x/sys/") || path == prefix+"core/agentapi"
+				allowed := strings.HasPrefix(path, "golang.org/x/sys/") || path == prefix+"core/agentapi" || path == prefix+"core/plainjson"
 				if !allowed {
 					t.Errorf("core/%s on %s depends on %s; hosts get a small agent of the standard library and x/sys", name, system, path)
 				}
@@ -29,7 +29,7 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 		imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-runner", "GOOS="+system)
 		for _, path := range imports {
 			allowed := strings.HasPrefix(path, "golang.org/x/sys/") || slices.Contains([]string{
-				prefix + "core/agent", prefix + "core/agentapi", prefix + "core/queue/worker", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
+				prefix + "core/agent", prefix + "core/agentapi", prefix + "core/plainjson", prefix + "core/queue/worker", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
 			}, path)
 			if !allowed {
 				t.Errorf("forgeyard-runner on %s links %s", system, path)
@@ -41,7 +41,7 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 // The reference scheduler is a stranger to the manager, as every scheduler is.
 func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
 	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
-	own := []string{"core/fleet", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/version"}
+	own := []string{"core/fleet", "core/plainjson", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/version"}
 	for _, path := range imports {
 		rest, ours := strings.CutPrefix(path, prefix)
 		cobra := strings.HasPrefix(path, "github.com/spf13/") || strings.HasPrefix(path, "github.com/inconshreveable/mousetrap")

@@ -191,7 +191,8 @@ func (a *app) imageRollbackCommand() *cobra.Command {
 // else the state directory, keep the word.
 func (a *app) orderRollout(c *cobra.Command, flags standingFlags, r control.RolloutRequest, question string) error {
 	r.Reason = flags.reason
-	if yes, err := a.agreed(c, flags, rolledOut(r.Subject), question); err != nil || !yes {
+	check := func(ctx context.Context, look control.Reader) error { _, err := look.CheckRollout(ctx, r); return err }
+	if yes, err := a.agreed(c, flags, check, question); err != nil || !yes {
 		return err
 	}
 	return a.withService(c, func(ctx context.Context, s control.Service) error {
@@ -214,16 +215,18 @@ func (a *app) orderRollout(c *cobra.Command, flags standingFlags, r control.Roll
 	})
 }
 
-// agreed asks a person about something that is there, unless there is nothing to ask
-// or they said so already. Where they decline it says so by its error.
-func (a *app) agreed(c *cobra.Command, flags standingFlags, about matter, question string) (bool, error) {
+// agreed asks a person, unless there is nothing to ask or they said so already. What
+// would be refused afterwards is refused before: nobody should think about a question,
+// answer it, and hear then that it was a slip of the keyboard. Where they decline it
+// says so by its error.
+func (a *app) agreed(c *cobra.Command, flags standingFlags, check func(context.Context, control.Reader) error, question string) (bool, error) {
 	if question == "" || flags.autoApprove {
 		return true, nil
 	}
 	if flags.asJSON {
 		return false, errors.New("--json asks nobody: pass --auto-approve, too")
 	}
-	if err := a.isThere(c, about); err != nil {
+	if err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return check(ctx, look) }); err != nil {
 		return false, err
 	}
 	yes, err := a.confirm(c.Context(), question)

@@ -148,7 +148,11 @@ func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder,
 	}
 	ctx := caller(c)
 	if !flags.autoApprove {
-		if err := a.isThere(c, matter{instance: o.Instance}); err != nil {
+		err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			_, err := look.CheckOrder(ctx, o)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		yes, err := a.confirm(ctx, question)

@@ -142,6 +142,7 @@ func TestABadReviewOSFileSaysWhereWhatAndHow(t *testing.T) {
 		"a repository without owner": {"pools:\n  - name: A\n    repositories: [api]\n", `:3:20: "api" is no repository`},
 		"a pool twice":               {"pools:\n  - name: A\n  - name: A\n", `the pool "A" is there twice`},
 		"no YAML":                    {"pools:\n\t- x\n", "line 2"},
+		"a second document":          {"pools:\n  - name: A\n---\npools:\n  - name: B\n", ":3:1: a second document begins here, which nothing would read"},
 		"an empty file":              {"# nothing\n", "the file is empty"},
 	} {
 		code, _, err := w.run(one.file, "apply")

@@ -32,7 +32,8 @@ func (f *standingFlags) register(c *cobra.Command, asks, gives bool) {
 // else the state directory, keep the order.
 func (a *app) orderStanding(c *cobra.Command, flags standingFlags, o control.StandingOrder, question string) error {
 	o.Reason = flags.reason
-	if yes, err := a.agreed(c, flags, matter{fleet: o.Fleet, instance: o.Instance, image: o.Image}, question); err != nil || !yes {
+	check := func(ctx context.Context, look control.Reader) error { _, err := look.CheckStanding(ctx, o); return err }
+	if yes, err := a.agreed(c, flags, check, question); err != nil || !yes {
 		return err
 	}
 	return a.withService(c, func(ctx context.Context, s control.Service) error {

@@ -67,7 +67,8 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, often or with commas: "+strings.Join(names, ", "))
 	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often. With --join: the one fleet that the host joins")
-	c.Flags().DurationVar(&wanted.For, "for", 30*24*time.Hour, "how long it is good; 0: until it is revoked")
+	wanted.For = 30 * 24 * time.Hour
+	spanFlag(c.Flags(), &wanted.For, "for", 0, control.LongestToken, "how long it is good; 0: until it is revoked")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -57,8 +59,15 @@ func readReviewOSFile(path string) (reviewosFile, error) {
 }
 
 func parseReviewOSFile(path string, content []byte) (reviewosFile, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(content, &document); err != nil {
+	var document, another yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	err := decoder.Decode(&document)
+	if err == nil {
+		if err = decoder.Decode(&another); err == nil {
+			return reviewosFile{}, fmt.Errorf("%s:%d:1: a second document begins here, which nothing would read; put all pools below one \"pools:\"", path, max(1, another.Line))
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		return reviewosFile{}, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	r := &fleetFileReader{path: path}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // callTimeout bounds every call: a hung manager is a manager that is away.
@@ -159,7 +160,7 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 		return errors.New("the manager's answer is too long")
 	}
 	if response.StatusCode == http.StatusOK {
-		if err := json.Unmarshal(answer, out); err != nil {
+		if err := plainjson.Read(answer, out); err != nil {
 			return fmt.Errorf("understand the manager's answer: %w", err)
 		}
 		return nil

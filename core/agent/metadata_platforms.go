@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // noticeReaders ask for each kind of notice of a platform. Each is asked by
@@ -54,7 +54,7 @@ func awsJSON(ctx context.Context, c *metadataClient, path string, into any) (boo
 		return false, nil
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(text), into)
+		err = plainjson.Read([]byte(text), into)
 	}
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
@@ -175,7 +175,7 @@ func azureEvents(ctx context.Context, c *metadataClient, now time.Time) ([]notic
 		} `json:"Events"`
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(text), &document)
+		err = plainjson.Read([]byte(text), &document)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("scheduledevents: %w", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // Endpoint is where a manager is: Socket, or else URL.
@@ -148,7 +149,7 @@ func (c *Client) call(ctx context.Context, one call) error {
 	if err != nil {
 		return &UnreachableError{c.at, fmt.Errorf("read the answer: %w", err)}
 	}
-	if err := json.Unmarshal(text, one.into); err != nil {
+	if err := plainjson.Read(text, one.into); err != nil {
 		return fmt.Errorf("read the answer of the manager at %s to %s %s: %w; is it of another version?", c.at, one.method, one.path, err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // errSilent ends a stream whose connection is dead without having been closed.
@@ -52,7 +52,7 @@ func (c *Client) watch(ctx context.Context, each func(control.Progress) bool) er
 		switch name {
 		case progressEvent:
 			var p control.Progress
-			if err := json.Unmarshal(data, &p); err != nil {
+			if err := plainjson.Read(data, &p); err != nil {
 				return fmt.Errorf("read an event of the manager at %s: %w; is it of another version?", c.at, err)
 			}
 			watchdog.Stop() // whoever takes their time isn't the manager's silence
@@ -62,7 +62,7 @@ func (c *Client) watch(ctx context.Context, each func(control.Progress) bool) er
 			watchdog.Reset(silence)
 		case problemEvent:
 			var p Problem
-			if err := json.Unmarshal(data, &p); err != nil {
+			if err := plainjson.Read(data, &p); err != nil {
 				return fmt.Errorf("read the last event of the manager at %s: %w; is it of another version?", c.at, err)
 			}
 			return p.errorOf()

@@ -20,6 +20,15 @@ func (c *Client) Images(ctx context.Context) ([]view.ImageReport, error) {
 // OrderRollout is control.Service's. One whose answer is lost may be sent again: a
 // fleet that is rolled back isn't rolled back further.
 func (c *Client) OrderRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
+	return c.orderRollout(ctx, r, nil)
+}
+
+// CheckRollout is control.Reader's.
+func (c *Client) CheckRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
+	return c.orderRollout(ctx, r, onlyCheck)
+}
+
+func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, query url.Values) (control.RolloutReceipt, error) {
 	var receipt control.RolloutReceipt
 	if r.Subject == "" {
 		return receipt, &control.NotFoundError{Kind: "fleet"}
@@ -28,7 +37,7 @@ func (c *Client) OrderRollout(ctx context.Context, r control.RolloutRequest) (co
 	if strings.HasPrefix(r.Subject, "image.") || strings.HasPrefix(r.Subject, "sha256:") {
 		of = "images"
 	}
-	one := call{method: http.MethodPost, path: "/v1/" + of + "/" + url.PathEscape(r.Subject), into: &receipt}
+	one := call{method: http.MethodPost, path: "/v1/" + of + "/" + url.PathEscape(r.Subject), query: query, into: &receipt}
 	switch r.Word {
 	case fleet.PauseRollout, fleet.ResumeRollout:
 		one.path += "/rollout"

@@ -19,12 +19,21 @@ func (c *Client) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, er
 // Order is control.Service's. One whose answer is lost may have been carried out;
 // sent again it changes nothing more, or says so.
 func (c *Client) Order(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
+	return c.order(ctx, o, nil)
+}
+
+// CheckOrder is control.Reader's.
+func (c *Client) CheckOrder(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
+	return c.order(ctx, o, onlyCheck)
+}
+
+func (c *Client) order(ctx context.Context, o control.InstanceOrder, query url.Values) (control.OrderReceipt, error) {
 	if o.Kind != reconcile.AdoptResource && o.Instance == "" {
 		return control.OrderReceipt{}, &control.NotFoundError{Kind: "instance"}
 	}
 	instance := "/v1/instances/" + url.PathEscape(string(o.Instance))
 	var receipt control.OrderReceipt
-	post := call{method: http.MethodPost, into: &receipt}
+	post := call{method: http.MethodPost, query: query, into: &receipt}
 	switch o.Kind {
 	case reconcile.ResolveCreated, reconcile.ResolveNotCreated, reconcile.ResolveGone:
 		post.path, post.send = instance+"/resolve", ResolveRequest{Outcome: string(o.Kind), ProviderInstance: o.Resource}

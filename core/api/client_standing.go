@@ -12,11 +12,23 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
+// onlyCheck asks what an order would do.
+var onlyCheck = url.Values{"check": {"true"}}
+
 // OrderStanding is control.Service's. One whose answer is lost may be sent again:
 // it takes its own place.
 func (c *Client) OrderStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
+	return c.orderStanding(ctx, o, nil)
+}
+
+// CheckStanding is control.Reader's.
+func (c *Client) CheckStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
+	return c.orderStanding(ctx, o, onlyCheck)
+}
+
+func (c *Client) orderStanding(ctx context.Context, o control.StandingOrder, query url.Values) (control.StandingReceipt, error) {
 	var receipt control.StandingReceipt
-	one := call{method: http.MethodPost, into: &receipt}
+	one := call{method: http.MethodPost, query: query, into: &receipt}
 	switch o.Kind {
 	case control.ScaleFleet:
 		one.send = ScaleRequest{Min: o.Min, Max: o.Max, ForSeconds: wholeSeconds(o.For), Reason: o.Reason}

@@ -25,6 +25,7 @@ func (r ResumeRequest) word() fleet.RolloutWord {
 }
 
 type rolloutInput[T any] struct {
+	CheckInput
 	ID   string `path:"id" maxLength:"512" doc:"A fleet's address, name or id, or an image as image.NAME or by its declared digest: then every fleet whose file asks for it."`
 	Body T
 }
@@ -42,15 +43,22 @@ func (h *Handler) addImages() {
 			summary: "Take up a rollout that was halted, paused or rolled back, or pause it",
 			about:   "What was halted or rolled back begins with a canary again. Where there is nothing to take up, that is the answer."},
 			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[control.RolloutReceipt], error) {
-				receipt, err := h.service.OrderRollout(ctx, control.RolloutRequest{Subject: in.ID, Word: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
-				return &body[control.RolloutReceipt]{receipt}, err
+				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
 			})
 		add(h, route{id: of.prefix + "rollback", method: http.MethodPost, path: of.path + "/rollback", useCase: "image rollback", tag: "images", status: http.StatusOK,
 			summary: "Go back to the image that was known good before",
 			about:   "It holds until an apply changes the image, or the rollout is taken up again. Without an image that was known good it is a problem 409."},
 			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[control.RolloutReceipt], error) {
-				receipt, err := h.service.OrderRollout(ctx, control.RolloutRequest{Subject: in.ID, Word: fleet.RollBack, Reason: in.Body.Reason})
-				return &body[control.RolloutReceipt]{receipt}, err
+				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: fleet.RollBack, Reason: in.Body.Reason})
 			})
 	}
+}
+
+func (h *Handler) orderRollout(ctx context.Context, check CheckInput, r control.RolloutRequest) (*body[control.RolloutReceipt], error) {
+	do := h.service.OrderRollout
+	if check.Check {
+		do = h.service.CheckRollout
+	}
+	receipt, err := do(ctx, r)
+	return &body[control.RolloutReceipt]{receipt}, err
 }

@@ -39,6 +39,7 @@ func (h *Handler) addOrders() {
 			return listOf(found), err
 		})
 	type resolveInput struct {
+		CheckInput
 		ID   string `path:"id" maxLength:"64" doc:"The instance's id."`
 		Body ResolveRequest
 	}
@@ -46,18 +47,20 @@ func (h *Handler) addOrders() {
 		summary: "Say what became of an instance's request or resource",
 		about:   "Where the manager can't find out by itself. A list of the provider or an agent that says otherwise makes it a problem 409."},
 		func(ctx context.Context, in *resolveInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, control.InstanceOrder{Kind: reconcile.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: reconcile.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
 		})
 	type replaceInput struct {
+		CheckInput
 		ID string `path:"id" maxLength:"64" doc:"The instance's id."`
 	}
 	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace", useCase: "instance replace", tag: "instances", status: http.StatusOK,
 		summary: "Drain an instance; its fleet makes another",
 		about:   "Its job is finished first."},
 		func(ctx context.Context, in *replaceInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
 		})
 	type drainInput struct {
+		CheckInput
 		ID   string `path:"id" maxLength:"64" doc:"The instance's id."`
 		Body DrainRequest
 	}
@@ -69,9 +72,12 @@ func (h *Handler) addOrders() {
 			if in.Body.Force {
 				kind = reconcile.ForceDrain
 			}
-			return h.order(ctx, control.InstanceOrder{Kind: kind, Instance: fleet.CapacityInstanceID(in.ID)})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: kind, Instance: fleet.CapacityInstanceID(in.ID)})
 		})
-	type adoptInput struct{ Body AdoptRequest }
+	type adoptInput struct {
+		CheckInput
+		Body AdoptRequest
+	}
 	add(h, route{id: "adopt", method: http.MethodPost, path: "/v1/unrecorded/adopt", useCase: "instance adopt", tag: "instances", status: http.StatusOK,
 		summary: "Take a resource that is nobody's onto a fleet's books and remove it",
 		about:   "It must be listed by an inspection begun now, once, and be of no instance."},
@@ -79,11 +85,15 @@ func (h *Handler) addOrders() {
 			if !in.Body.Remove {
 				return nil, &control.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
 			}
-			return h.order(ctx, control.InstanceOrder{Kind: reconcile.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: reconcile.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
 		})
 }
 
-func (h *Handler) order(ctx context.Context, o control.InstanceOrder) (*body[control.OrderReceipt], error) {
-	receipt, err := h.service.Order(ctx, o)
+func (h *Handler) order(ctx context.Context, check CheckInput, o control.InstanceOrder) (*body[control.OrderReceipt], error) {
+	do := h.service.Order
+	if check.Check {
+		do = h.service.CheckOrder
+	}
+	receipt, err := do(ctx, o)
 	return &body[control.OrderReceipt]{receipt}, err
 }

@@ -67,11 +67,19 @@ type ReasonRequest struct {
 
 // standingInput is a request about one fleet, instance, provider or image.
 type standingInput[T any] struct {
+	CheckInput
 	ID   string `path:"id" maxLength:"512" doc:"What it is about: a fleet's address, name or id; an instance's id; a provider as PLUGIN.NAME; an image as image.NAME or by its declared digest."`
 	Body T
 }
 
+// CheckInput is of every order. It is exported since huma fills no fields of a struct
+// that isn't: a check would be taken for the order.
+type CheckInput struct {
+	Check bool `query:"check" doc:"Say what would be done, or refuse it, and change nothing."`
+}
+
 type endInput struct {
+	CheckInput
 	ID string `path:"id" maxLength:"512" doc:"What it is about, as it was given."`
 }
 
@@ -146,20 +154,24 @@ func (h *Handler) addStanding() {
 // addStanding makes a standing order's two routes known: POST keeps it, DELETE
 // takes it back.
 func addStanding[T any](h *Handler, s standing, fill func(*control.StandingOrder, T)) {
-	give := func(ctx context.Context, id string, change func(*control.StandingOrder)) (*body[control.StandingReceipt], error) {
+	give := func(ctx context.Context, id string, check CheckInput, change func(*control.StandingOrder)) (*body[control.StandingReceipt], error) {
 		o := s.of(id)
 		change(&o)
-		receipt, err := h.service.OrderStanding(ctx, o)
+		do := h.service.OrderStanding
+		if check.Check {
+			do = h.service.CheckStanding
+		}
+		receipt, err := do(ctx, o)
 		return &body[control.StandingReceipt]{receipt}, err
 	}
 	add(h, route{id: s.id, method: http.MethodPost, path: s.path, useCase: s.useCase, tag: s.tag, status: http.StatusOK, summary: s.set, about: s.about},
 		func(ctx context.Context, in *standingInput[T]) (*body[control.StandingReceipt], error) {
-			return give(ctx, in.ID, func(o *control.StandingOrder) { fill(o, in.Body) })
+			return give(ctx, in.ID, in.CheckInput, func(o *control.StandingOrder) { fill(o, in.Body) })
 		})
 	add(h, route{id: "end-" + s.id, method: http.MethodDelete, path: s.path, useCase: s.useCase, tag: s.tag, status: http.StatusOK, summary: s.end,
 		about: "Where there is nothing to take back, that is the answer."},
 		func(ctx context.Context, in *endInput) (*body[control.StandingReceipt], error) {
-			return give(ctx, in.ID, func(o *control.StandingOrder) { o.End = true })
+			return give(ctx, in.ID, in.CheckInput, func(o *control.StandingOrder) { o.End = true })
 		})
 }
 

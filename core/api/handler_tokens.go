@@ -15,7 +15,7 @@ type TokenRequest struct {
 	Name        string               `json:"name" minLength:"1" maxLength:"63" doc:"A name that no live token has."`
 	Permissions []control.Permission `json:"permissions" nullable:"false" minItems:"1" maxItems:"16"`
 	Fleets      []fleet.FleetAddress `json:"fleets,omitempty" maxItems:"1000" doc:"Limits the token to these; none: all."`
-	ForSeconds  int64                `json:"for_seconds,omitempty" minimum:"0" doc:"How long it is good; 0: until it is revoked."`
+	ForSeconds  int64                `json:"for_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"How long it is good, at most 3650 days; 0: until it is revoked."`
 }
 
 // NewToken is a token that was just made.

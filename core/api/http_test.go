@@ -60,6 +60,7 @@ func TestEveryRefusalIsAProblemWithoutTheRequestsValues(t *testing.T) {
 		{"a number too large", "POST", "/v1/tokens", `{"name":"x","permissions":["fleet.read"],"for_seconds":1e999}`, 400, codeBadRequest},
 		{"a whole number with an exponent", "POST", "/v1/tokens", `{"name":"x","permissions":["fleet.read"],"for_seconds":1e3}`, 422, codeInvalid},
 		{"too much", "POST", "/v1/tokens", many, 413, codeTooLarge},
+		{"an unknown parameter", "GET", "/v1/fleets?x=" + planted, "", 422, codeInvalid},
 		{"a limit of words", "GET", "/v1/audit?limit=" + planted, "", 422, codeInvalid},
 		{"a limit too large", "GET", "/v1/audit?limit=1001", "", 422, codeInvalid},
 		{"a state that is none", "GET", "/v1/instances?state=" + planted, "", 422, codeInvalid},

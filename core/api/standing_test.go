@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 func TestStandingOrdersAndReservationsComeThroughAsTheyWereSent(t *testing.T) {
@@ -52,6 +53,52 @@ func TestStandingOrdersAndReservationsComeThroughAsTheyWereSent(t *testing.T) {
 		}
 		same(t, "what was cancelled", []any{fleet.CapacityReservationID("r1")}, s.heard())
 	})
+}
+
+// A check that was taken for the order itself would do what nobody has agreed to yet.
+func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
+	s, five := lab(), 5
+	eachSurface(t, s, func(t *testing.T, c *Client) {
+		for _, o := range []control.StandingOrder{
+			{Kind: control.ScaleFleet, Fleet: "linux", Max: &five, For: time.Hour}, {Kind: control.PinInstance, Instance: "if1", For: time.Hour},
+			{Kind: control.FreezeWrites, Fleet: "linux"}, {Kind: control.FreezeWrites, Provider: "local.here"}, {Kind: control.FreezeWrites, Fleet: "linux", End: true},
+			{Kind: control.BreakGlass, Fleet: "linux", For: time.Hour, Reason: "x"}, {Kind: control.QuarantineIt, Image: "image.ubuntu"},
+		} {
+			if receipt, err := c.CheckStanding(t.Context(), o); err != nil || receipt.Changed || receipt.Done != "it would be frozen" {
+				t.Fatalf("%+v: %+v, %v", o, receipt, err)
+			}
+			same(t, "what was checked", []any{checked{o}}, s.heard())
+		}
+		for _, o := range []control.InstanceOrder{
+			{Kind: reconcile.DrainInstance, Instance: "if1"}, {Kind: reconcile.ForceDrain, Instance: "if1"}, {Kind: reconcile.ReplaceInstance, Instance: "if1"},
+			{Kind: reconcile.ResolveGone, Instance: "if1"}, {Kind: reconcile.AdoptResource, Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
+		} {
+			if _, err := c.CheckOrder(t.Context(), o); err != nil {
+				t.Fatalf("%+v: %v", o, err)
+			}
+			same(t, "what was checked", []any{checked{o}}, s.heard())
+		}
+		for _, r := range []control.RolloutRequest{{Subject: "linux", Word: fleet.RollBack}, {Subject: "image.ubuntu", Word: fleet.ResumeRollout}, {Subject: "linux", Word: fleet.PauseRollout}} {
+			if _, err := c.CheckRollout(t.Context(), r); err != nil {
+				t.Fatalf("%+v: %v", r, err)
+			}
+			same(t, "what was checked", []any{checked{r}}, s.heard())
+		}
+	})
+}
+
+func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
+	s := lab()
+	for path, body := range map[string]string{
+		"/v1/fleets/linux/freeze?chek=true": `{}`, "/v1/fleets/linux/freeze?Check=true": `{}`, "/v1/fleets/linux/freeze?check=perhaps": `{}`,
+		"/v1/instances/if1/drain?dry_run=true": `{"force": true}`, "/v1/images/image.ubuntu/rollback?chek=1": `{}`,
+	} {
+		w := answerTo(allowing(s), ask("POST", path, body))
+		wantProblem(t, operation{method: "POST", path: path}, path, w, 422, codeInvalid)
+	}
+	if heard := s.heard(); len(heard) > 0 {
+		t.Errorf("it was carried out: %+v", heard)
+	}
 }
 
 func TestAStandingOrderAboutNothingIsNotSent(t *testing.T) {

@@ -147,6 +147,24 @@ func (s *service) Order(ctx context.Context, o control.InstanceOrder) (control.O
 	return control.OrderReceipt{Instance: "if1", Done: "it drains"}, s.err
 }
 
+// checked is an order that was only to be checked.
+type checked struct{ Order any }
+
+func (s *service) CheckOrder(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
+	s.note(ctx, checked{o})
+	return control.OrderReceipt{Instance: "if1", Done: "it would drain"}, s.err
+}
+
+func (s *service) CheckStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
+	s.note(ctx, checked{o})
+	return control.StandingReceipt{Subject: "fleet.linux", Done: "it would be frozen"}, s.err
+}
+
+func (s *service) CheckRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
+	s.note(ctx, checked{r})
+	return rolledBack, s.err
+}
+
 func (s *service) OrderStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
 	s.note(ctx, o)
 	return control.StandingReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}, s.err

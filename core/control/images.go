@@ -48,35 +48,51 @@ var rolloutUseCases = map[fleet.RolloutWord]string{
 // runs goes by it before it returns. One that makes no sense for one of the fleets
 // is refused for all.
 func (m *Manager) OrderRollout(ctx context.Context, request RolloutRequest) (RolloutReceipt, error) {
+	rulings, err := m.rollouts(ctx, request)
+	if err != nil {
+		return RolloutReceipt{}, err
+	}
+	return m.enterRollouts(ctx, rolloutUseCases[request.Word], rulings)
+}
+
+// CheckRollout says what OrderRollout would do, or why it is refused, and keeps
+// nothing.
+func (r *reading) CheckRollout(ctx context.Context, request RolloutRequest) (RolloutReceipt, error) {
+	rulings, err := r.rollouts(ctx, request)
+	return RolloutReceipt{Fleets: ruled(rulings)}, err
+}
+
+// rollouts holds a word against the caller and against what was applied.
+func (r *reading) rollouts(ctx context.Context, request RolloutRequest) ([]rolloutRuling, error) {
 	useCase, known := rolloutUseCases[request.Word]
 	if !known {
-		return RolloutReceipt{}, &InvalidError{fmt.Sprintf("there is no word %q about a rollout: it is %s, %s or %s", request.Word, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)}
+		return nil, &InvalidError{fmt.Sprintf("there is no word %q about a rollout: it is %s, %s or %s", request.Word, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)}
 	}
 	caller, err := authorize(ctx, useCase)
 	if err != nil {
-		return RolloutReceipt{}, err
+		return nil, err
 	}
 	if why := Unsayable(request.Reason); why != "" {
-		return RolloutReceipt{}, &InvalidError{"the reason " + why}
+		return nil, &InvalidError{"the reason " + why}
 	}
-	state, err := m.store.Load(ctx)
+	state, err := r.store.Load(ctx)
 	if err != nil {
-		return RolloutReceipt{}, err
+		return nil, err
 	}
-	j := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: m.options.Clock().UTC(), Reason: request.Reason}}
+	j := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: r.options.Clock().UTC(), Reason: request.Reason}}
 	fleets, err := j.rolledOut(request.Subject)
 	if err != nil {
-		return RolloutReceipt{}, err
+		return nil, err
 	}
 	var rulings []rolloutRuling
 	for _, f := range fleets {
-		r, err := j.rollout(f, request)
+		ruling, err := j.rollout(f, request)
 		if err != nil {
-			return RolloutReceipt{}, err
+			return nil, err
 		}
-		rulings = append(rulings, r)
+		rulings = append(rulings, ruling)
 	}
-	return m.enterRollouts(ctx, useCase, rulings)
+	return rulings, nil
 }
 
 // rolloutRuling is an order that was found valid; where changed is false there is
@@ -88,10 +104,17 @@ type rolloutRuling struct {
 	changed bool
 }
 
-func (m *Manager) enterRollouts(ctx context.Context, useCase string, rulings []rolloutRuling) (RolloutReceipt, error) {
-	var receipt RolloutReceipt
+// ruled is what was decided about each fleet.
+func ruled(rulings []rolloutRuling) (all []FleetRollout) {
 	for _, r := range rulings {
-		receipt.Fleets = append(receipt.Fleets, FleetRollout{Fleet: r.fleet.Address, Done: r.done, Changed: r.changed})
+		all = append(all, FleetRollout{Fleet: r.fleet.Address, Done: r.done, Changed: r.changed})
+	}
+	return all
+}
+
+func (m *Manager) enterRollouts(ctx context.Context, useCase string, rulings []rolloutRuling) (RolloutReceipt, error) {
+	receipt := RolloutReceipt{Fleets: ruled(rulings)}
+	for _, r := range rulings {
 		if !r.changed {
 			continue
 		}

@@ -44,15 +44,7 @@ const orderPatience = time.Minute
 // Order has the loop carry out what a person decided. What it refuses is a
 // *ConflictError. The attempt is audited, whatever comes of it.
 func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error) {
-	useCase, known := orderUseCases[o.Kind]
-	if !known {
-		return OrderReceipt{}, &InvalidError{fmt.Sprintf("there is no order %q", o.Kind)}
-	}
-	caller, err := authorize(ctx, useCase)
-	if err != nil {
-		return OrderReceipt{}, err
-	}
-	subject, err := m.orderSubject(ctx, caller, useCase, o)
+	subject, err := m.ordered(ctx, o)
 	if err != nil {
 		return OrderReceipt{}, err
 	}
@@ -62,11 +54,11 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 	if r == nil {
 		return OrderReceipt{}, errors.New("the manager doesn't run, so nobody can carry that out; start it")
 	}
-	if err := m.audit(ctx, useCase, subject); err != nil {
+	if err := m.audit(ctx, orderUseCases[o.Kind], subject); err != nil {
 		return OrderReceipt{}, err
 	}
 	outcome, err := m.give(ctx, r, reconcile.Order{
-		Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet, By: caller.Name,
+		Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet, By: CallerOf(ctx).Name,
 	}, subject)
 	if err != nil {
 		return OrderReceipt{}, err
@@ -75,6 +67,26 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 		return OrderReceipt{}, &ConflictError{fmt.Sprintf("%s is refused: %s", subject, outcome.Refused)}
 	}
 	return OrderReceipt{Instance: outcome.Instance, Done: outcome.Done}, nil
+}
+
+// CheckOrder says why Order would be refused, as far as that is known without a look at
+// the provider, and does nothing.
+func (r *reading) CheckOrder(ctx context.Context, o InstanceOrder) (OrderReceipt, error) {
+	subject, err := r.ordered(ctx, o)
+	return OrderReceipt{Instance: o.Instance, Done: subject}, err
+}
+
+// ordered says in words what an order is about, if the caller may give it.
+func (r *reading) ordered(ctx context.Context, o InstanceOrder) (string, error) {
+	useCase, known := orderUseCases[o.Kind]
+	if !known {
+		return "", &InvalidError{fmt.Sprintf("there is no order %q", o.Kind)}
+	}
+	caller, err := authorize(ctx, useCase)
+	if err != nil {
+		return "", err
+	}
+	return r.orderSubject(ctx, caller, useCase, o)
 }
 
 // give hands an order to a running loop and waits for what comes of it.
@@ -100,24 +112,27 @@ func (m *Manager) give(ctx context.Context, r *running, o reconcile.Order, subje
 
 // orderSubject finds what an order is about and says it in words. What is in
 // fleets that aren't the caller's isn't there.
-func (m *Manager) orderSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
 	if o.Kind == reconcile.AdoptResource {
-		return m.adoptSubject(ctx, caller, useCase, o)
+		return r.adoptSubject(ctx, caller, useCase, o)
 	}
 	missing := &NotFoundError{Kind: "instance", ID: string(o.Instance)}
-	i, found, err := m.store.Instance(ctx, o.Instance)
+	i, found, err := r.store.Instance(ctx, o.Instance)
 	if err != nil {
 		return "", err
 	}
 	if !found {
 		return "", missing
 	}
-	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
+	subject, _, err := r.store.EnrollmentSubject(ctx, i.Key)
 	if err != nil {
 		return "", err
 	}
 	if !caller.mayTouch(subject.Fleet.Address) {
 		return "", missing
+	}
+	if i.State == fleet.Terminated {
+		return "", &ConflictError{fmt.Sprintf("%s of the instance %s is refused: it has ended, and there is nothing left to decide about it", useCase, i.ID)}
 	}
 	text := fmt.Sprintf("%s of the instance %s (%s)", useCase, i.ID, o.Kind)
 	if o.Resource != "" {
@@ -126,18 +141,18 @@ func (m *Manager) orderSubject(ctx context.Context, caller Caller, useCase strin
 	return text, nil
 }
 
-func (m *Manager) adoptSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+func (r *reading) adoptSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
 	if len(caller.Fleets) > 0 { // what is nobody's is of no fleet that they may touch
 		return "", &DeniedError{Caller: caller.Name, UseCase: useCase, Fleet: o.Fleet}
 	}
-	fleets, err := m.store.Fleets(ctx)
+	fleets, err := r.store.Fleets(ctx)
 	if err != nil {
 		return "", err
 	}
 	if !slices.ContainsFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == o.Fleet }) {
 		return "", &NotFoundError{Kind: "fleet", ID: string(o.Fleet)}
 	}
-	applied, _, err := m.store.Definition(ctx)
+	applied, _, err := r.store.Definition(ctx)
 	if err != nil {
 		return "", err
 	}

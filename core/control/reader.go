@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,6 +28,8 @@ type reading struct {
 	// refused are the calls of agents that a running manager refused; nil: none
 	// runs here.
 	refused func() []fleet.Refusal
+	// listens is where a running manager is to be found by agents; nil: none runs here.
+	listens atomic.Pointer[listening]
 }
 
 // Look reads a state directory without becoming its writer.
@@ -118,6 +121,7 @@ func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load fu
 	p.Warnings, p.Unrecorded = append(loaded.warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
 	p.Warnings = append(p.Warnings, agentless(loaded.Definition)...)
 	p.Warnings = append(p.Warnings, stranded(stored.Definition, loaded.Definition, state)...)
+	p.Warnings = append(p.Warnings, unheard(r.listens.Load(), loaded.Definition)...)
 	if p.Approval.Authority, err = r.identity(ctx); err != nil {
 		return Plan{}, err
 	}

@@ -96,6 +96,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		r.providers.stop()
 		return errors.Join(err, r.agents.close())
 	}
+	m.listens.Store(&listening{wanted: applied.Definition.Manager.Listen, at: listener.Addr().String()})
 	m.hub.begin(started)
 	go func() {
 		defer close(r.ended)
@@ -152,6 +153,7 @@ func (m *Manager) Stop(hurry <-chan struct{}) error {
 	m.mu.Lock()
 	r := m.running
 	m.running = nil
+	m.listens.Store(nil)
 	m.mu.Unlock()
 	if r == nil {
 		return nil

@@ -88,6 +88,12 @@ type Reader interface {
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 	// Tokens lists the API tokens without their secrets.
 	Tokens(ctx context.Context) ([]Token, error)
+	// CheckOrder, CheckStanding and CheckRollout say what the orders of a Service would
+	// do, or fail as they would, and change nothing: so that nobody is asked about what
+	// is refused afterwards. They need the permission of the order.
+	CheckOrder(ctx context.Context, o InstanceOrder) (OrderReceipt, error)
+	CheckStanding(ctx context.Context, o StandingOrder) (StandingReceipt, error)
+	CheckRollout(ctx context.Context, r RolloutRequest) (RolloutReceipt, error)
 	// Refusals tell of agents' calls that the running manager refused since its
 	// start, the latest first; none where no manager runs.
 	Refusals(ctx context.Context) ([]fleet.Refusal, error)

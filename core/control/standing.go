@@ -94,27 +94,39 @@ type ruling struct {
 // OrderStanding keeps what a person decided together with its audit record, and makes
 // sure that a loop which runs goes by it before it returns.
 func (m *Manager) OrderStanding(ctx context.Context, d StandingOrder) (StandingReceipt, error) {
+	r, err := m.standing(ctx, d)
+	if err != nil {
+		return StandingReceipt{}, err
+	}
+	return m.enter(ctx, standingUseCases[d.Kind], d, r)
+}
+
+// CheckStanding says what OrderStanding would do, or why it is refused, and keeps
+// nothing.
+func (r *reading) CheckStanding(ctx context.Context, d StandingOrder) (StandingReceipt, error) {
+	found, err := r.standing(ctx, d)
+	return StandingReceipt{Subject: found.subject, Done: found.done, Until: found.until}, err
+}
+
+// standing holds an order against the caller and against what was applied.
+func (r *reading) standing(ctx context.Context, d StandingOrder) (ruling, error) {
 	useCase, known := standingUseCases[d.Kind]
 	if !known {
-		return StandingReceipt{}, &InvalidError{fmt.Sprintf("there is no standing order %q", d.Kind)}
+		return ruling{}, &InvalidError{fmt.Sprintf("there is no standing order %q", d.Kind)}
 	}
 	caller, err := authorize(ctx, useCase)
 	if err != nil {
-		return StandingReceipt{}, err
+		return ruling{}, err
 	}
 	if why := Unsayable(d.Reason); why != "" {
-		return StandingReceipt{}, &InvalidError{"the reason " + why}
+		return ruling{}, &InvalidError{"the reason " + why}
 	}
-	state, err := m.store.Load(ctx)
+	state, err := r.store.Load(ctx)
 	if err != nil {
-		return StandingReceipt{}, err
+		return ruling{}, err
 	}
-	judge := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: m.options.Clock().UTC(), Reason: d.Reason}}
-	r, err := m.judge(ctx, judge, d)
-	if err != nil {
-		return StandingReceipt{}, err
-	}
-	return m.enter(ctx, useCase, d, r)
+	judge := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: r.options.Clock().UTC(), Reason: d.Reason}}
+	return r.judge(ctx, judge, d)
 }
 
 // Unsayable is why a text can't be kept and shown in a sentence; "": it can. One
@@ -131,7 +143,7 @@ func Unsayable(text string) string {
 }
 
 // judge finds what an order means, or why it can't be.
-func (m *Manager) judge(ctx context.Context, j *judgement, d StandingOrder) (ruling, error) {
+func (r *reading) judge(ctx context.Context, j *judgement, d StandingOrder) (ruling, error) {
 	switch d.Kind {
 	case ScaleFleet:
 		return j.scale(d)
@@ -140,7 +152,7 @@ func (m *Manager) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 	case BreakGlass:
 		return j.breakGlass(d)
 	case PinInstance:
-		i, address, err := m.find(ctx, j.caller, string(d.Instance))
+		i, address, err := r.find(ctx, j.caller, string(d.Instance))
 		if err != nil {
 			return ruling{}, err
 		}
@@ -149,7 +161,7 @@ func (m *Manager) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 	if d.Instance == "" {
 		return j.quarantine(d)
 	}
-	i, address, err := m.find(ctx, j.caller, string(d.Instance))
+	i, address, err := r.find(ctx, j.caller, string(d.Instance))
 	if err != nil {
 		return ruling{}, err
 	}

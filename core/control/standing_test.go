@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -77,12 +78,36 @@ func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		{"a pin without an end", LocalUser("ada"), StandingOrder{Kind: PinInstance, Instance: "i1"}, new(*InvalidError)},
 		{"a pin for ever", LocalUser("ada"), StandingOrder{Kind: PinInstance, Instance: "i1", For: 31 * 24 * time.Hour}, new(*InvalidError)},
 	} {
-		if _, err := m.OrderStanding(as(t, test.caller), test.order); !errors.As(err, test.want) {
+		_, err := m.OrderStanding(as(t, test.caller), test.order)
+		if !errors.As(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
+		}
+		if _, before := m.CheckStanding(as(t, test.caller), test.order); before == nil || err == nil || before.Error() != err.Error() {
+			t.Errorf("%s: the check says %v, and the order %v", test.name, before, err)
 		}
 	}
 	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.BrokenGlass) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", orders, err)
+	}
+}
+
+func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	ctx := as(t, LocalUser("ada"))
+	order := StandingOrder{Kind: ScaleFleet, Fleet: "demo", Min: number(3), For: time.Hour}
+	receipt, err := m.CheckStanding(ctx, order)
+	if err != nil || receipt.Changed || !strings.HasPrefix(receipt.Done, "min = 3 and max = 4 until 2026-05-04 11:00 UTC") {
+		t.Errorf("the check says %+v, %v", receipt, err)
+	}
+	if receipt, err := m.CheckOrder(ctx, InstanceOrder{Kind: reconcile.DrainInstance, Instance: "i1"}); err != nil || receipt.Instance != "i1" {
+		t.Errorf("the check of a drain says %+v, %v", receipt, err)
+	}
+	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Overrides) > 0 {
+		t.Errorf("what was only checked is kept: %+v, %v", orders, err)
+	}
+	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r AuditRecord) bool { return r.Action != "apply" }) {
+		t.Errorf("what was only checked is audited as done: %+v, %v", trail, err)
 	}
 }
 

@@ -30,6 +30,25 @@ func stranded(before, after fleet.Definition, state store.State) config.Diagnost
 	}}
 }
 
+// listening is where the running manager answers agents: what the definition asked for
+// when it started, and what came of that.
+type listening struct{ wanted, at string }
+
+// unheard warns of a listen that the running manager doesn't follow: a serve that began
+// before the first apply has a port of its own, and hosts would call where nobody
+// answers.
+func unheard(now *listening, after fleet.Definition) config.Diagnostics {
+	wanted := after.Manager.Listen
+	if now == nil || wanted == "" || wanted == now.wanted || wanted == now.at {
+		return nil
+	}
+	return config.Diagnostics{{
+		Severity: config.Warning, Block: "forgeyard", Summary: fmt.Sprintf("the manager that runs doesn't listen at %s", wanted),
+		Detail: fmt.Sprintf("It answers agents at %s, and listen = %q counts from its next start. Until then new hosts may be told an address where nobody answers, and fail. Apply, stop it (serve), and start it again.",
+			now.at, wanted),
+	}}
+}
+
 func hosts(n int) string {
 	if n == 1 {
 		return "1 host"

@@ -36,6 +36,47 @@ func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.
 	}
 }
 
+// A serve that was started before the first apply chose a port; the file's listen was
+// applied without a word, and each host failed at an address where nobody answered.
+func TestAListenThatTheRunningManagerDoesNotFollowIsWarnedOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		now   *listening
+		file  string
+		warns bool
+	}{
+		"no manager runs":                  {nil, "127.0.0.1:7443", false},
+		"it was started before any apply":  {&listening{"", "127.0.0.1:40267"}, "127.0.0.1:7443", true},
+		"it was started with another":      {&listening{"127.0.0.1:7442", "127.0.0.1:7442"}, "127.0.0.1:7443", true},
+		"it follows it":                    {&listening{"127.0.0.1:7443", "127.0.0.1:7443"}, "127.0.0.1:7443", false},
+		"every address is one that it has": {&listening{"0.0.0.0:7443", "[::]:7443"}, "0.0.0.0:7443", false},
+		"it chose that port by itself":     {&listening{"", "127.0.0.1:7443"}, "127.0.0.1:7443", false},
+		"the file leaves it to it":         {&listening{"", "127.0.0.1:40267"}, "", false},
+	} {
+		found := unheard(c.now, fleet.Definition{Manager: fleet.ManagerSettings{Listen: c.file}})
+		if (len(found) == 1) != c.warns {
+			t.Errorf("%s: the warnings are %v", name, found)
+		}
+		if c.warns && (len(found) == 0 || !strings.Contains(found[0].Detail, c.now.at) || !strings.Contains(found[0].Summary, c.file)) {
+			t.Errorf("%s: it says %v", name, found)
+		}
+	}
+	m := open(t, options(t))
+	defer m.Close()
+	listener, err := m.Listen(t.Context(), fleet.ManagerSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Start(t.Context(), listener); err != nil {
+		t.Fatal(err)
+	}
+	if now := m.listens.Load(); now == nil || now.at != listener.Addr().String() {
+		t.Errorf("a manager that was started is known to listen at %+v", now)
+	}
+	if err := m.Stop(nil); err != nil || m.listens.Load() != nil {
+		t.Errorf("stopped with %v, and it is known to listen at %+v", err, m.listens.Load())
+	}
+}
+
 func TestAProvidersOwnAddressOfTheManagerReachesItsHostsAlone(t *testing.T) {
 	definition := fleet.Definition{
 		Manager:   fleet.ManagerSettings{Listen: "127.0.0.1:7443", Advertise: "https://fleet.example:7443/"},

@@ -22,6 +22,10 @@ const secretPrefix = "fyk_"
 // secretEncoding is of 32 random bytes: 52 letters and digits.
 var secretEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
+// LongestToken bounds how long a token is good that expires by itself: a slip of the
+// keyboard should not look like one.
+const LongestToken = 10 * 365 * 24 * time.Hour
+
 const secretLength = len(secretPrefix) + 52
 
 // CreateToken makes an API token, with at most what its maker has: a token that
@@ -78,6 +82,8 @@ func (m *Manager) checkNewToken(ctx context.Context, wanted NewToken) error {
 		return invalid("the token %q has no permission; give one or more of %s", wanted.Name, joined(AllPermissions()))
 	case wanted.For < 0:
 		return invalid("the token %q would have expired %s ago; give the time that it shall be good for", wanted.Name, -wanted.For)
+	case wanted.For > LongestToken:
+		return invalid("the token %q would be good for %s, and at most %d days can be given; without a time it is good until it is revoked", wanted.Name, wanted.For, LongestToken/(24*time.Hour))
 	}
 	for _, p := range wanted.Permissions {
 		if !slices.Contains(AllPermissions(), p) {

@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // A plugin's version is one OCI index, whose tag is the version ("+" is written
@@ -109,8 +110,8 @@ func readRelease(ctx context.Context, from repository, d ocispec.Descriptor) (re
 func (r *release) parse(raw []byte) error {
 	r.raw = raw
 	var index ocispec.Index
-	if err := json.Unmarshal(raw, &index); err != nil {
-		return &ArtifactError{fmt.Sprintf("its index is no JSON: %v", err)}
+	if err := plainjson.Read(raw, &index); err != nil {
+		return &ArtifactError{fmt.Sprintf("its index can't be read: %v", err)}
 	}
 	switch {
 	case index.MediaType != ocispec.MediaTypeImageIndex || index.ArtifactType != pluginType:
@@ -148,8 +149,8 @@ func (r release) build(ctx context.Context, from repository, platform string) (b
 		return build{}, err
 	}
 	var manifest ocispec.Manifest
-	if err := json.Unmarshal(raw, &manifest); err != nil {
-		return build{}, &ArtifactError{fmt.Sprintf("its manifest for %s is no JSON: %v", platform, err)}
+	if err := plainjson.Read(raw, &manifest); err != nil {
+		return build{}, &ArtifactError{fmt.Sprintf("its manifest for %s can't be read: %v", platform, err)}
 	}
 	if len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != binaryType || manifest.Config.MediaType != descriptionType {
 		return build{}, &ArtifactError{fmt.Sprintf("its manifest for %s isn't of a description and one executable", platform)}

@@ -16,6 +16,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // layout is one repository of an OCI layout: a folder with an index.json and
@@ -158,7 +160,7 @@ func (l *layout) index() (ocispec.Index, error) {
 	var index ocispec.Index
 	text, err := l.read(ocispec.ImageIndexFile, maxLayoutIndexBytes)
 	if err == nil {
-		err = json.Unmarshal(text, &index)
+		err = plainjson.Read(text, &index)
 	}
 	if err != nil {
 		return index, fmt.Errorf("read the OCI layout %s: %w", l.dir, err)
@@ -251,8 +253,8 @@ func (l *layout) push(ctx context.Context, d ocispec.Descriptor, content func() 
 		return err
 	}
 	var manifest ocispec.Manifest
-	if err := json.Unmarshal(raw, &manifest); err != nil {
-		return &ArtifactError{fmt.Sprintf("a manifest is no JSON: %v", err)}
+	if err := plainjson.Read(raw, &manifest); err != nil {
+		return &ArtifactError{fmt.Sprintf("a manifest can't be read: %v", err)}
 	}
 	if manifest.Subject == nil {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // PublicKey is an ed25519 key as it is written everywhere: "ed25519:BASE64".
@@ -148,8 +149,8 @@ func signaturesOf(ctx context.Context, from repository, index ocispec.Descriptor
 			return nil, err
 		}
 		var manifest ocispec.Manifest
-		if err := json.Unmarshal(s.manifestRaw, &manifest); err != nil {
-			return nil, &ArtifactError{fmt.Sprintf("a signature's manifest is no JSON: %v", err)}
+		if err := plainjson.Read(s.manifestRaw, &manifest); err != nil {
+			return nil, &ArtifactError{fmt.Sprintf("a signature's manifest can't be read: %v", err)}
 		}
 		if manifest.Subject == nil || manifest.Subject.Digest != index.Digest || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != signatureType {
 			continue // of something else

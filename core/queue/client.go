@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
 
@@ -91,7 +92,7 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 		*text = string(answer)
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := plainjson.Read(answer, out); err != nil {
 		return fmt.Errorf("%s: the answer makes no sense: %w", doing, err)
 	}
 	return nil

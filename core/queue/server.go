@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
 
@@ -161,14 +162,16 @@ func decode(r *http.Request, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
 	err = decoder.Decode(into)
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &kind):
-		return &httpError{http.StatusUnprocessableEntity, fmt.Sprintf("%s: it can't be a JSON %s", kind.Field, kind.Value)}
+	if err != nil {
+		err = plainjson.Explain(content, into, err)
+	}
+	switch mismatch := (*plainjson.Mismatch)(nil); {
+	case errors.As(err, &mismatch):
+		return &httpError{http.StatusUnprocessableEntity, mismatch.Error()}
 	case err != nil && strings.HasPrefix(err.Error(), "json: unknown field"):
 		return &httpError{http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: ") + ": docs/scheduler-api.md lists those that there are"}
 	case err != nil:
-		return &httpError{http.StatusBadRequest, "the body is no JSON: " + err.Error()}
+		return &httpError{http.StatusBadRequest, "the body: " + err.Error()}
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return &httpError{http.StatusBadRequest, "the body has more than one JSON value"}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -21,6 +22,15 @@ func NewHTTPClient() *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// StatusWords is the status of an answer, with what is behind one that sends elsewhere.
+func StatusWords(response *http.Response) string {
+	status := strings.TrimSpace(response.Status)
+	if to := response.Header.Get("Location"); response.StatusCode/100 == 3 && to != "" {
+		status += fmt.Sprintf(", which sends to %q; that isn't followed, since the token would go there: give the address that answers itself as the url", Printable(to))
+	}
+	return status
 }
 
 // Printable bounds a stranger's words to one line.

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
 // queue is the queue as a worker calls it.
@@ -124,7 +126,7 @@ func (q *queue) call(ctx context.Context, method, path, id string, wait time.Dur
 	if out == nil || response.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
+	if err := plainjson.Read(answer, out); err != nil {
 		return fmt.Errorf("the answer to %s %s makes no sense: %w", method, address, err)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -86,8 +87,8 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return &scheduler.NonsenseError{Doing: doing, Err: err}
+	if err := plainjson.Read(answer, out); err != nil {
+		return &scheduler.NonsenseError{Doing: doing, Err: fmt.Errorf("%s %s: %w", method, path, err)}
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 // problemOf turns an answer that is no success into an error. Only what can't get
 // better by itself is a refusal.
 func problemOf(doing string, response *http.Response, answer []byte) error {
-	said := strings.TrimSpace(response.Status)
+	said := scheduler.StatusWords(response)
 	problem := Problem{}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
 		said = fmt.Sprintf("%s: %s", said, scheduler.Printable(problem.Detail))

@@ -86,17 +86,20 @@ func TestImpossibleAnswersAreRefusedWithTheReason(t *testing.T) {
 	many := strings.Repeat(`{"count":1},`, 1_000_000)
 	long := strings.Repeat("x", 300)
 	for name, test := range map[string]struct{ body, want string }{
-		"no JSON":                        {`<html>`, "invalid character"},
-		"an empty body":                  {``, "unexpected end"},
-		"not an object":                  {`[]`, "cannot unmarshal"},
+		"a page":                         {`<html>`, "GET /v1/capacity-demand: it is a page of HTML or XML"},
+		"an empty body":                  {``, "it is empty"},
+		"not an object":                  {`[]`, "an object is expected, and it is a list"},
 		"no list of jobs":                {`{"revision": 1}`, `no "queued"`},
 		"a million groups":               {`{"revision": 1, "queued": [` + strings.TrimSuffix(many, ",") + `]}`, "1000000 groups"},
 		"fewer jobs than none":           {`{"queued": [{"count": -1}]}`, "count is -1"},
 		"more jobs than anybody has":     {`{"queued": [{"count": 10000001}]}`, "count is 10000001"},
 		"more admissible than waiting":   {`{"queued": [{"count": 1, "admissible": 2}]}`, "admissible is 2 of 1"},
-		"a number that is none":          {`{"queued": [{"count": NaN}]}`, "invalid character 'N'"},
-		"a number beyond all numbers":    {`{"queued": [{"count": 1e400}]}`, "cannot unmarshal number"},
-		"half a job":                     {`{"queued": [{"count": 1.5}]}`, "cannot unmarshal number"},
+		"a number that is none":          {`{"queued": [{"count": NaN}]}`, "line 1, column 23, and 'N' is there"},
+		"a number beyond all numbers":    {`{"queued": [{"count": 1e400}]}`, "queued[0].count: a whole number is expected, and it is the number 1e400"},
+		"a number as a text":             {`{"queued": [{}, {"count": "7"}]}`, `queued[1].count: a whole number is expected, and it is the text "7"`},
+		"half an answer":                 {`{"queued": [{"count": 1`, "it ends in the middle of a value, after 23 bytes"},
+		"a size as a text":               {`{"queued": [{"resources": {"cpu_milli": "2"}}]}`, `queued[0].resources.cpu_milli: a whole number is expected, and it is the text "2"`},
+		"half a job":                     {`{"queued": [{"count": 1.5}]}`, "queued[0].count: a whole number is expected, and it is the number 1.5"},
 		"an endless wait":                {`{"queued": [{"count": 1, "oldest_wait_seconds": 1e300}]}`, "longer than anything"},
 		"a wait that begins tomorrow":    {`{"queued": [{"count": 1, "oldest_wait_seconds": -5}]}`, "oldest_wait_seconds is -5"},
 		"a job without size":             {`{"queued": [{"count": 1, "resources": {"cpu_milli": -1}}]}`, "resources.cpu_milli is -1"},
@@ -191,8 +194,12 @@ func TestErrorsSayWhetherAskingAgainHelps(t *testing.T) {
 		"a runner never heard":  {says(404, `{"title":"no","status":404,"detail":"no such runner"}`), false, true, "doesn't know the runner"},
 		"a scheduler in repair": {says(503, `{"title":"no","status":503,"detail":"starting"}`), false, false, "503"},
 		"a redirect":            {says(302, ``), false, false, "302"},
-		"a proxy's page":        {says(502, "<html>\x1b[31m"), false, false, "502 Bad Gateway"},
-		"a terminal's trap":     {says(409, `{"title":"no","status":409,"detail":"a\u001b[31mb\nc"}`), true, false, "a [31mb c"},
+		"a redirect elsewhere": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "https://login.example/?next=1")
+			w.WriteHeader(http.StatusFound)
+		}, false, false, `302 Found, which sends to "https://login.example/?next=1"; that isn't followed`},
+		"a proxy's page":    {says(502, "<html>\x1b[31m"), false, false, "502 Bad Gateway"},
+		"a terminal's trap": {says(409, `{"title":"no","status":409,"detail":"a\u001b[31mb\nc"}`), true, false, "a [31mb c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := talk(t, test.answer).Stop(t.Context(), r1, scheduler.StopOrder{})

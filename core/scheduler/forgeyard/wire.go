@@ -46,7 +46,7 @@ func (l *QueuedList) UnmarshalJSON(content []byte) error {
 	*l = make(QueuedList, len(groups))
 	for n, group := range groups {
 		if err := json.Unmarshal(group, &(*l)[n]); err != nil {
-			return fmt.Errorf("queued[%d]: %w", n, err)
+			return err // whoever reads the whole finds the place
 		}
 	}
 	return nil

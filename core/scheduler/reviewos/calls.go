@@ -157,8 +157,8 @@ func (c *Client) Register(ctx context.Context, registration Token, machine Regis
 		return "", err
 	}
 	var created createdRunner
-	if err := json.Unmarshal(answer, &created); err != nil {
-		return "", &scheduler.NonsenseError{Doing: doing, Err: err}
+	if err := understand(doing, http.MethodPost, RegisterPath, answer, &created); err != nil {
+		return "", err
 	}
 	if created.Runner.Token == "" {
 		return "", &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no token of the runner")}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -92,8 +93,13 @@ func (c *Client) fleetCall(ctx context.Context, doing string, body, out any) err
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return &scheduler.NonsenseError{Doing: doing, Err: err}
+	return understand(doing, http.MethodPost, FleetPath, answer, out)
+}
+
+// understand decodes the answer of a call.
+func understand(doing, method, path string, answer []byte, out any) error {
+	if err := plainjson.Read(answer, out); err != nil {
+		return &scheduler.NonsenseError{Doing: doing, Err: fmt.Errorf("%s %s: %w", method, path, err)}
 	}
 	return nil
 }
@@ -149,7 +155,7 @@ func said(response *http.Response, answer []byte) string {
 		Message string `json:"message"`
 	}{}
 	_ = json.Unmarshal(answer, &words) // it needn't say anything
-	text := strings.TrimSpace(response.Status)
+	text := scheduler.StatusWords(response)
 	for _, more := range []string{words.Error, words.Message} {
 		if more != "" {
 			return text + ": " + scheduler.Printable(more)
@@ -169,8 +175,10 @@ func refusal(err error) error {
 		return fmt.Errorf("%w (%w)", scheduler.ErrUnknownRunner, err)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "The token must be a pool maintainer's, for the pool that the queue is in."}
-	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests:
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "Compare the queue blocks of the scheduler block with the queues of the instance."}
+	case http.StatusTooManyRequests:
+		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "It has had enough calls, or runners, for now: try again later."}
+	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
+		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "Compare what the file says of its queues with those of the instance."}
 	}
 	return err
 }

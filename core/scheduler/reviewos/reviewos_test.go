@@ -401,3 +401,26 @@ func TestAMachineJoinsByARegistrationTokenUntilThatIsRevokedAndThenWorksOn(t *te
 		t.Errorf("revoking interrupted who had joined: %v, %v", job, err)
 	}
 }
+
+// Of two pools of one name the first was taken for the one that the file means.
+func TestPoolsAndQueuesThatCannotBeAreNotGuessedAbout(t *testing.T) {
+	queue := `{"pools": [{"id": 1, "name": "a", "queues": [%s]}]}`
+	for name, test := range map[string]struct{ body, want string }{
+		"two pools of one name":     {`{"pools": [{"id": 1, "name": "a"}, {"id": 2, "name": "a"}]}`, `two pools are called "a"`},
+		"a pool without a number":   {`{"pools": [{"name": "a"}]}`, "pools[0].id is 0"},
+		"a pool without a name":     {`{"pools": [{"id": 1}]}`, "pools[0] has no name"},
+		"two queues of one name":    {fmt.Sprintf(queue, `{"id": 1, "name": "q", "state": "active"}, {"id": 2, "name": "q", "state": "active"}`), `two queues of the pool "a" are called "q"`},
+		"a queue below zero":        {fmt.Sprintf(queue, `{"id": -5, "name": "q", "state": "active"}`), "pools[0].queues[0].id is -5"},
+		"a number that is a text":   {`{"pools": [{"id": "one", "name": "a"}]}`, `GET /api/instance/fleet: pools[0].id: a whole number is expected, and it is the text "one"`},
+		"a page in the place of it": {`<html>`, "it is a page of HTML or XML"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, test.body) }))
+		client := reviewos.New(reviewos.Config{URL: server.URL, Fleet: token("x"), Metrics: token("x"), Clock: time.Now})
+		_, err := client.Shape(t.Context())
+		if nonsense := (*scheduler.NonsenseError)(nil); !errors.As(err, &nonsense) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v\nwant %s", name, err, test.want)
+		}
+		client.Close()
+		server.Close()
+	}
+}

@@ -2,8 +2,8 @@ package reviewos
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -45,16 +45,58 @@ func (c *Client) Shape(ctx context.Context) (Shape, error) {
 	const doing = "read the pools and queues"
 	answer, err := c.send(ctx, doing, http.MethodGet, FleetPath, c.Fleet, nil, nil)
 	if err != nil {
-		return Shape{}, err
+		return Shape{}, unreadable(err)
 	}
 	var shape Shape
-	if err := json.Unmarshal(answer, &shape); err != nil {
-		return Shape{}, &scheduler.NonsenseError{Doing: doing, Err: err}
+	if err := understand(doing, http.MethodGet, FleetPath, answer, &shape); err != nil {
+		return Shape{}, err
 	}
 	if shape.Pools == nil {
 		return Shape{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no \"pools\"")}
 	}
+	if err := shape.check(); err != nil {
+		return Shape{}, &scheduler.NonsenseError{Doing: doing, Err: err}
+	}
 	return shape, nil
+}
+
+// unreadable adds to a refusal what the user can do.
+func unreadable(err error) error {
+	answer := (*StatusError)(nil)
+	if errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden) {
+		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "The token must be a pool maintainer's."}
+	}
+	return err
+}
+
+// check refuses what pools and queues can't be: a change would go to one that was
+// guessed.
+func (s Shape) check() error {
+	pools := map[string]bool{}
+	for n, p := range s.Pools {
+		switch {
+		case p.ID <= 0:
+			return fmt.Errorf("pools[%d].id is %d, and numbers begin at 1", n, p.ID)
+		case p.Name == "":
+			return fmt.Errorf("pools[%d] has no name", n)
+		case pools[p.Name]:
+			return fmt.Errorf("two pools are called %.60q, and which is meant can't be told", p.Name)
+		}
+		pools[p.Name] = true
+		queues := map[string]bool{}
+		for m, q := range p.Queues {
+			switch {
+			case q.ID <= 0:
+				return fmt.Errorf("pools[%d].queues[%d].id is %d, and numbers begin at 1", n, m, q.ID)
+			case q.Name == "":
+				return fmt.Errorf("pools[%d].queues[%d] has no name", n, m)
+			case queues[q.Name]:
+				return fmt.Errorf("two queues of the pool %.60q are called %.60q, and which is meant can't be told", p.Name, q.Name)
+			}
+			queues[q.Name] = true
+		}
+	}
+	return nil
 }
 
 // pausesAgain is how often it is read which queues are paused.
