@@ -127,7 +127,11 @@ func (d *diagnosis) ofPlan(m Moment, p planner.FleetPlan) {
 		d.say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
 	}
 	if p.Constrained != nil {
-		d.say(CapacityConstrained, "%s", p.Constrained.Sentence(m.Now))
+		condition := CapacityConstrained
+		if o := p.Offers; o != nil && o.Failure != "" && len(o.Considered) == 0 {
+			condition = ProviderDegraded // nobody knows whether there is room
+		}
+		d.say(condition, "%s", p.Constrained.Sentence(m.Now))
 	}
 	for _, w := range p.Waiting {
 		switch {
