@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,10 +106,15 @@ func (p *progress) observeRollouts(res control.Progress) {
 
 // observeHolds says which fleets start nothing now, each time the reason changes.
 func (p *progress) observeHolds(res control.Progress) {
-	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
-		if hold := res.Holds[id]; p.held[id] != hold.Reason {
-			p.held[id] = hold.Reason
-			p.line("%s held back: %s", res.Fleets[id].Name(), hold.Sentence(res.At))
+	for _, held := range heldBack(res) {
+		changed := false
+		for id, hold := range res.Holds {
+			if hold.Reason == held.hold.Reason && p.held[id] != hold.Reason {
+				p.held[id], changed = hold.Reason, true
+			}
+		}
+		if changed {
+			p.line("%s held back: %s", strings.Join(held.names, ", "), held.hold.Sentence(res.At))
 		}
 	}
 	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })

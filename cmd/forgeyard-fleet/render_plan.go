@@ -93,7 +93,7 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 	}
 	a.printf("\n")
 	if f.Unseen != "" {
-		a.printf("      ! %s.\n", capital(f.Unseen))
+		a.printf("      ! %s.\n", f.Unseen)
 	}
 	a.renderNextWarm("      ", f.NextWarm)
 	a.renderCost("      ", f.Cost)

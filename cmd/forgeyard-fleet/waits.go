@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
 // waitsFor says in one line what keeps an apply from its end.
@@ -36,8 +38,8 @@ func reasons(res control.Progress) (out []string) {
 	if n := len(res.Silent); n > 0 {
 		say("%s silent: no heartbeat comes", plural(n, "instance")+" "+isAre(n))
 	}
-	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
-		say("%s is held back: %s", res.Fleets[id].Name(), res.Holds[id].Reason)
+	for _, held := range heldBack(res) {
+		say("%s held back: %s", held.who(), held.hold.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Waits)) {
 		for _, wait := range res.Waits[address] {
@@ -60,6 +62,33 @@ func reasons(res control.Progress) (out []string) {
 	}
 	return out
 }
+
+// held are fleets that one and the same thing holds back.
+type held struct {
+	names []string
+	hold  planner.Hold
+}
+
+// heldBack are the fleets that are held back, by what holds them: where a provider
+// fails, that is one reason for all of its fleets.
+func heldBack(res control.Progress) (all []*held) {
+	ids := slices.SortedFunc(maps.Keys(res.Holds), func(a, b fleet.RunnerFleetID) int {
+		return cmp.Or(cmp.Compare(res.Fleets[a], res.Fleets[b]), cmp.Compare(a, b))
+	})
+	for _, id := range ids {
+		hold := res.Holds[id]
+		at := slices.IndexFunc(all, func(h *held) bool { return h.hold.Reason == hold.Reason })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &held{hold: hold})
+		}
+		all[at].names = append(all[at].names, res.Fleets[id].Name())
+	}
+	return all
+}
+
+// who is "demo is", "demo, spot are".
+func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(len(h.names)) }
 
 // isReason says that what is wrong with a provider is why a fleet is held back, and
 // so needn't be said twice.

@@ -32,7 +32,7 @@ func (l *Loop) takeIn(w *work, events []Event) {
 				p.fault = ""
 			}
 		case Applied:
-			l.tryNow()
+			l.tryNow(w)
 		case Inspected:
 			l.see(w, e)
 		case ProvisionAnswered:

@@ -120,12 +120,12 @@ func (w *work) forgive(p fleet.ProviderAddress) {
 
 // tryNow ends what waits for its next try. The failures stay counted: what still
 // isn't mended waits the longer.
-func (m *memory) tryNow() {
-	for id, b := range m.backoffs {
+func (l *Loop) tryNow(w *work) {
+	for id, b := range w.backoffs {
 		b.hold.Until = time.Time{}
-		m.backoffs[id] = b
+		w.backoffs[id] = b
 	}
-	for _, s := range m.markets {
+	for _, s := range l.markets {
 		if s.list.Failure != "" {
 			s.list.Next = time.Time{}
 		}
