@@ -35,7 +35,8 @@ trap 'exit 143' TERM
 
 say() { printf '\n── %s\n' "$*"; }
 fleet() { printf '$ forgeyard-fleet %s\n' "$*"; (cd "$work/fleet" && "$bin/forgeyard-fleet" "$@"); }
-machines() { curl -fsS "$FLEET_VAR_endpoint/ec2sim/machines"; }
+ask() { curl -fsS "$FLEET_VAR_endpoint/ec2sim/machines"; }
+machines() { printf '$ curl %s/ec2sim/machines\n' "$FLEET_VAR_endpoint" && ask; }
 
 mkdir -p "$work/fleet" "$DEMO_MACHINES"
 cp "$here/fleet.hcl" "$work/fleet/"
@@ -56,7 +57,7 @@ FLEET_VAR_certificate=$(cat "$work/certificate.pem")
 export FLEET_VAR_endpoint FLEET_VAR_certificate
 echo "It answers at $FLEET_VAR_endpoint"
 
-say "2. What would be made, of what, for how much"
+say "2. What would be made; of what, and for how much, is known once the plugin runs"
 fleet plugin install --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")"
 fleet plan
 
@@ -64,21 +65,20 @@ say "3. Make it so: each machine is one call, boots, shows which instance it is,
 fleet apply --auto-approve --wait 2m
 fleet list
 
-say "4. Why it is so, and where there was no room"
+say "4. Why it is so, what it costs, and, among what happened, where there was no room"
 fleet explain stable
 fleet events --fleet stable
-echo '$ curl …/ec2sim/machines'
 machines
-[ "$(machines | grep -o '"state":"running"' | wc -l)" = 2 ]
+[ "$(ask | grep -o '"state":"running"' | wc -l)" = 2 ]
 
 say "5. Take the fleets away: drained, ended, and gone with their volumes and interfaces"
 sed '/^# Machines that nobody/,$d' "$here/fleet.hcl" >"$work/fleet/fleet.hcl"
 printf 'removed {\n  from = fleet.stable\n}\n\nremoved {\n  from = fleet.spot\n}\n' >>"$work/fleet/fleet.hcl"
 fleet apply --auto-approve --wait 2m
 
-say "6. Nothing is left"
+say "6. Nothing is left; what has ended EC2 shows for an hour"
 machines
-if machines | grep -q -e '"running"' -e '"pending"'; then exit 1; fi
+if ask | grep -q -e '"running"' -e '"pending"'; then exit 1; fi
 
 cat <<'TEXT'
 
