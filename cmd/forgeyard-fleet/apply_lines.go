@@ -86,10 +86,12 @@ type summaryLine struct {
 	// Error is the sentence that is on standard error, too.
 	Error string `json:"error,omitempty"`
 	control.Receipt
-	States     map[fleet.CapacityInstanceState]int        `json:"states"`
-	Unresolved int                                        `json:"unresolved"`
-	Blocked    map[fleet.ProviderAddress]string           `json:"blocked,omitempty"`
-	Unobserved map[fleet.ProviderAddress]string           `json:"unobserved,omitempty"`
+	States     map[fleet.CapacityInstanceState]int `json:"states"`
+	Unresolved int                                 `json:"unresolved"`
+	Blocked    map[fleet.ProviderAddress]string    `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]string    `json:"unobserved,omitempty"`
+	// WaitsFor says in a sentence each what an apply that isn't finished waits for.
+	WaitsFor   []string                                   `json:"waits_for,omitempty"`
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 }
 
@@ -152,6 +154,9 @@ func (l *applyLines) sumUp(ctx context.Context, err error) error {
 	}
 	if line.States == nil {
 		line.States = map[fleet.CapacityInstanceState]int{}
+	}
+	if l.outcome.Ending == control.WaitOver || l.outcome.Ending == control.Stuck {
+		line.WaitsFor = reasons(last)
 	}
 	switch line.ExitCode {
 	case exitInterrupted:

@@ -28,6 +28,7 @@ type progress struct {
 	said   time.Time
 	held   map[fleet.RunnerFleetID]string
 	unseen map[fleet.SchedulerAddress]string
+	faults map[fleet.ProviderAddress]string
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
 	stages map[fleet.FleetAddress]planner.RolloutStage
 	last   control.Progress
@@ -39,7 +40,7 @@ const quietFor = 30 * time.Second
 
 func (a *app) newProgress() *progress {
 	p := &progress{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stages: map[fleet.FleetAddress]planner.RolloutStage{},
 		stop:   make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -82,6 +83,7 @@ func (p *progress) observe(res control.Progress) {
 	}
 	p.observeRollouts(res)
 	p.observeHolds(res)
+	p.observeFaults(res)
 	p.observeSchedulers(res)
 	p.observeSilence(res)
 	p.last = res
@@ -104,13 +106,37 @@ func (p *progress) observeRollouts(res control.Progress) {
 
 // observeHolds says which fleets start nothing now, each time the reason changes.
 func (p *progress) observeHolds(res control.Progress) {
-	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
-		if hold := res.Holds[id]; p.held[id] != hold.Reason {
-			p.held[id] = hold.Reason
-			p.line("%s held back: %s", res.Fleets[id].Name(), hold.Sentence(res.At))
+	for _, held := range heldBack(res) {
+		changed := false
+		for id, hold := range res.Holds {
+			if hold.Reason == held.hold.Reason && p.held[id] != hold.Reason {
+				p.held[id], changed = hold.Reason, true
+			}
+		}
+		if changed {
+			p.line("%s held back: %s", strings.Join(held.names, ", "), held.hold.Sentence(res.At))
 		}
 	}
 	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })
+}
+
+// observeFaults says what went wrong with providers, each time that changes, and
+// which work again. What holds a fleet back was said as its reason.
+func (p *progress) observeFaults(res control.Progress) {
+	for _, address := range slices.Sorted(maps.Keys(res.Faults)) {
+		if why := res.Faults[address]; p.faults[address] != why {
+			p.faults[address] = why
+			if !isReason(res, why) {
+				p.line("provider.%s has failed: %s", address, why)
+			}
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(p.faults)) {
+		if _, still := res.Faults[address]; !still {
+			p.line("provider.%s works again", address)
+			delete(p.faults, address)
+		}
+	}
 }
 
 // observeSchedulers says which schedulers can't be seen, each time the reason
@@ -150,36 +176,6 @@ func (p *progress) observeSilence(res control.Progress) {
 	}
 }
 
-// waitsFor says in one line what keeps an apply from its end.
-func waitsFor(res control.Progress) string {
-	if res.At.IsZero() {
-		return "the manager hasn't begun yet"
-	}
-	parts := []string{sum(res)}
-	if res.Unresolved > 0 {
-		parts = append(parts, plural(res.Unresolved, "unknown outcome"))
-	}
-	if n := len(res.Silent); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d silent", n))
-	}
-	for _, id := range slices.Sorted(maps.Keys(res.Holds)) {
-		parts = append(parts, fmt.Sprintf("%s is held back", res.Fleets[id].Name()))
-	}
-	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
-		parts = append(parts, fmt.Sprintf("scheduler.%s can't be seen (%s)", address, res.Schedulers[address]))
-	}
-	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
-		parts = append(parts, strings.TrimSuffix(res.Rollouts[address].Sentence, "."))
-	}
-	for _, u := range res.Unmet {
-		parts = append(parts, strings.TrimSuffix(u.Sentence, "."))
-	}
-	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
-		parts = append(parts, fmt.Sprintf("provider.%s can't be seen (%s)", address, res.Unobserved[address]))
-	}
-	return strings.Join(parts, "; ")
-}
-
 // line is one line with the time since the begin. The lock is held.
 func (p *progress) line(format string, args ...any) {
 	p.said = p.app.now()
@@ -209,18 +205,4 @@ func step(t reconcile.Transition) string {
 		return fmt.Sprintf("%s. %s", t.To, t.Reason)
 	}
 	return fmt.Sprintf("%s → %s. %s", t.From, t.To, t.Reason)
-}
-
-// sum counts the instances by state.
-func sum(res control.Progress) string {
-	var parts []string
-	for _, s := range fleet.CapacityInstanceStates() {
-		if n := res.States[s]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
-		}
-	}
-	if len(parts) == 0 {
-		return "no instances"
-	}
-	return strings.Join(parts, ", ")
 }

@@ -35,8 +35,8 @@ func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
 		want := []string{
 			"   30s  waiting: the manager hasn't begun yet",
 			"   31s  demo held back: 3 failures in a row",
-			"  1m1s  waiting: 2 provisioning; 1 unknown outcome; demo is held back; provider.local.here can't be seen (it hangs)",
-			" 1m31s  waiting: 2 provisioning; 1 unknown outcome; demo is held back; provider.local.here can't be seen (it hangs)",
+			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here can't be seen (it hangs)",
+			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here can't be seen (it hangs)",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -116,7 +116,7 @@ func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
 		got := lines(&out)
 		want := []string{
 			"    0s  demo: 0 of 1 canary healthy.",
-			"   30s  waiting: 4 healthy; 1 canary healthy for 0 of 15 minutes",
+			"   30s  waiting: 4 healthy; demo: 1 canary healthy for 0 of 15 minutes",
 			"   31s  demo: 3 of 4 left.",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -19,8 +19,15 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 	switch o.Ending {
 	case control.Settled:
 		a.printf("Applied. %s.\n", capital(sum(o.Last)))
-		if len(o.Last.States) > 0 && !daemon {
-			a.printf("They run on by themselves, but nothing scales, renews or removes them until serve or the next apply.\n")
+		for _, address := range slices.Sorted(maps.Keys(o.Last.Schedulers)) {
+			a.printf("! scheduler.%s can't be seen (%s): nobody knows how many jobs wait.\n", address, o.Last.Schedulers[address])
+		}
+		switch {
+		case daemon:
+		case len(o.Last.States) > 0:
+			a.printf("They run on by themselves, but nothing scales, renews or removes them until forgeyard-fleet serve or the next apply.\n")
+		case o.Last.Following > 0:
+			a.printf("Nothing starts for jobs that wait until forgeyard-fleet serve runs.\n")
 		}
 		return nil
 	case control.Interrupted:
@@ -39,11 +46,26 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 		}
 		return exitStatus(exitUnresolved)
 	}
-	for provider, reason := range o.Last.Unobserved {
-		a.printf("! provider.%s can't be seen: %s.\n", provider, reason)
-	}
-	a.printf("Not finished after %s: %s, %s. The next apply goes on from here.\n", wait, sum(o.Last), plural(o.Last.Unresolved, "unknown outcome"))
+	a.renderUnfinished(o.Last, wait, daemon)
 	return exitStatus(exitUnresolved)
+}
+
+// renderUnfinished says what is still waited for, and who goes on.
+func (a *app) renderUnfinished(last control.Progress, wait time.Duration, daemon bool) {
+	next := "The next apply goes on from here."
+	if daemon {
+		next = "The manager goes on with it: see forgeyard-fleet status."
+	}
+	why := reasons(last)
+	if len(why) == 0 {
+		a.printf("Not finished after %s: %s. %s\n", wait, state(last), next)
+		return
+	}
+	a.printf("Not finished after %s: %s. It waits:\n", wait, state(last))
+	for _, reason := range why {
+		a.printf("  %s.\n", reason)
+	}
+	a.printf("%s\n", next)
 }
 
 // capital begins a text with a capital letter.

@@ -37,9 +37,12 @@ func (a *app) renderPlan(p control.Plan) {
 	for _, address := range slices.Sorted(maps.Keys(p.Accounts)) {
 		a.printf("  provider.%s reaches %s.\n", address, p.Accounts[address])
 	}
-	starts, replaced, leave := 0, 0, 0
+	starts, replaced, leave, unseen := 0, 0, 0, ""
 	for _, f := range p.Forecast.Fleets {
 		a.renderForecast(f)
+		if f.Unseen != "" {
+			unseen = " What waiting jobs need beyond that isn't known."
+		}
 		starts, replaced = starts+f.Create, replaced+len(f.Drifted)
 		for _, act := range f.Actions {
 			if act.Cause != "rollout" {
@@ -63,11 +66,11 @@ func (a *app) renderPlan(p control.Plan) {
 		if starts > 0 {
 			a.printf(" %s on the way to the desired number.", plural(starts, "start")+" "+isAre(starts))
 		}
-		a.printf("\n")
+		a.printf("%s\n", unseen)
 		return
 	}
-	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to leave.\n",
-		sums[config.Create], sums[config.Modify], sums[config.Drain], plural(starts, "instance"), replaced, leave)
+	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to leave.%s\n",
+		sums[config.Create], sums[config.Modify], sums[config.Drain], plural(starts, "instance"), replaced, leave, unseen)
 }
 
 // renderForecast shows what will happen to one fleet and why.
@@ -75,7 +78,11 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 	a.printf("  %s: %d ready, %d wanted", f.Address, f.Counts.Ready, f.Desired)
 	var chain []string
 	for _, b := range f.Bounds {
-		chain = append(chain, fmt.Sprintf("%s %d", b.Name, b.After))
+		link := fmt.Sprintf("%s %d", b.Name, b.After)
+		if b.Name == "demand" && f.Unseen != "" {
+			link = fmt.Sprintf("demand unknown, keeps %d", b.After)
+		}
+		chain = append(chain, link)
 	}
 	a.printf(" (%s)", strings.Join(chain, " → "))
 	if f.Create > 0 {
@@ -85,6 +92,9 @@ func (a *app) renderForecast(f planner.FleetPlan) {
 		a.printf("; %s", way)
 	}
 	a.printf("\n")
+	if f.Unseen != "" {
+		a.printf("      ! %s.\n", f.Unseen)
+	}
 	a.renderNextWarm("      ", f.NextWarm)
 	a.renderCost("      ", f.Cost)
 	for _, text := range f.Standing {

@@ -43,6 +43,34 @@ fleet "z" {
 	}
 }
 
+// uninstalled are the schemas where no plugin has been installed yet.
+type uninstalled struct{}
+
+func (uninstalled) Schemas(string) (fleet.PluginSchemas, error) { return schemas{}.Schemas("none") }
+
+// The provider was said to quote no prices, although nobody knew that yet.
+func TestALimitIsNoMistakeBeforeThePluginIsInstalled(t *testing.T) {
+	text := `
+fleet "z" {
+  capacity_class = capacity_class.standard
+  provider       = provider.bare.rack
+
+  cost {
+    max_hourly = "5 USD"
+  }
+
+  scaling {
+    min = 1
+    max = 1
+  }
+}
+`
+	_, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, uninstalled{})
+	if got := rendered(t, found); !strings.Contains(got, "It is not installed") || strings.Contains(got, "without a price") {
+		t.Errorf("it says\n%s", got)
+	}
+}
+
 func TestPlacementAndLifetimeTakeEffectWhereThePluginListsOffers(t *testing.T) {
 	text := `
 fleet "z" {

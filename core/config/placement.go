@@ -138,7 +138,7 @@ func (b *body) guardrails(cost fleet.CostPolicy, of *fleet.RunnerFleet) {
 		case of.Joined:
 			b.warn(b.at(one.name), b.where, one.name+" has no meaning where a person joins the hosts", "It keeps the manager from starting hosts, and it starts none here.")
 			return
-		case cost.Hourly.IsZero() && !of.Market:
+		case cost.Hourly.IsZero() && !of.Market && of.Instance != nil: // else its plugin isn't installed yet, and may quote some
 			b.fail(b.at(one.name), b.where, one.name+" can't be held without a price",
 				"The provider quotes no prices. Write what a host costs an hour, such as hourly = \"0.192 USD\".")
 			return

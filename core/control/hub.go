@@ -163,6 +163,8 @@ func (p Progress) visibleTo(caller Caller) Progress {
 	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool { _, own := p.Fleets[id]; return !own })
 	p.Rollouts = maps.Clone(p.Rollouts)
 	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.mayTouch(a) })
+	p.Waits = maps.Clone(p.Waits)
+	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []planner.Wait) bool { return !caller.mayTouch(a) })
 	var own []reconcile.Transition
 	for _, t := range p.Transitions {
 		if caller.mayTouch(t.Fleet) {
@@ -203,7 +205,7 @@ func (c Caller) unmet(all []planner.Unmet) (own []planner.Unmet) {
 func progressOf(at time.Time, res reconcile.Result) Progress {
 	p := Progress{
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
-		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Unrecorded: res.Unrecorded,
+		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Faults: res.Faults, Unrecorded: res.Unrecorded,
 		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: res.Observed, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
 		Schedulers: res.Schedulers, Unmet: res.Plan.Unmet,
 	}
@@ -212,6 +214,18 @@ func progressOf(at time.Time, res reconcile.Result) Progress {
 		addresses[f.Fleet] = f.Address
 		if _, held := res.Holds[f.Fleet]; held {
 			p.Fleets[f.Fleet] = f.Address
+		}
+		if f.Follows {
+			p.Following++
+		}
+		for _, wait := range f.Waiting {
+			if toldElsewhere := wait.Code == planner.HeldBack || wait.Code == planner.NoOffer || wait.Code == planner.RolloutStopped; wait.Code.Calm() || toldElsewhere {
+				continue
+			}
+			if p.Waits == nil {
+				p.Waits = map[fleet.FleetAddress][]planner.Wait{}
+			}
+			p.Waits[f.Address] = append(p.Waits[f.Address], wait)
 		}
 		if f.Rollout != nil {
 			if p.Rollouts == nil {

@@ -168,6 +168,7 @@ func (m *Manager) now() view.Moment {
 	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
 	v.Since = v.Now
 	if p, since := m.hub.last(); !since.IsZero() {
+		v.Faults = p.Faults
 		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
 		jobs := m.hub.jobs()
 		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.demand, jobs.usage, jobs.scaled, jobs.offers, jobs.circuits

@@ -288,8 +288,8 @@ func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.Manage
 	}
 	// What holds a fleet now doesn't hold the one that the plan makes of it.
 	moment.Holds = maps.Clone(moment.Holds)
-	for _, c := range p.Changes {
-		if f, ours := fleets[fleet.FleetAddress(c.Address)]; ours {
+	for _, f := range fleets {
+		if hold := moment.Holds[f.ID]; p.changes(f) || !hold.Until.IsZero() && p.changesUnder(f) {
 			delete(moment.Holds, f.ID)
 		}
 	}
@@ -299,6 +299,18 @@ func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.Manage
 			p.Unresolved++
 		}
 	}
+}
+
+// changes says that the fleet itself is changed.
+func (p *Plan) changes(f fleet.ManagedFleet) bool {
+	return slices.ContainsFunc(p.Changes, func(c config.Change) bool { return c.Address == string(f.Address) })
+}
+
+// changesUnder says that what the fleet's hosts come from, and join by, is changed.
+func (p *Plan) changesUnder(f fleet.ManagedFleet) bool {
+	return slices.ContainsFunc(p.Changes, func(c config.Change) bool {
+		return c.Address == "forgeyard" || c.Address == "provider."+string(f.Provider) || c.Address == "plugin."+f.Provider.Plugin()
+	})
 }
 
 // keep adds to a file's definition what must not be lost: the fleets that it

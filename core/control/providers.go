@@ -115,6 +115,7 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 			p.send(ctx, reconcile.Noticed{Provider: block.Address, Instance: n.Instance, Notice: n.Notice})
 		}
 	}
+	failed := "" // how the last process ended, while the next one is being started
 	return pluginhost.Supervision{
 		Noticed:       noticed,
 		Launch:        launch,
@@ -123,7 +124,7 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 			return secret.Resolve(ctx, body, p.m.options.lookup(), secret.ReadFile)
 		},
 		StopGrace: stopGrace,
-		Changed:   func(s pluginhost.SupervisorStatus) { p.changed(s, info) },
+		Changed:   func(s pluginhost.SupervisorStatus) { failed = p.changed(s, info, failed) },
 	}, nil
 }
 
@@ -143,25 +144,38 @@ func (r *supervised) stop() {
 	<-r.ended
 }
 
-func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info) {
-	if s.State == pluginhost.SupervisorReady {
+// changed tells the loop about a plugin's condition. failed is why its last process
+// ended: while the next one is being started, that is still what is amiss. It returns
+// the same for the next condition.
+func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info, failed string) string {
+	switch s.State {
+	case pluginhost.SupervisorReady:
 		p.m.options.Log.Info("provider is ready", "provider", s.Provider, "account", s.Account)
 		p.send(p.ctx, reconcile.ProviderReady{Provider: s.Provider, Facts: info.Facts(s.Account)})
-		return
+		return ""
+	case pluginhost.SupervisorStarting, pluginhost.SupervisorStopped:
+		down := reconcile.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), Starting: true}
+		if failed != "" && s.State == pluginhost.SupervisorStarting {
+			down.Reason, down.Starting = failed, false
+		}
+		p.send(p.ctx, down)
+		return failed
 	}
-	reason := string(s.State)
+	p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
+	down := reconcile.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), NeedsPerson: s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken}
 	if s.Err != nil {
-		reason = s.Err.Error()
+		down.Detail = s.Err.Error()
 	}
-	if s.State != pluginhost.SupervisorStarting && s.State != pluginhost.SupervisorStopped {
-		p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
+	p.send(p.ctx, down)
+	return down.Reason
+}
+
+// reasonOf is a plugin's condition in one sentence.
+func reasonOf(s pluginhost.SupervisorStatus) string {
+	if s.Err == nil {
+		return string(s.State)
 	}
-	detail := ""
-	if s.Err != nil {
-		reason, detail = pluginhost.Headline(s.Err), reason
-	}
-	needsPerson := s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken
-	p.send(p.ctx, reconcile.ProviderDown{Provider: s.Provider, Reason: reason, Detail: detail, NeedsPerson: needsPerson})
+	return pluginhost.Headline(s.Err)
 }
 
 // current is the process that serves a provider block.

@@ -156,6 +156,8 @@ type Progress struct {
 	Holds      map[fleet.RunnerFleetID]planner.Hold `json:"holds,omitempty"`
 	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
 	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
+	// Faults are what went wrong with providers last.
+	Faults map[fleet.ProviderAddress]string `json:"faults,omitempty"`
 	// Unrecorded is what providers have that no live instance accounts for.
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 	// Silent are the instances whose agents have missed their heartbeats, with
@@ -169,6 +171,10 @@ type Progress struct {
 	Unmet      []planner.Unmet                   `json:"unmet,omitempty"`
 	// Rollouts are those that are under way.
 	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
+	// Waits are what else keeps fleets from what they should have.
+	Waits map[fleet.FleetAddress][]planner.Wait `json:"waits,omitempty"`
+	// Following counts the fleets that follow the demand of a scheduler.
+	Following int `json:"following,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.
 	Fleets map[fleet.RunnerFleetID]fleet.FleetAddress `json:"fleets,omitempty"`
 }

@@ -30,8 +30,9 @@ const (
 	OperationNotCreated OperationState = "not_created"
 	OperationRefused    OperationState = "refused"
 	OperationUnknown    OperationState = "unknown"
-	// OperationAccepted: the provider took the order, and the resource has not
-	// appeared. Its absence proves nothing.
+	// OperationAccepted: the provider took the order, and it is under way: what was to
+	// be made has not appeared, and its absence proves nothing; what was to go is still
+	// waited for.
 	OperationAccepted OperationState = "accepted"
 )
 

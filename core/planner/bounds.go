@@ -18,15 +18,11 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 		n = after
 		bounds = append(bounds, fleet.Bound{Name: name, After: after, Sentence: sentence(format, args...)})
 	}
-	switch d, asked := in.Demand[f.Scheduler]; {
+	switch {
 	case f.Scheduler == "":
 		bound("demand", 0, "No scheduler is connected, so no job asks for capacity.")
 	case s == nil && f.Operational != fleet.FleetDraining:
-		why := d.Blind
-		if !asked {
-			why = "it has not been asked yet"
-		}
-		bound("demand", c.Capacity, "%s can't be seen (%s): what is there stays.", f.Scheduler, why)
+		bound("demand", c.Capacity, "%s: what is there stays.", in.unseen(f))
 	case s != nil:
 		bound("demand", s.used()+s.short, "%s.", s.story(c))
 	}
@@ -55,6 +51,20 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 		bound(name, f.Scaling.Max, "%s", text)
 	}
 	return n, bounds
+}
+
+// unseen says why it isn't known how many instances the jobs of a fleet's scheduler
+// need; "": it is, or no job can ask.
+func (in Input) unseen(f fleet.ManagedFleet) string {
+	switch d, asked := in.Demand[f.Scheduler]; {
+	case f.Scheduler == "" || f.Operational == fleet.FleetDraining:
+		return ""
+	case !asked:
+		return sentence("scheduler.%s has not been asked yet how many jobs wait, which a running manager does", f.Scheduler)
+	case d.Blind != "":
+		return sentence("scheduler.%s can't be seen (%s)", f.Scheduler, d.Blind)
+	}
+	return ""
 }
 
 // story says what the demand of a fleet comes to.

@@ -13,6 +13,8 @@ func (m *market) hold(now time.Time) *Hold {
 	}
 	h := &Hold{Constrained: true}
 	switch {
+	case m.silent && m.fault != "":
+		h.Reason = "What its provider offers isn't known: " + m.fault
 	case m.silent && m.list.Failure != "":
 		h.Reason, h.Until = sentence("What its provider offers isn't known: %s", m.list.Failure), m.list.Next
 	case m.silent:

@@ -36,6 +36,9 @@ func (p *FleetPlan) guardCost(in Input, f fleet.ManagedFleet, s *supply) {
 	if f.Joined || f.Operational == fleet.FleetFrozen || f.Operational == fleet.FleetDraining {
 		return
 	}
+	if purse != nil && purse.unasked && purse.limited() && p.Desired > p.Counts.Capacity {
+		p.wait(NotAsked, sentence("Its provider has not been asked yet what a host costs: %s may let fewer start.", purse.first()))
+	}
 	room, why := purse.room()
 	allowed := p.Counts.Capacity + room
 	if s != nil {

@@ -18,6 +18,9 @@ type Input struct {
 	// incomplete or never happened, with the reason. Can't see is not zero:
 	// nothing is taken away from their fleets.
 	Unobserved map[fleet.ProviderAddress]string
+	// Faults are what went wrong with providers last, where something did: why their
+	// markets don't answer.
+	Faults map[fleet.ProviderAddress]string
 	// Demand is what the schedulers say. A scheduler that is missing here hasn't
 	// been asked yet, which is no different from one that can't be seen.
 	Demand map[fleet.SchedulerAddress]Demand

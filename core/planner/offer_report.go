@@ -85,7 +85,7 @@ func (in *Input) constrain(byFleet map[fleet.RunnerFleetID][]Instance) {
 	for _, f := range in.Fleets {
 		m := marketOf(*in, f, byFleet[f.ID])
 		in.markets[f.ID] = m
-		if f.Joined || inForce(holds, f.ID, in.Now) {
+		if f.Joined || f.Operational == fleet.FleetDraining || inForce(holds, f.ID, in.Now) {
 			continue
 		}
 		if h := m.hold(in.Now); h != nil {

@@ -59,6 +59,8 @@ type market struct {
 	guarded bool
 	// silent says that its market has never answered, unasked that nobody could ask.
 	silent, unasked bool
+	// fault is what went wrong with its provider last; "": nothing that is known.
+	fault string
 	// spread counts the fleet's instances by place, for whatever it is spread over.
 	spread map[string]int
 }
@@ -66,7 +68,7 @@ type market struct {
 // marketOf judges the offers for a fleet. Without a market there is one, of which
 // only the lifetime and the fleet's own price are known.
 func marketOf(in Input, f fleet.ManagedFleet, instances []Instance) *market {
-	m := &market{fleet: f}
+	m := &market{fleet: f, fault: in.Faults[f.Provider]}
 	lifetime := cmp.Or(f.Lifetime, fleet.LifetimeStable)
 	offers := []fleet.Offer{{Lifetime: lifetime}}
 	if f.Market {

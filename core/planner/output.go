@@ -24,6 +24,9 @@ type FleetPlan struct {
 	Address fleet.FleetAddress  `json:"address"`
 	// Follows says that the fleet follows the demand of a scheduler.
 	Follows bool `json:"follows,omitempty"`
+	// Unseen says why it isn't known how many instances jobs need; "": it is, or no
+	// job can ask.
+	Unseen string `json:"unseen,omitempty"`
 	// Desired is the number of instances the fleet should have, and Bounds the
 	// chain that made it.
 	Desired int           `json:"desired"`
@@ -131,13 +134,14 @@ const (
 	SpreadHeld        WaitCode = "spread"               // its provider would have more than its even share
 	CostGuardrail     WaitCode = "cost_guardrail"       // max_hourly or max_daily
 	PaidMinimum       WaitCode = "paid_minimum"         // it is paid for, whether it leaves or not
+	NotAsked          WaitCode = "not_asked"            // its provider's prices aren't known yet
 	RolloutWaits      WaitCode = "rollout_waits"        // its rollout leaves no room for one more now
 	RolloutStopped    WaitCode = "rollout_halted"       // something went wrong with a new one, or a person paused it
 )
 
 // Calm says that a wait is nothing amiss: it is over by itself, or somebody wants it.
 func (c WaitCode) Calm() bool {
-	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == PaidMinimum || c == RolloutWaits
+	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == PaidMinimum || c == RolloutWaits || c == NotAsked
 }
 
 // Drift is one instance that isn't what the definition asks for.

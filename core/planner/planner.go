@@ -100,6 +100,7 @@ func beginFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply)
 		p.Desired, p.Bounds = joinedDesired(in, f, p.Counts.Capacity)
 		p.joining(in, f, waiting, instances)
 	}
+	p.Unseen = in.unseen(f)
 	p.guardCost(in, f, s)
 	p.Drifted = drifted(f, instances, in.AgentVersion)
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)

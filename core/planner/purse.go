@@ -25,6 +25,8 @@ type purse struct {
 	// best is what the next host costs, and offered that there is one to be had.
 	best    fleet.InstanceCost
 	offered bool
+	// unasked says that nobody has asked the provider what a host costs.
+	unasked bool
 	// unheld is why nothing can be held against the limits; "": it can be.
 	unheld string
 }
@@ -113,7 +115,7 @@ func (p *purse) choose(m *market) {
 	}
 	if m.unasked { // nobody asks the market now, and the file's price stands in
 		p.best = m.fleet.Cost.Of()
-		p.offered = true
+		p.offered, p.unasked = true, p.best.Hourly.Currency == ""
 		return
 	}
 	most := -1
@@ -136,6 +138,8 @@ func (p *purse) whyUnheld(sums tally) string {
 		return ""
 	case sums.other != "":
 		return sentence("it has costs in %s and in %s today, and nothing converts between currencies", sums.currency, sums.other)
+	case p.unasked:
+		return "" // whoever asks holds them; until then it isn't known how many may start
 	case p.unpriced > 0:
 		return sentence("nobody says what %d of its %s an hour; write hourly into its cost block", p.unpriced, costing(p.hosts))
 	case p.offered && p.best.Hourly.Currency == "":

@@ -20,7 +20,7 @@ func (l *Loop) takeIn(w *work, events []Event) {
 				p.sight, p.unrecorded, p.classified = nil, nil, 0
 				l.forgetOffers(e.Provider)
 			}
-			p.account, p.facts, p.down, p.detail, p.blocked = e.Facts.Account, &e.Facts, "", "", false
+			p.account, p.facts, p.down, p.detail, p.blocked, p.fault = e.Facts.Account, &e.Facts, "", "", false, ""
 			p.strays = nil // it may reach something else now
 			w.forgive(e.Provider)
 			l.anew(w, e.Provider)
@@ -28,6 +28,11 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.detail, p.blocked, p.blind = nil, e.Reason, e.Detail, e.NeedsPerson, e.Reason
 			p.strays = nil
+			if p.fault = e.Reason; e.Starting {
+				p.fault = ""
+			}
+		case Applied:
+			l.tryNow(w)
 		case Inspected:
 			l.see(w, e)
 		case ProvisionAnswered:
@@ -139,7 +144,7 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	case fleet.TerminateGone:
 		if p := l.provider(r.Provider); p.sight != nil && len(l.belongings(p, p.sight, r)) > 0 {
 			// The next inspection shows what is left of it, or that nothing is.
-			op.State, op.Message = fleet.OperationUnknown, "The provider answered that it is gone; looking for what belonged to it."
+			op.State, op.Message = fleet.OperationAccepted, "The provider answered that it is gone; looking for what belonged to it."
 			return
 		}
 		op.State = fleet.OperationSucceeded
@@ -148,7 +153,7 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
 	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
-		op.State, op.Message = fleet.OperationUnknown, "Accepted by the provider; waiting for it to be gone."
+		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; waiting for it to be gone."
 		l.triedAgain(w, r, op)
 	case fleet.TerminateRefused:
 		op.State = fleet.OperationRefused

@@ -118,6 +118,20 @@ func (w *work) forgive(p fleet.ProviderAddress) {
 	}
 }
 
+// tryNow ends what waits for its next try. The failures stay counted: what still
+// isn't mended waits the longer.
+func (l *Loop) tryNow(w *work) {
+	for id, b := range w.backoffs {
+		b.hold.Until = time.Time{}
+		w.backoffs[id] = b
+	}
+	for _, s := range l.markets {
+		if s.list.Failure != "" {
+			s.list.Next = time.Time{}
+		}
+	}
+}
+
 // holds are the holds in force: not over, and of an unchanged definition. One
 // that is over still counts its failures for the next.
 func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {

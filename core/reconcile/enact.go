@@ -20,6 +20,7 @@ func (l *Loop) plan(w *work) planner.Output {
 		Now:          w.now,
 		AgentVersion: l.settings.AgentVersion,
 		Unobserved:   l.unobserved(w),
+		Faults:       l.faults(),
 		Holds:        w.holds(),
 		Demand:       l.demand(w),
 		Scaled:       l.scaled,
@@ -116,8 +117,19 @@ func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 		}
 	}
 	for _, f := range w.fleets { // whose fleets may have nothing yet
-		if p := l.provider(f.Provider); p.blocked {
+		if p := l.provider(f.Provider); p.blocked || p.fault != "" {
 			out[f.Provider] = p.blind
+		}
+	}
+	return out
+}
+
+// faults are what went wrong with the providers last.
+func (l *Loop) faults() map[fleet.ProviderAddress]string {
+	out := map[fleet.ProviderAddress]string{}
+	for address, p := range l.providers {
+		if p.fault != "" {
+			out[address] = p.fault
 		}
 	}
 	return out
@@ -128,8 +140,8 @@ func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 func (l *Loop) holdBlocked(w *work) {
 	w.blocked = map[fleet.RunnerFleetID]string{}
 	for id, f := range w.fleets {
-		if l.provider(f.Provider).blocked {
-			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts.", f.Provider)
+		if p := l.provider(f.Provider); p.blocked {
+			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts: %s", f.Provider, p.down)
 		}
 	}
 }

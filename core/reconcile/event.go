@@ -31,7 +31,15 @@ type ProviderDown struct {
 	Detail string
 	// NeedsPerson says that it won't come back by itself.
 	NeedsPerson bool
+	// Starting says that nothing went wrong: it is only being started, or stopped as
+	// it should be.
+	Starting bool
 }
+
+// Applied says that somebody applied the files, changed or not: what made instances
+// fail, or kept a market from answering, may be mended. Whatever waits for its next
+// try is tried now.
+type Applied struct{}
 
 // Inspected is the end of an Inspect effect. With a Failure the inspection
 // holds what was seen until then and isn't complete.
@@ -83,6 +91,7 @@ type Ordered struct {
 func (ClockSet) isEvent()          {}
 func (ProviderReady) isEvent()     {}
 func (ProviderDown) isEvent()      {}
+func (Applied) isEvent()           {}
 func (Inspected) isEvent()         {}
 func (ProvisionAnswered) isEvent() {}
 func (BatchAnswered) isEvent()     {}

@@ -60,10 +60,10 @@ func (l *Loop) nextLeft(r *row, m *rowMemory, left []fleet.Resource) (next fleet
 	if due {
 		return next, true, ""
 	}
-	state, reasons := fleet.OperationUnknown, []string(nil)
+	state, reasons := fleet.OperationAccepted, []string(nil)
 	for _, res := range left {
 		one := m.left[res.ID]
-		if one.state == fleet.OperationRefused {
+		if one.state == fleet.OperationRefused || one.state == fleet.OperationUnknown && state != fleet.OperationRefused {
 			state = one.state
 		}
 		reasons = append(reasons, fmt.Sprintf("%s is still there, and was to be removed %d times: %s", described(res), one.tries, one.why))

@@ -117,6 +117,9 @@ type Result struct {
 	Blocked map[fleet.ProviderAddress]string
 	// Unobserved names the providers that can't be seen now, with the reason.
 	Unobserved map[fleet.ProviderAddress]string
+	// Faults are what went wrong with providers last: a plugin that doesn't start, a
+	// configuration that is refused, an inspection that failed.
+	Faults map[fleet.ProviderAddress]string
 	// Observed says of each provider when its last complete inspection began.
 	Observed map[fleet.ProviderAddress]time.Time
 	// Accounts says what the credentials of each provider reached last.

@@ -71,6 +71,9 @@ type provider struct {
 	down    string
 	detail  string
 	blocked bool
+	// fault is what went wrong with it last: its plugin doesn't start or refuses its
+	// configuration, or the last inspection shows less than everything. "": nothing.
+	fault string
 	// inspecting is set while an Inspect effect is under way, which was returned
 	// at inspected, by the step inspectStep.
 	inspecting  bool

@@ -16,7 +16,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
 		Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts,
-		Demand: l.demand(w), Usage: l.usages(w), Scaled: maps.Clone(l.scaled), Unobserved: l.unobserved(w),
+		Demand: l.demand(w), Usage: l.usages(w), Scaled: maps.Clone(l.scaled), Unobserved: l.unobserved(w), Faults: l.faults(),
 		Damaged: slices.Sorted(maps.Values(w.damaged)),
 	}
 	res.Settled = len(l.orders) == 0

@@ -69,5 +69,9 @@ func (w *work) allHolds(plan planner.Output) map[fleet.RunnerFleetID]planner.Hol
 			holds[p.Fleet] = *p.Constrained
 		}
 	}
+	// A fleet that is being removed has nothing to start.
+	maps.DeleteFunc(holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool {
+		return w.fleets[id].Operational == fleet.FleetDraining && w.damaged[id] == ""
+	})
 	return holds
 }

@@ -35,7 +35,7 @@ func (l *Loop) see(w *work, e Inspected) {
 		blind = l.vanished(w, p, e, shown)
 	}
 	if p.facts != nil { // else it stays blind for being down
-		p.blind = blind
+		p.blind, p.fault = blind, blind
 	}
 	if blind == "" {
 		p.sight = shown

@@ -204,10 +204,14 @@ func TestAReplayEndsWithItsContext(t *testing.T) {
 
 func TestWhatIsUnknownOfAFleetIsSaid(t *testing.T) {
 	market := builders(func(f *fleet.RunnerFleet) { f.Market = true })
+	limited := builders(func(f *fleet.RunnerFleet) {
+		f.Address, f.Market, f.Cost = "fleet.limited", true, fleet.CostPolicy{MaxHourly: fleet.Money{Micros: 1, Currency: "USD"}}
+	})
 	alone := builders(func(f *fleet.RunnerFleet) { f.Address, f.Scheduler = "fleet.fixed", "" })
-	r := run(t, jobs("0s 1m"), nil, market, alone)
+	r := run(t, jobs("0s 1m"), nil, market, limited, alone)
 	want := []string{
 		"The offers of fleet.builders aren't known here, since no plugin is asked: there is always room, and each host is taken for its hourly = 1 USD.",
+		"The offers of fleet.limited aren't known here, since no plugin is asked: there is always room, and it names no price, so its cost limits hold nothing back.",
 		"fleet.fixed follows no scheduler: it has the size of its file, and no job of the trace runs there.",
 	}
 	if diff := cmp.Diff(want, r.Notes); diff != "" {

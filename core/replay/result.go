@@ -184,6 +184,8 @@ func notes(f *fleetState) (out []string) {
 		price := "and it names no price"
 		if !f.Cost.Hourly.IsZero() {
 			price = fmt.Sprintf("and each host is taken for its hourly = %s", f.Cost.Hourly)
+		} else if !f.Cost.MaxHourly.IsZero() || !f.Cost.MaxDaily.IsZero() {
+			price += ", so its cost limits hold nothing back"
 		}
 		out = append(out, fmt.Sprintf("The offers of %s aren't known here, since no plugin is asked: there is always room, %s.", f.Address, price))
 	}

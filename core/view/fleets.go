@@ -82,7 +82,9 @@ type Moment struct {
 	AgentVersion string
 	// Unobserved and Holds are a running manager's knowledge; nil elsewhere.
 	Unobserved map[fleet.ProviderAddress]string
-	Holds      map[fleet.RunnerFleetID]planner.Hold
+	// Faults are what went wrong with providers last; a running manager's knowledge.
+	Faults map[fleet.ProviderAddress]string
+	Holds  map[fleet.RunnerFleetID]planner.Hold
 	// Demand is what the schedulers said last, and Usage what they show of single
 	// instances.
 	Demand map[fleet.SchedulerAddress]planner.Demand
@@ -113,7 +115,7 @@ func Forecast(s store.State, m Moment) planner.Output {
 		heartbeats[f.ID] = f.Timeouts.Heartbeat
 	}
 	in := planner.Input{
-		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
+		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Faults: m.Faults, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
 		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy, Leases: s.Leases, Rollouts: s.Rollouts,
 		ImprovementSteps: planner.DefaultImprovementSteps,
 		Instances:        make([]planner.Instance, 0, len(s.Instances)),
@@ -170,6 +172,9 @@ func Fleets(s store.State, m Moment) []Fleet {
 			Concerns: concernsOf(m.Demand[f.Scheduler], f),
 		}
 		v.Standing, v.Cost, v.Rollout = p.Standing, p.Cost, p.Rollout
+		if _, asked := m.Demand[f.Scheduler]; p.Unseen != "" && !asked {
+			v.Unseen = "it has not been asked yet, which a running manager does"
+		}
 		if o, holds := s.Standing.Override(f, m.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}

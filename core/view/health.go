@@ -74,7 +74,7 @@ func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPla
 	if p.Counts.Failed+p.Counts.Quarantined > 0 {
 		d.say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
 	}
-	d.ofPlan(m, p)
+	d.ofPlan(m, f, p)
 	d.ofScheduler(f, v)
 	for _, i := range members {
 		if i.State != fleet.Draining && i.State != fleet.Terminating {
@@ -118,16 +118,21 @@ func (d *diagnosis) ofProvider(m Moment, address fleet.ProviderAddress, unresolv
 }
 
 // ofPlan is what keeps the fleet from what it should have.
-func (d *diagnosis) ofPlan(m Moment, p planner.FleetPlan) {
+func (d *diagnosis) ofPlan(m Moment, f fleet.ManagedFleet, p planner.FleetPlan) {
+	why, blind := m.Unobserved[f.Provider]
+	if p.Constrained != nil && !(blind && strings.Contains(p.Constrained.Reason, why)) { // else it was said of the provider
+		condition := CapacityConstrained
+		if o := p.Offers; o != nil && o.Failure != "" && len(o.Considered) == 0 {
+			condition = ProviderDegraded // nobody knows whether there is room
+		}
+		d.say(condition, "%s", p.Constrained.Sentence(m.Now))
+	}
 	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
 		how := "none of them is on its way"
 		if p.Joined {
 			how = "a person has to join them"
 		}
 		d.say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
-	}
-	if p.Constrained != nil {
-		d.say(CapacityConstrained, "%s", p.Constrained.Sentence(m.Now))
 	}
 	for _, w := range p.Waiting {
 		switch {

@@ -89,6 +89,39 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 	}
 }
 
+// A fleet that nobody could make hosts for was only short of capacity, and one whose
+// scheduler nobody asks was healthy.
+func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
+	selling := state()
+	selling.Fleets[0].Market, selling.Fleets[0].Instance = true, json.RawMessage(`{}`)
+	key := selling.Fleets[0].MarketKey()
+	const why = "no credentials were found"
+	for _, test := range []struct {
+		name   string
+		state  store.State
+		moment func(*Moment)
+		want   Health
+		reason string
+	}{
+		{"a provider that doesn't start, without any instance", selling, func(m *Moment) {
+			m.Offers = map[fleet.MarketKey]fleet.OfferList{}
+			m.Faults, m.Unobserved = map[fleet.ProviderAddress]string{"local.here": why}, map[fleet.ProviderAddress]string{"local.here": why}
+		}, ProviderDegraded, "local.here can't be seen: " + why},
+		{"a market that refuses to answer", selling, func(m *Moment) {
+			m.Offers = map[fleet.MarketKey]fleet.OfferList{key: {Failure: why}}
+		}, ProviderDegraded, "What its provider offers isn't known: " + why},
+		{"a scheduler that nobody asks", following(fleet.Healthy), func(*Moment) {}, CapacityConstrained,
+			"scheduler.forgeyard.ci can't be seen (it has not been asked yet, which a running manager does): the fleet keeps what it has."},
+	} {
+		m := moment()
+		test.moment(&m)
+		got := Fleets(test.state, m)[0]
+		if said := strings.Join(got.Reasons, "\n"); got.Health != test.want || strings.Count(said, test.reason) != 1 || strings.Count(said, why) > 1 {
+			t.Errorf("%s: %s because of %q, want %s because of %q, once", test.name, got.Health, got.Reasons, test.want, test.reason)
+		}
+	}
+}
+
 // following is a fleet that follows the demand of a scheduler, from 0 to 2.
 func following(states ...fleet.CapacityInstanceState) store.State {
 	s := state(states...)

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// waitsFor says in one line what keeps an apply from its end.
+func waitsFor(res control.Progress) string {
+	if res.At.IsZero() {
+		return "the manager hasn't begun yet"
+	}
+	return strings.Join(append([]string{state(res)}, reasons(res)...), "; ")
+}
+
+// state counts the instances, and what isn't known of them.
+func state(res control.Progress) string {
+	text := sum(res)
+	if res.Unresolved > 0 {
+		text += ", " + plural(res.Unresolved, "unknown outcome")
+	}
+	return text
+}
+
+// reasons say, each in a sentence without its full stop, why not everything is where
+// it should be.
+func reasons(res control.Progress) (out []string) {
+	say := func(format string, args ...any) {
+		out = append(out, strings.TrimSuffix(fmt.Sprintf(format, args...), "."))
+	}
+	if n := len(res.Silent); n > 0 {
+		say("%s silent: no heartbeat comes", plural(n, "instance")+" "+isAre(n))
+	}
+	for _, held := range heldBack(res) {
+		say("%s held back: %s", held.who(), held.hold.Reason)
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Waits)) {
+		for _, wait := range res.Waits[address] {
+			say("%s: %s", address.Name(), wait.Sentence)
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
+		say("scheduler.%s can't be seen (%s)", address, res.Schedulers[address])
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
+		say("%s: %s", address.Name(), res.Rollouts[address].Sentence)
+	}
+	for _, u := range res.Unmet {
+		say("%s", u.Sentence)
+	}
+	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
+		if why := res.Unobserved[address]; !isReason(res, why) {
+			say("provider.%s can't be seen (%s)", address, why)
+		}
+	}
+	return out
+}
+
+// held are fleets that one and the same thing holds back.
+type held struct {
+	names []string
+	hold  planner.Hold
+}
+
+// heldBack are the fleets that are held back, by what holds them: where a provider
+// fails, that is one reason for all of its fleets.
+func heldBack(res control.Progress) (all []*held) {
+	ids := slices.SortedFunc(maps.Keys(res.Holds), func(a, b fleet.RunnerFleetID) int {
+		return cmp.Or(cmp.Compare(res.Fleets[a], res.Fleets[b]), cmp.Compare(a, b))
+	})
+	for _, id := range ids {
+		hold := res.Holds[id]
+		at := slices.IndexFunc(all, func(h *held) bool { return h.hold.Reason == hold.Reason })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &held{hold: hold})
+		}
+		all[at].names = append(all[at].names, res.Fleets[id].Name())
+	}
+	return all
+}
+
+// who is "demo is", "demo, spot are".
+func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(len(h.names)) }
+
+// isReason says that what is wrong with a provider is why a fleet is held back, and
+// so needn't be said twice.
+func isReason(res control.Progress, why string) bool {
+	for _, hold := range res.Holds {
+		if strings.Contains(hold.Reason, why) {
+			return true
+		}
+	}
+	return false
+}
+
+// sum counts the instances by state.
+func sum(res control.Progress) string {
+	var parts []string
+	for _, s := range fleet.CapacityInstanceStates() {
+		if n := res.States[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return "no instances"
+	}
+	return strings.Join(parts, ", ")
+}

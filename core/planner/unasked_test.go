@@ -1,0 +1,79 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Who had no credentials was told for minutes that the market was being asked.
+func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
+	f := trading(1, 4)
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}}
+	for _, test := range []struct {
+		name  string
+		fault string
+		want  string
+	}{
+		{"nothing is known yet", "", "What its provider offers isn't known yet; it is being asked."},
+		{"it has failed", "no credentials were found", "What its provider offers isn't known: no credentials were found"},
+	} {
+		in.Faults = map[fleet.ProviderAddress]string{f.Provider: test.fault}
+		p := Plan(in).Fleets[0]
+		if p.Constrained == nil || p.Constrained.Reason != test.want || p.Waiting[0].Sentence != test.want || p.Create != 0 {
+			t.Errorf("%s: %s, held %+v, want %q", test.name, story(p), p.Constrained, test.want)
+		}
+	}
+}
+
+// A plan without a manager asked for a price in the file of a provider that quotes
+// them, and started nothing.
+func TestALimitIsNoMistakeOfTheFileBeforeTheProviderWasAsked(t *testing.T) {
+	f := trading(2, 4)
+	f.Scheduler, f.Cost.MaxHourly = "", usd(1_000_000)
+	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}} // no offers: nobody can ask
+	p := Plan(in).Fleets[0]
+	const want = "Its provider has not been asked yet what a host costs: max_hourly 1 USD may let fewer start."
+	if p.Create != 2 || p.Desired != 2 || len(p.Waiting) != 1 || p.Waiting[0].Code != NotAsked || p.Waiting[0].Sentence != want {
+		t.Errorf("%s, %d wanted: %+v", story(p), p.Desired, p.Waiting)
+	}
+
+	// With the price of the file the limit holds as ever.
+	in.Fleets[0].Cost.Hourly = usd(600_000)
+	if p := Plan(in).Fleets[0]; p.Create != 1 || !strings.Contains(p.Waiting[0].Sentence, "max_hourly 1 USD binds") {
+		t.Errorf("with a price of the file: %s: %+v", story(p), p.Waiting)
+	}
+}
+
+// It said "demand 1", as if one job waited, and nothing of the scheduler.
+func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
+	f := burst(0, 4, 0)
+	one := instance(f, 0, fleet.Healthy)
+	for _, test := range []struct {
+		name   string
+		demand map[fleet.SchedulerAddress]Demand
+		want   string
+	}{
+		{"nobody has asked it", nil, "scheduler.forgeyard.ci has not been asked yet how many jobs wait, which a running manager does"},
+		{"it doesn't answer", map[fleet.SchedulerAddress]Demand{ci: {Blind: "connection refused"}}, "scheduler.forgeyard.ci can't be seen (connection refused)"},
+		{"it has answered", demand(), ""},
+	} {
+		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{one}, Demand: test.demand}).Fleets[0]
+		if p.Unseen != test.want {
+			t.Errorf("%s: it says %q, want %q", test.name, p.Unseen, test.want)
+		}
+		if said := p.Bounds[0].Sentence; test.want != "" && (said != test.want+": what is there stays." || p.Desired != 1) {
+			t.Errorf("%s: %d wanted, since %q", test.name, p.Desired, said)
+		}
+	}
+}
+
+func TestAFleetThatIsBeingRemovedIsNotHeldForItsOffers(t *testing.T) {
+	f := trading(1, 4)
+	f.Operational = fleet.FleetDraining
+	p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Offers: map[fleet.MarketKey]fleet.OfferList{}}).Fleets[0]
+	if p.Constrained != nil || len(p.Waiting) > 0 || p.Unseen != "" {
+		t.Errorf("held %+v, waits %+v, unseen %q", p.Constrained, p.Waiting, p.Unseen)
+	}
+}
