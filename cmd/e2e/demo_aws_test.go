@@ -19,7 +19,7 @@ func TestTheDemoOfAWSIsTheWholeStoryAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	demo := w.begin(exec.Command(path, w.bin), []string{"TMPDIR=" + w.base}, "by demo.sh")
-	demo.limit.Stop() // that a machine is gone is believed after a minute
+	demo.limit.Stop() // each of its waits has a limit of its own
 	r := demo.wait()
 	if r.code != 0 {
 		t.Fatalf("it ends with %d\n%s%s", r.code, r.out, r.err)

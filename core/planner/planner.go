@@ -25,10 +25,15 @@ func Plan(in Input) Output {
 	in.spreads = providerSpreadsOf(in, byFleet)
 	in.openPurses(byFleet)
 	supplies, unmet := distribute(in, byFleet)
-	in.spreads.settle(in, byFleet, supplies)
-	out := Output{Fleets: make([]FleetPlan, 0, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
-	for _, f := range in.Fleets {
-		out.Fleets = append(out.Fleets, planFleet(in, f, byFleet[f.ID], supplies[f.ID]))
+	out := Output{Fleets: make([]FleetPlan, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
+	for n, f := range in.Fleets {
+		out.Fleets[n] = beginFleet(in, f, byFleet[f.ID], supplies[f.ID])
+	}
+	in.spreads.settle(in, byFleet, supplies, out.Fleets)
+	for n, f := range in.Fleets {
+		if p := &out.Fleets[n]; f.Operational != fleet.FleetFrozen && len(p.Actions) == 0 {
+			p.size(in, f, byFleet[f.ID], supplies[f.ID])
+		} // else the numbers are judged once the actions are on their way
 	}
 	return out
 }
@@ -85,7 +90,8 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 	return supplies, unmet
 }
 
-func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) FleetPlan {
+// beginFleet is what a fleet should have, and what is to happen whatever its number.
+func beginFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) FleetPlan {
 	p := FleetPlan{Fleet: f.ID, Address: f.Address, Joined: f.Joined, Follows: f.Scheduler != "" && f.Operational == fleet.FleetActive}
 	waiting, instances := unjoined(f, instances)
 	p.Counts = count(instances)
@@ -123,9 +129,13 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	if f.Operational != fleet.FleetScaleUpOnly {
 		p.refresh(in, instances, r)
 	}
-	if len(p.Actions) > 0 {
-		return p // the numbers are judged once these are on their way
-	}
+	return p
+}
+
+// size is what happens for the fleet's number, and for its definition.
+func (p *FleetPlan) size(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) {
+	_, instances = unjoined(f, instances)
+	r := in.rollouts[f.ID]
 	there := p.Counts.Capacity - p.retire(in, f, instances)
 	there += p.reactivate(f, s, p.Desired-there)
 	switch missing, more, excess := p.gap(in, f, r, there); {
@@ -144,7 +154,6 @@ func planFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) 
 	if f.Operational == fleet.FleetActive {
 		p.replace(in, f, instances, r)
 	}
-	return p
 }
 
 // grow starts missing instances as far as the fleet's budget allows, and more for

@@ -83,8 +83,13 @@ func (s providerSpreads) with(f fleet.ManagedFleet) *providerSpread {
 	return nil
 }
 
-// settle says how far each fleet may go with what is wanted of all of them now.
-func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Instance, supplies map[fleet.RunnerFleetID]*supply) {
+// settle says how far each fleet may go with what is wanted of all of them now. Those
+// with actions start nothing in this plan, so that nobody else may count on it.
+func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Instance, supplies map[fleet.RunnerFleetID]*supply, plans []FleetPlan) {
+	acts := map[fleet.RunnerFleetID]bool{}
+	for n := range plans {
+		acts[plans[n].Fleet] = len(plans[n].Actions) > 0
+	}
 	done := map[*providerSpread]bool{}
 	for _, f := range in.Fleets {
 		p := s.with(f)
@@ -93,6 +98,9 @@ func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Inst
 		}
 		done[p] = true
 		p.allow(func(m *spreadMember) int {
+			if acts[m.fleet.ID] {
+				return 0
+			}
 			c := count(byFleet[m.fleet.ID])
 			wanted, _ := desired(in, m.fleet, c, supplies[m.fleet.ID])
 			most, _ := budget(in, m.fleet, byFleet[m.fleet.ID])

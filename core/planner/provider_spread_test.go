@@ -147,3 +147,16 @@ func TestWhateverIsWantedARequiredSpreadStaysEven(t *testing.T) {
 		}
 	})
 }
+
+// A fleet that takes back what is outdated starts nothing in the same plan. Whoever
+// counted on it would be beyond his even share until it does, and for ever where it
+// can't.
+func TestAnEvenShareDoesNotCountOnAFleetThatFirstTakesBackWhatItAskedFor(t *testing.T) {
+	fleets := spreading(true, 9, 9)
+	asked := instance(fleets[0], 0, fleet.Requested)
+	asked.InstanceDigest = "sha256:older"
+	out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: []Instance{asked}, Demand: demand(waiting(16))})
+	if got := stories(out); got != "cancel "+string(asked.ID)+" (cancelled); create 2, spread" {
+		t.Error(got)
+	}
+}

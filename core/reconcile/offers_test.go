@@ -244,3 +244,12 @@ func TestWithoutAMarketALackOfRoomHoldsWhatIsOfTheProviderAndLifetime(t *testing
 		t.Errorf("%s, holds %+v", w.describe(), w.last.Holds)
 	}
 }
+
+func TestAFleetThatIsBeingRemovedIsNotHeldBack(t *testing.T) {
+	w := trading(t, 1, "a")
+	w.remove()
+	w.step()
+	if hold, held := w.last.Holds["f1"]; held {
+		t.Errorf("it wants nothing, and is held back: %s", hold.Reason)
+	}
+}

@@ -60,11 +60,12 @@ func (w *work) passCircuits() {
 // again, perhaps with another configuration.
 func (l *Loop) anew(w *work, provider fleet.ProviderAddress) { w.circuits.Retry(provider, w.now) }
 
-// allHolds are the holds in force, with those that the planner found.
+// allHolds are the holds in force, with those that the planner found. A fleet that is
+// being removed wants nothing that could be held back.
 func (w *work) allHolds(plan planner.Output) map[fleet.RunnerFleetID]planner.Hold {
 	holds := maps.Clone(w.holds())
 	for _, p := range plan.Fleets {
-		if p.Constrained != nil {
+		if p.Constrained != nil && w.fleets[p.Fleet].Operational != fleet.FleetDraining {
 			holds[p.Fleet] = *p.Constrained
 		}
 	}

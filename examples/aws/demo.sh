@@ -42,7 +42,8 @@ fleet() { printf '$ forgeyard-fleet %s\n' "$*"; (cd "$work/fleet" && "$bin/forge
 # beside is for the background: there the program takes the shell's place, so that
 # its process id is that of $!.
 beside() { cd "$work/fleet" && exec "$bin/forgeyard-fleet" "$@"; }
-machines() { curl -fsS "$FLEET_VAR_endpoint/ec2sim/machines"; }
+ask() { curl -fsS "$FLEET_VAR_endpoint/ec2sim/machines"; }
+machines() { printf '$ curl %s/ec2sim/machines\n' "$FLEET_VAR_endpoint" && ask; }
 
 mkdir -p "$work/fleet" "$DEMO_MACHINES"
 cp "$here/fleet.hcl" "$work/fleet/"
@@ -63,7 +64,7 @@ FLEET_VAR_certificate=$(cat "$work/certificate.pem")
 export FLEET_VAR_endpoint FLEET_VAR_certificate
 echo "It answers at $FLEET_VAR_endpoint"
 
-say "2. Install the plugin, and look at what would be made"
+say "2. Install the plugin, and look at what would be made; of what, and for how much, comes with the manager"
 fleet plugin install --from "$bin/plugins" --trust-key "$(cat "$bin/plugins.key.pub")"
 fleet plan
 
@@ -86,18 +87,17 @@ fleet explain stable
 echo
 echo "What happened, with the type that was sold out and the one that was taken instead"
 fleet events --fleet stable
-echo '$ curl …/ec2sim/machines'
 machines
-[ "$(machines | grep -o '"state":"running"' | wc -l)" = 2 ]
+[ "$(ask | grep -o '"state":"running"' | wc -l)" = 2 ]
 
 say "6. Take the fleets away: drained, ended, and gone with their volumes and interfaces"
 sed '/^# Machines that nobody/,$d' "$here/fleet.hcl" >"$work/fleet/fleet.hcl"
 printf 'removed {\n  from = fleet.stable\n}\n\nremoved {\n  from = fleet.spot\n}\n' >>"$work/fleet/fleet.hcl"
 fleet apply --auto-approve --wait 2m
 
-say "7. Nothing is left"
+say "7. Nothing is left; what has ended EC2 shows for an hour"
 machines
-if machines | grep -q -e '"running"' -e '"pending"'; then exit 1; fi
+if ask | grep -q -e '"running"' -e '"pending"'; then exit 1; fi
 kill "$manager"
 wait "$manager"
 manager=''

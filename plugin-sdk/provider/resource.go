@@ -54,7 +54,8 @@ const (
 	Running  = State(providerpb.Resource_STATE_RUNNING)
 	Stopping = State(providerpb.Resource_STATE_STOPPING)
 	Stopped  = State(providerpb.Resource_STATE_STOPPED)
-	// Deleted is for infrastructures that list the deleted for a while.
+	// Deleted is for infrastructures that list the deleted for a while. It is for good: the
+	// host takes it as the proof that the resource of this id is gone, and waits for nothing.
 	Deleted = State(providerpb.Resource_STATE_GONE)
 	// Failed will never run, and must still be terminated.
 	Failed = State(providerpb.Resource_STATE_FAILED)

@@ -267,7 +267,7 @@ const (
 	Resource_STATE_RUNNING     Resource_State = 2
 	Resource_STATE_STOPPING    Resource_State = 3
 	Resource_STATE_STOPPED     Resource_State = 4
-	Resource_STATE_GONE        Resource_State = 5 // seen deleted, listed for a while
+	Resource_STATE_GONE        Resource_State = 5 // surely deleted, and never back; listed for a while
 	Resource_STATE_FAILED      Resource_State = 6 // will never run; must still be terminated
 )
 

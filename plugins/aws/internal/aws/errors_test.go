@@ -1,7 +1,9 @@
 package aws
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -73,6 +75,24 @@ func TestWhatEC2RefusesAHostOrALeftoverWithIsInTheTable(t *testing.T) {
 			if !slices.ContainsFunc(refusal.Table, func(m refusal.Meaning) bool { return m.Code == code }) {
 				t.Errorf("%s: %s isn't in the table", call, code)
 			}
+		}
+	}
+}
+
+// The SDK's own words name each layer that an error went through.
+func TestARefusalIsToldInTheWordsOfTheAPI(t *testing.T) {
+	l := newLab(t, ec2sim.Options{})
+	l.SetCapacity(ec2sim.Market{InstanceType: "c7i.large", Zone: "us-east-1a"}, 0)
+	p := l.start(t)
+	_, err := p.Provision(t.Context(), asked())
+	want := regexp.MustCompile(`^launch for the key ` + key + `: InsufficientInstanceCapacity: We [^:]+ \(us-east-1a\)[^:]+ \(request [0-9a-f-]+\)$`)
+	if err == nil || !want.MatchString(err.Error()) {
+		t.Errorf("it says %q", err)
+	}
+	l.down.Store(true)
+	for _, err := range p.Inspect(t.Context(), provider.Query{}) {
+		if err == nil || !strings.HasPrefix(err.Error(), `list volumes: Post "https://ec2.us-east-1.amazonaws.com/": `) {
+			t.Errorf("it says %q", err)
 		}
 	}
 }
