@@ -101,7 +101,7 @@ func blocksMarkdown() string {
 		} else {
 			fmt.Fprintf(&page, "## `%s`\n\n", form)
 		}
-		fmt.Fprintf(&page, "%s *%s*\n\n", withNotYet(block.Doc, block.NotYet), howMany(block))
+		fmt.Fprintf(&page, "%s *%s*\n\n", withNotYet(block.Doc, block.NotYet, false), howMany(block))
 		if block.Example != "" {
 			fmt.Fprintf(&page, "```hcl\n%s```\n\n", block.Example)
 		}
@@ -117,17 +117,21 @@ func blocksMarkdown() string {
 			case one.Default != "":
 				standard = "`" + one.Default + "`"
 			}
-			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", one.Name, one.Type, standard, withNotYet(one.Doc, one.NotYet))
+			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", one.Name, one.Type, standard, withNotYet(one.Doc, one.NotYet, one.Offers))
 		}
 		page.WriteString("\n")
 	}
 	return page.String()
 }
 
-// withNotYet adds that something has no effect yet, and what is missing.
-func withNotYet(doc, notYet string) string {
-	if notYet == "" {
+// withNotYet adds that something has no effect yet, and what is missing. What only
+// needs a provider that lists offers has one where there is such.
+func withNotYet(doc, notYet string, offers bool) string {
+	switch {
+	case notYet == "":
 		return doc
+	case offers:
+		return doc + " *Only with a provider whose plugin lists offers, as `aws` does;* for any other it is read and stored, and a plan says: " + notYet
 	}
 	return doc + " *Not yet:* it is read and stored. " + notYet
 }

@@ -41,6 +41,8 @@ type desk struct {
 	t     *testing.T
 	files string
 	env   map[string]string
+	// version is of the command.
+	version string
 }
 
 func newDesk(t *testing.T) *desk {
@@ -50,7 +52,7 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
-	d := &desk{t: t, files: filepath.Join(base, "fleet"), env: map[string]string{
+	d := &desk{t: t, version: "0.1.0", files: filepath.Join(base, "fleet"), env: map[string]string{
 		"HOME": base, "FLEET_STATE_DIR": filepath.Join(base, "state"), "FLEET_PLUGIN_DIR": filepath.Join(base, "plugins"), "XDG_RUNTIME_DIR": base,
 	}}
 	if err := os.Mkdir(d.files, 0o755); err != nil {
@@ -70,7 +72,7 @@ func (d *desk) run(ctx context.Context, in io.Reader, terminal bool, args ...str
 
 func (d *desk) start(ctx context.Context, in io.Reader, terminal bool, out *screen, args ...string) int {
 	a := &app{
-		in: in, out: out, err: out, inTerminal: terminal, environ: func() []string { return nil }, now: time.Now, version: "0.1.0",
+		in: in, out: out, err: out, inTerminal: terminal, environ: func() []string { return nil }, now: time.Now, version: d.version,
 		lookupEnv: func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
 	}
 	return a.run(ctx, args)

@@ -119,6 +119,7 @@ func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report ap
 		return err
 	}
 	defer func() { err = errors.Join(err, service.close()) }()
+	a.tellVersion(service)
 	plan, err := task.plan(ctx, service)
 	if err != nil {
 		return err

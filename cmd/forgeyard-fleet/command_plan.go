@@ -84,6 +84,7 @@ func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (control.Pl
 
 func (a *app) planned(ctx context.Context, s control.Submission, o control.Options) (plan control.Plan, err error) {
 	err = a.reading(ctx, o, func(r control.Reader, _ string) error {
+		a.tellVersion(r)
 		plan, err = r.Plan(ctx, s)
 		return err
 	})

@@ -95,7 +95,7 @@ func (a *app) origin(layout string) (pluginstore.Origin, error) {
 
 // agree asks about a key that signed a plugin and that no lock names yet.
 func (a *app) agree(ctx context.Context, s pluginstore.NewSigner) error {
-	a.printf("%s %s of %s is signed by a key that is new here:\n\n  %s\n\nCompare it with the one that its author names. The lock will name it, and every later version must be signed by it.\n", s.Plugin, s.Version, s.Source, s.Key)
+	a.printf("%s %s of %s is signed by a key that is new here:\n\n  %s\n\nCompare it with the one that its author names; of plugins from make build it is in bin/plugins.key.pub. The lock will name it, and every later version must be signed by it.\n", s.Plugin, s.Version, s.Source, s.Key)
 	yes, err := a.confirm(ctx, "Trust this key for "+s.Plugin+"?")
 	if err == nil && !yes {
 		a.printf("Nothing was installed.\n")

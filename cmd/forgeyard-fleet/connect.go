@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os/user"
@@ -21,9 +22,12 @@ type connection struct {
 	control.Service
 	// embedded is set where this very process is the manager.
 	embedded *control.Manager
-	// where says in words where the manager is.
+	// where says in words where the manager is, and of which version where it is
+	// another process.
 	where string
-	close func() error
+	// version is that of the manager; empty: this process is the manager.
+	version string
+	close   func() error
 }
 
 // writer is the way for a command that changes things: the manager that runs, or
@@ -65,7 +69,11 @@ func (a *app) reading(ctx context.Context, o control.Options, do func(control.Re
 // lock for itself answers nobody.
 func (a *app) running(ctx context.Context, o control.Options) (*connection, error) {
 	if a.flags.server != "" {
-		return a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
+		c, err := a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
+		if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && a.env("FLEET_SERVER_CA") == "" {
+			err = fmt.Errorf("%w; put the fingerprint of its authority into FLEET_SERVER_CA: serve prints it at its start, as sha256:…", err)
+		}
+		return c, err
 	}
 	holder, held := control.Held(o.Place.State)
 	if !held {
@@ -83,7 +91,16 @@ func (a *app) dial(ctx context.Context, e api.Endpoint, where string) (*connecti
 	if err != nil {
 		return nil, err
 	}
-	return &connection{Service: client, where: where, close: func() error { client.Close(); return nil }}, nil
+	version := client.About().Version
+	return &connection{Service: client, version: version, where: where + ", version " + version, close: func() error { client.Close(); return nil }}, nil
+}
+
+// tellVersion says before a plan that its manager is of another version: what the
+// one of this command would do shows only once that one is the manager.
+func (a *app) tellVersion(r control.Reader) {
+	if c, ok := r.(*connection); ok && c.version != "" && c.version != a.version {
+		fmt.Fprintf(a.err, "Note: the manager that runs is version %s, and this command %s. The plan is that manager's.\n", c.version, a.version)
+	}
 }
 
 func (a *app) env(name string) string {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Who runs the daemon has a state directory and maybe no files at all.
@@ -65,5 +68,79 @@ func TestAHistoryHasALimit(t *testing.T) {
 			t.Errorf("%q exits with %d", args, code)
 		}
 		wantScreen(t, out, want)
+	}
+}
+
+var apiAt = regexp.MustCompile(`API at (https://\S+), authority (sha256:[0-9a-f]{64})`)
+
+// served is the desk's installation with a daemon, until the test ends: the URL of
+// its API, and the fingerprint of its authority.
+func (d *desk) served() (url, authority string) {
+	d.t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(d.t.Context()))
+	out, over := &screen{asked: make(chan struct{})}, make(chan int, 1)
+	daemon := *d // the desk's own version may change meanwhile
+	go func() {
+		over <- daemon.start(ctx, strings.NewReader(""), false, out, "serve", "--api-listen", "127.0.0.1:0", d.files)
+	}()
+	d.t.Cleanup(func() {
+		stop()
+		if code := <-over; code != exitDone {
+			d.t.Errorf("the daemon ends with %d:\n%s", code, out)
+		}
+	})
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-ticker.C {
+		text := out.String()
+		if found := apiAt.FindStringSubmatch(text); found != nil && strings.Contains(text, "Serving") {
+			return found[1], found[2]
+		}
+		if time.Now().After(deadline) {
+			d.t.Fatalf("the daemon doesn't serve:\n%s", text)
+		}
+	}
+}
+
+func TestACommandOfAnotherVersionThanTheManagerSaysWhosePlanItShows(t *testing.T) {
+	d := newDesk(t)
+	d.served()
+	const note = "Note: the manager that runs is version 0.1.0, and this command 0.2.0."
+	_, out := d.run(t.Context(), strings.NewReader(""), false, "plan", d.files)
+	if strings.Contains(out.String(), "Note:") {
+		t.Errorf("nothing differs, and it is told:\n%s", out)
+	}
+	d.version = "0.2.0"
+	for _, args := range [][]string{{"plan", d.files}, {"apply", "--auto-approve", d.files}} {
+		code, out := d.run(t.Context(), strings.NewReader(""), false, args...)
+		if code != exitDone {
+			t.Errorf("%q exits with %d", args, code)
+		}
+		wantScreen(t, out, note)
+	}
+	code, out := d.run(t.Context(), strings.NewReader(""), false, "status", "--dir", d.files)
+	if code != exitDone {
+		t.Errorf("status exits with %d", code)
+	}
+	wantScreen(t, out, "Manager: process ", ", version 0.1.0.")
+}
+
+func TestAServerWhoseAuthorityNobodyNamedIsRefusedWithWhatToSet(t *testing.T) {
+	d := newDesk(t)
+	url, authority := d.served()
+	code, out := d.run(t.Context(), strings.NewReader(""), false, "token", "create", "far", "--permission", "fleet.read", "--dir", d.files)
+	if code != exitDone {
+		t.Fatalf("token create exits with %d:\n%s", code, out)
+	}
+	lines := strings.Fields(out.String())
+	d.env["FLEET_TOKEN"] = lines[len(lines)-1]
+	code, out = d.run(t.Context(), strings.NewReader(""), false, "status", "--server", url)
+	if code != exitError {
+		t.Errorf("status exits with %d", code)
+	}
+	wantScreen(t, out, "put the fingerprint of its authority into FLEET_SERVER_CA")
+	d.env["FLEET_SERVER_CA"] = authority // what the remedy says works
+	if code, out = d.run(t.Context(), strings.NewReader(""), false, "status", "--server", url); code != exitDone {
+		t.Errorf("with the fingerprint status exits with %d:\n%s", code, out)
 	}
 }

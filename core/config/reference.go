@@ -55,6 +55,8 @@ type ReferenceAttribute struct {
 	Doc string
 	// NotYet is as for blocks.
 	NotYet string
+	// Offers says that NotYet holds only where the provider's plugin lists no offers.
+	Offers bool
 }
 
 // ReferenceType is the kind of an attribute's value in a reader's words.

@@ -6,7 +6,7 @@ const classNotYet = "It is part of the class's identity, so a change replaces in
 var capacityReference = []ReferenceBlock{
 	{
 		Path: "provider", Labels: []string{"PLUGIN", "NAME"}, Repeated: true, Body: PluginBody,
-		Doc: "One place where hosts come from. `PLUGIN` is an entry of `required_plugins`, and the plugin's schema says what the body holds: see [plugins/local.md](plugins/local.md), [plugins/libvirt.md](plugins/libvirt.md) and [plugins/manual.md](plugins/manual.md). Refer to it as `provider.PLUGIN.NAME`. One plugin process serves each block.",
+		Doc: "One place where hosts come from. `PLUGIN` is an entry of `required_plugins`, and the plugin's schema says what the body holds: see [plugins/aws.md](plugins/aws.md), [plugins/libvirt.md](plugins/libvirt.md), [plugins/local.md](plugins/local.md) and [plugins/manual.md](plugins/manual.md). Refer to it as `provider.PLUGIN.NAME`. One plugin process serves each block.",
 		Attributes: []ReferenceAttribute{
 			{Name: "advertise", Type: TextValue, Doc: "The `https` URL at which this provider's hosts reach the manager, where that isn't `manager.advertise`: guests with user networking find it at `https://10.0.2.2:PORT`. It reaches new hosts alone; an agent keeps the address it was given."},
 		},

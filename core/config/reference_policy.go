@@ -43,8 +43,8 @@ var fleetPolicyReference = []ReferenceBlock{
 		Doc:  "Where the hosts may be. It chooses among the offers of a provider that lists them; any other decides by itself where a host is made.",
 		Attributes: []ReferenceAttribute{
 			{Name: "regions", Type: TextListValue, Default: "[]", Doc: "No host is made anywhere else, and jobs that must stay in regions run here only if they may be in all of these. Empty: those of the policy block, where the provider lists offers; else anywhere. For a provider that lists none it is your word on where its hosts are."},
-			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "No host is made in any other zone. Empty: in any.", NotYet: "The provider's plugin lists no offers: it alone decides in which zone a host is made."},
-			{Name: "spread", Type: TextValue, Default: `"none"`, Doc: "What a failure shouldn't take away whole: `\"none\"`, `\"zone\"`, `\"region\"` or `\"provider\"`. The last is over the fleets of the same class and scheduler that say so, too: new hosts for jobs are made at the provider that has the fewest of them.", NotYet: "The provider's plugin lists no offers, so there is nothing to spread over zones or regions."},
+			{Name: "zones", Type: TextListValue, Default: "[]", Doc: "No host is made in any other zone. Empty: in any.", NotYet: "The provider's plugin lists no offers: it alone decides in which zone a host is made.", Offers: true},
+			{Name: "spread", Type: TextValue, Default: `"none"`, Doc: "What a failure shouldn't take away whole: `\"none\"`, `\"zone\"`, `\"region\"` or `\"provider\"`. The last is over the fleets of the same class and scheduler that say so, too: new hosts for jobs are made at the provider that has the fewest of them.", NotYet: "The provider's plugin lists no offers, so there is nothing to spread over zones or regions.", Offers: true},
 			{Name: "required", Type: BoolValue, Default: "false", Doc: "The spread is a rule and not a preference: a place without room stays the next one. With `\"provider\"` no provider gets more of the hosts than its even share, rounded up, whatever they are made for; one that a person froze or quarantined doesn't count."},
 		},
 	},

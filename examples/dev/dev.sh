@@ -29,7 +29,7 @@ runs() { case $(ps -o stat= -p "$1" 2>/dev/null) in '' | Z*) return 1 ;; esac; }
 
 # says waits until a process has written a text to its log.
 says() {
-  until grep -q "$2" "$1"; do
+  until grep -qs "$2" "$1"; do
     if ! runs "$3"; then
       echo "$4 didn't start:" >&2
       cat "$1" >&2

@@ -71,7 +71,7 @@ within() {
 
 # begun LOG TEXT PID: the process has said the text; one that ended never will.
 begun() {
-  grep -q "$2" "$1" && return
+  grep -qs "$2" "$1" && return # the shell of the background may not have made it yet
   runs "$3" || { cat "$1"; exit 1; }
   return 1
 }
