@@ -39,7 +39,7 @@ func (h *Handler) addOrders() {
 			return listOf(found), err
 		})
 	type resolveInput struct {
-		ID   string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 		Body ResolveRequest
 	}
 	add(h, route{id: "resolve-instance", method: http.MethodPost, path: "/v1/instances/{id}/resolve", useCase: "instance resolve", tag: "instances", status: http.StatusOK,
@@ -49,7 +49,7 @@ func (h *Handler) addOrders() {
 			return h.order(ctx, control.InstanceOrder{Kind: reconcile.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
 		})
 	type replaceInput struct {
-		ID string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 	}
 	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace", useCase: "instance replace", tag: "instances", status: http.StatusOK,
 		summary: "Drain an instance; its fleet makes another",
@@ -58,7 +58,7 @@ func (h *Handler) addOrders() {
 			return h.order(ctx, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
 		})
 	type drainInput struct {
-		ID   string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 		Body DrainRequest
 	}
 	add(h, route{id: "drain-instance", method: http.MethodPost, path: "/v1/instances/{id}/drain", useCase: "instance drain", tag: "instances", status: http.StatusOK,

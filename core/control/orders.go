@@ -52,7 +52,7 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 	if err != nil {
 		return OrderReceipt{}, err
 	}
-	subject, err := m.orderSubject(ctx, caller, useCase, o)
+	subject, err := m.orderSubject(ctx, caller, useCase, &o)
 	if err != nil {
 		return OrderReceipt{}, err
 	}
@@ -98,32 +98,29 @@ func (m *Manager) give(ctx context.Context, r *running, o reconcile.Order, subje
 	}
 }
 
-// orderSubject finds what an order is about and says it in words. What is in
+// orderWords are the kinds of order as they are given.
+var orderWords = map[reconcile.OrderKind]string{
+	reconcile.ResolveCreated: "instance resolve --created", reconcile.ResolveNotCreated: "instance resolve --not-created", reconcile.ResolveGone: "instance resolve --gone",
+	reconcile.ReplaceInstance: "instance replace", reconcile.DrainInstance: "drain", reconcile.ForceDrain: "drain --force",
+}
+
+// orderSubject finds what an order is about, and says the order in words. An instance
+// of which it has the beginning or the end of the id is in it whole then. What is in
 // fleets that aren't the caller's isn't there.
-func (m *Manager) orderSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+func (m *Manager) orderSubject(ctx context.Context, caller Caller, useCase string, o *InstanceOrder) (string, error) {
 	if o.Kind == reconcile.AdoptResource {
-		return m.adoptSubject(ctx, caller, useCase, o)
+		return m.adoptSubject(ctx, caller, useCase, *o)
 	}
-	missing := &NotFoundError{Kind: "instance", ID: string(o.Instance)}
-	i, found, err := m.store.Instance(ctx, o.Instance)
+	i, _, err := m.find(ctx, caller, string(o.Instance))
 	if err != nil {
 		return "", err
 	}
-	if !found {
-		return "", missing
-	}
-	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil {
-		return "", err
-	}
-	if !caller.mayTouch(subject.Fleet.Address) {
-		return "", missing
-	}
-	text := fmt.Sprintf("%s of the instance %s (%s)", useCase, i.ID, o.Kind)
+	o.Instance = i.ID
+	text := orderWords[o.Kind]
 	if o.Resource != "" {
-		text += fmt.Sprintf(" with %s", o.Resource)
+		text += " " + string(o.Resource)
 	}
-	return text, nil
+	return fmt.Sprintf("%s of the instance %s", text, i.ID), nil
 }
 
 func (m *Manager) adoptSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
