@@ -196,9 +196,6 @@ func subject(e control.Event) string {
 	return text
 }
 
-// shownOfID is how many letters of an id are shown.
-const shownOfID = 8
-
 func shortID(id fleet.CapacityInstanceID) string {
-	return control.Ellipsis + string(id[max(0, len(id)-shownOfID):])
+	return control.Ellipsis + string(id[max(0, len(id)-control.ShownOfID):])
 }

@@ -135,7 +135,7 @@ func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrde
 // fleet of that name, or no such instance. Less than what is shown of an id is no
 // instance here: a fleet's name with a slip in it must not be one.
 func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityInstanceID) {
-	if len(word) < shownOfID {
+	if len(word) < control.ShownOfID {
 		return ""
 	}
 	// What it fails with, the order of a fleet that isn't there fails with, too.

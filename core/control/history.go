@@ -118,10 +118,16 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	return one, nil
 }
 
-// Ellipsis comes before the end of an id where events and others show no more of it.
-const Ellipsis = "…"
+// Where events and others show no more of an id than its end, that has ShownOfID
+// letters and Ellipsis before it.
+const (
+	Ellipsis  = "…"
+	ShownOfID = 8
+)
 
-// find is the instance of an id, or of its beginning or end, in the letters of any case.
+// find is the instance of an id, or of its beginning, or of its end as it is shown, in
+// the letters of any case. Fewer letters are no end without the sign of one: what is cut
+// off by mistake must not be an order about another instance.
 // What is in other fleets than the caller's isn't there: that it exists is not theirs to
 // know.
 func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
@@ -141,7 +147,10 @@ func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.C
 	case found || id == "":
 		return none, "", missing
 	}
-	rows, err := r.store.InstancesEnding(ctx, id, maxRead)
+	var rows []fleet.CapacityInstance
+	if onlyEnd || len(id) >= ShownOfID {
+		rows, err = r.store.InstancesEnding(ctx, id, maxRead)
+	}
 	if err == nil && !onlyEnd {
 		var begin []fleet.CapacityInstance
 		begin, err = r.store.InstancesBeginning(ctx, id, maxRead)

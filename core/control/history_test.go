@@ -113,7 +113,7 @@ func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	look := past(t)
 	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
-	for _, id := range []string{"…i03", "i03", "03", "I03"} {
+	for _, id := range []string{"…i03", "…03", "…I03"} {
 		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" {
 			t.Errorf("%s is %+v, %v", id, i, err)
 		}
@@ -125,6 +125,11 @@ func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	var invalid *InvalidError
 	if _, err := look.Instance(all, "0"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) || strings.Count(err.Error(), "01i00") != 1 {
 		t.Errorf("an ambiguous one: %v", err)
+	}
+	// What was cut off by mistake says of no instance that it is meant.
+	var short *NotFoundError
+	if _, err := look.Instance(all, "i03"); !errors.As(err, &short) {
+		t.Errorf("i03 without the sign of an end: %v", err)
 	}
 	for _, id := range []string{"…", "…01i0", "…i00", "…%"} {
 		var missing *NotFoundError
