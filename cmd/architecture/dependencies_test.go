@@ -41,7 +41,7 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 // The reference scheduler is a stranger to the manager, as every scheduler is.
 func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
 	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
-	own := []string{"core/fleet", "core/plainjson", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/version"}
+	own := []string{"core/fleet", "core/plainjson", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/usage", "cmd/internal/version"}
 	for _, path := range imports {
 		rest, ours := strings.CutPrefix(path, prefix)
 		cobra := strings.HasPrefix(path, "github.com/spf13/") || strings.HasPrefix(path, "github.com/inconshreveable/mousetrap")

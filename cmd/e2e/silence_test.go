@@ -57,13 +57,13 @@ func TestTheAuthorityIsReplacedWhileAgentsGoOn(t *testing.T) {
 	daemon := w.served()
 	w.apply(0)
 	before := w.shouldHave(1)
-	if out := w.fleet(0, "key", "rotate", "ca").out; !strings.Contains(out, "FLEET_SERVER_CA") {
+	if out := w.fleet(0, "key", "rotate", "ca", "--auto-approve").out; !strings.Contains(out, "FLEET_SERVER_CA") {
 		t.Errorf("it says %s", out)
 	}
 	eventually(t, "see the agent know the new authority", func() bool {
 		return strings.Contains(w.read("hosts/"+before[0].Key+"/agent.log"), "the manager is known by its new authority")
 	})
-	if r := w.fleet(1, "key", "rotate", "authority"); !strings.Contains(r.err, "isn't over") {
+	if r := w.fleet(1, "key", "rotate", "authority", "--auto-approve"); !strings.Contains(r.err, "isn't over") {
 		t.Errorf("a second rotation: %s", r.err)
 	}
 	eventually(t, "see what the old authority is still needed for, once the agent called under the new one", func() bool {

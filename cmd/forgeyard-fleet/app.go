@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/usage"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
@@ -66,7 +67,8 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
+	err = asTyped(c, err)
 	code := exitCode(ctx, err)
 	var (
 		status exitStatus
@@ -118,38 +120,8 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.simulateCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.explainCommand(), a.listCommand(), a.eventsCommand(),
 		a.instanceCommand(), a.drainCommand(), a.scaleCommand(), a.pinCommand(), a.unpinCommand(), a.freezeCommand(), a.thawCommand(), a.quarantineCommand(), a.breakGlassCommand(), a.imageCommand(), a.reservationCommand(), a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.pluginCommand(), a.reviewosCommand(), a.versionCommand(), a.completionCommand())
 	a.completeFiles(root)
-	explainArguments(root)
+	usage.Explain(root)
 	return root
-}
-
-// explainArguments has each command below c, and c, say how it is used where its
-// arguments are wrong, and name the commands that are like an unknown one.
-func explainArguments(c *cobra.Command) {
-	if check := c.Args; check != nil {
-		c.Args = explained(check)
-	}
-	c.SuggestionsMinimumDistance = 2
-	for _, sub := range c.Commands() {
-		explainArguments(sub)
-	}
-}
-
-func explained(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		err := check(c, args)
-		switch {
-		case err == nil:
-			return nil
-		case len(args) == 0:
-			return fmt.Errorf("an argument is missing; usage: %s", c.UseLine())
-		case !c.HasSubCommands():
-			return fmt.Errorf("the arguments %q don't fit; usage: %s", args, c.UseLine())
-		}
-		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-			return fmt.Errorf("there is no command %q; there is: %s %s", args[0], c.CommandPath(), strings.Join(like, ", "))
-		}
-		return fmt.Errorf("there is no command %q; run: %s --help", args[0], c.CommandPath())
-	}
 }
 
 // color says whether to colour output for people.

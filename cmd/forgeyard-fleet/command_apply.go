@@ -96,12 +96,16 @@ func (a *app) applyTask(c *cobra.Command, args []string, flags applyFlags) (appl
 	return applyTask{submission: submission, options: options, saved: &saved}, err
 }
 
-// plan is what is approved: what was saved, or a plan of the files now.
+// plan is what is approved: what was saved, unless it can't be applied any more, or a
+// plan of the files now.
 func (t applyTask) plan(ctx context.Context, s control.Service) (control.Plan, error) {
-	if t.saved != nil {
-		return t.saved.Plan, nil
+	if t.saved == nil {
+		return s.Plan(ctx, t.submission)
 	}
-	return s.Plan(ctx, t.submission)
+	still := t.submission
+	still.Approved = &t.saved.Plan.Approval
+	_, err := s.Plan(ctx, still)
+	return t.saved.Plan, err
 }
 
 // apply plans, asks, applies and watches.

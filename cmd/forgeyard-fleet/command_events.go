@@ -48,6 +48,9 @@ func (a *app) eventsCommand() *cobra.Command {
 func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags) error {
 	if !flags.follow {
 		events, err := look.Events(ctx, flags.query)
+		if err == nil && len(events) == 0 && flags.query.Fleet != "" {
+			err = fleetIsThere(ctx, look, flags.query.Fleet) // else something happened to it once
+		}
 		if err != nil {
 			return err
 		}
@@ -64,6 +67,11 @@ func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags
 	})
 	if !able {
 		return errors.New("no manager is running, so nothing happens; start one with forgeyard-fleet serve, or leave --follow out to see what was")
+	}
+	if flags.query.Fleet != "" {
+		if err := fleetIsThere(ctx, look, flags.query.Fleet); err != nil {
+			return err
+		}
 	}
 	f := follower{query: flags.query}
 	for p, err := range watcher.Watch(ctx) {
@@ -188,4 +196,6 @@ func subject(e control.Event) string {
 	return text
 }
 
-func shortID(id fleet.CapacityInstanceID) string { return "…" + string(id[max(0, len(id)-8):]) }
+func shortID(id fleet.CapacityInstanceID) string {
+	return control.Ellipsis + string(id[max(0, len(id)-control.ShownOfID):])
+}

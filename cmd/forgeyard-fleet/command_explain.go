@@ -53,8 +53,8 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) renderExplanation(f view.Fleet, manager string) {
-	a.printf("%s has %s of %d wanted: ready %d (busy %d, idle %d), on the way %d.\n", f.Address,
-		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, f.Counts.Busy, f.Counts.Idle, f.Counts.Provisioning)
+	a.printf("%s has %s of %d wanted: ready %d (%s), on the way %d.\n", f.Address,
+		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, busyWords(f, manager), f.Counts.Provisioning)
 	a.printf("\nWhy %d\n", f.Desired)
 	a.renderBounds("  ", f.Bounds)
 	a.renderNextWarm("  ", f.NextWarm)
@@ -130,11 +130,18 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 		a.printf("  nothing is started: %s\n", f.Hold.Sentence(a.now()))
 	}
 	for _, w := range f.Waiting {
-		a.printf("  %s  %s\n", w.Code, w.Sentence)
+		if !f.Hold.Says(w) {
+			a.printf("  %s  %s\n", w.Code, w.Sentence)
+		}
 	}
-	if !f.Next.IsZero() {
-		a.printf("  %s\n", a.nextChange(f))
+	if next := a.nextChange(f); next != "" && !a.triesFirst(f) {
+		a.printf("  %s\n", next)
 	}
+}
+
+// triesFirst says that the next try of what holds the fleet comes before all else.
+func (a *app) triesFirst(f view.Fleet) bool {
+	return f.Hold != nil && f.Hold.Until.After(a.now()) && !f.Next.Before(f.Hold.Until)
 }
 
 // renderCalmWaits are the waits that are nothing amiss; the others are among the
@@ -148,8 +155,12 @@ func (a *app) renderCalmWaits(f view.Fleet) {
 }
 
 func (a *app) nextChange(f view.Fleet) string {
-	if f.Next.IsZero() {
+	next := f.Next
+	if next.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("It is looked at again in %s.", max(f.Next.Sub(a.now()).Round(time.Second), time.Second))
+	if a.triesFirst(f) {
+		next = f.Hold.Until
+	}
+	return fmt.Sprintf("It is looked at again in %s.", max(next.Sub(a.now()).Round(time.Second), time.Second))
 }

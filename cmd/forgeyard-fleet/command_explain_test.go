@@ -61,6 +61,50 @@ Decided last, the newest first
 	}
 }
 
+// The hold came a second time as a wait, and beside its next try a later look.
+func TestWhatHoldsAFleetBackIsSaidOnceAndWhenItEndsIsTheNextLook(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out, now: func() time.Time { return noon }}
+	hold := planner.Hold{Reason: "10 failures in a row", Until: noon.Add(140 * time.Second)}
+	constrained := planner.Hold{Reason: "No room in any of its offers", Until: noon.Add(140 * time.Second), Constrained: true}
+	for code, h := range map[planner.WaitCode]planner.Hold{planner.HeldBack: hold, planner.NoOffer: constrained} {
+		f := view.Fleet{Address: "fleet.demo", Hold: &h, Next: noon.Add(280 * time.Second), Waiting: []planner.Wait{
+			{Code: code, Sentence: h.Sentence(noon)}, {Code: planner.CoolsDown, Sentence: "It changed its size."},
+		}}
+		out.Reset()
+		a.renderHoldsAndWaits(f)
+		want := "\nIt waits\n  nothing is started: " + h.Reason + ". The next try is in 2m20s.\n  cooldown  It changed its size.\n"
+		if out.String() != want {
+			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
+		}
+		out.Reset()
+		if a.renderCalmWaits(f); out.String() != "  It changed its size. It is looked at again in 2m20s.\n" {
+			t.Errorf("the status says %s", out.String())
+		}
+	}
+}
+
+// Without a manager nobody asks the scheduler, and three busy runners were "idle 3".
+func TestHowManyRunnersAreBusyIsNotGuessedWithoutAManager(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out, now: func() time.Time { return noon }}
+	f := view.Fleet{Address: "fleet.demo", Scheduler: "forgeyard.ci", Counts: planner.Counts{Ready: 3, Idle: 3}}
+	for _, show := range []func(view.Fleet, string){a.renderExplanation, a.renderFleet} {
+		for _, test := range []struct {
+			scheduler fleet.SchedulerAddress
+			manager   string
+			known     bool
+		}{{"forgeyard.ci", "", false}, {"forgeyard.ci", "process 7", true}, {"", "", true}} {
+			out.Reset()
+			f.Scheduler = test.scheduler
+			show(f, test.manager)
+			if strings.Contains(out.String(), "busy 0, idle 3") != test.known || strings.Contains(out.String(), "ready 3 (how many are busy isn't known while no manager runs)") == test.known {
+				t.Errorf("%+v: it says\n%s", test, out.String())
+			}
+		}
+	}
+}
+
 func TestLeasesAreShownWhereASchedulerShowsThem(t *testing.T) {
 	a := &app{now: func() time.Time { return noon }}
 	none, two := 0, 2

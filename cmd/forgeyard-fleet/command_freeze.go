@@ -11,6 +11,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
@@ -35,6 +36,7 @@ func (a *app) freezeCommand() *cobra.Command {
 	flags.register(c, true, true)
 	c.Flags().StringVar(&provider, "provider", "", "freeze all of a provider: PLUGIN.NAME")
 	c.Flags().BoolVar(&o.ScaleUpOnly, "scale-up-only", false, "let instances start, and none leave")
+	sentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
 	return c
 }
@@ -56,6 +58,7 @@ func (a *app) thawCommand() *cobra.Command {
 	}
 	flags.register(c, true, false)
 	c.Flags().StringVar(&provider, "provider", "", "thaw a provider: PLUGIN.NAME")
+	sentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
 	return c
 }
@@ -90,8 +93,14 @@ func (a *app) quarantineCommand() *cobra.Command {
 			"on it, and is made anew where it is still wanted.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o := quarantined(args[0])
+			o, err := a.quarantined(c, args[0])
+			if err != nil {
+				return err
+			}
 			o.End = release
+			if o.Instance != "" {
+				args[0] = string(o.Instance)
+			}
 			question := fmt.Sprintf("Quarantine %s? It gets no work until it is released.", args[0])
 			if release {
 				question = fmt.Sprintf("Release %s from its quarantine?", args[0])
@@ -105,23 +114,42 @@ func (a *app) quarantineCommand() *cobra.Command {
 	return c
 }
 
-// quarantined is what a word means: an image says so, an instance has the id of
-// one, and all else is a fleet.
-func quarantined(word string) control.StandingOrder {
-	o := control.StandingOrder{Kind: control.QuarantineIt}
+// quarantined is what a word means: an image says so, an instance has the id of one,
+// and all else is a fleet.
+func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrder, err error) {
+	o.Kind = control.QuarantineIt
 	switch {
 	case strings.HasPrefix(word, "sha256:") || strings.HasPrefix(word, "image."):
 		o.Image = word
-	case fleet.ValidULID(strings.ToLower(word)):
-		o.Instance = instanceID(word)
+	case fleet.ValidULID(strings.ToLower(word)) || strings.HasPrefix(word, control.Ellipsis):
+		o.Instance, err = a.instanceNamed(c, word)
 	default:
 		o.Fleet = word
+		if found := a.shownInstance(c, word); found != "" {
+			o.Fleet, o.Instance = "", found
+		}
 	}
-	return o
+	return o, err
 }
 
-func instanceID(word string) fleet.CapacityInstanceID {
-	return fleet.CapacityInstanceID(strings.ToLower(word))
+// shownInstance is the instance of an id's end without the sign of one; "": there is a
+// fleet of that name, or no such instance. Less than what is shown of an id is no
+// instance here: a fleet's name with a slip in it must not be one.
+func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityInstanceID) {
+	if len(word) < control.ShownOfID {
+		return ""
+	}
+	// What it fails with, the order of a fleet that isn't there fails with, too.
+	_ = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+		fleets, err := look.Fleets(ctx)
+		if err != nil || slices.ContainsFunc(fleets, func(f view.Fleet) bool { return f.Address.Name() == word }) {
+			return err
+		}
+		i, err := look.Instance(ctx, word)
+		id = i.ID
+		return err
+	})
+	return id
 }
 
 // providerNames are those of the fleets.

@@ -217,8 +217,8 @@ func (a *app) orderRollout(c *cobra.Command, flags standingFlags, r control.Roll
 
 // agreed asks a person, unless there is nothing to ask or they said so already. What
 // would be refused afterwards is refused before: nobody should think about a question,
-// answer it, and hear then that it was a slip of the keyboard. Where they decline it
-// says so by its error.
+// answer it, and hear then that it was a slip of the keyboard; a nil check can't tell.
+// Where they decline it says so by its error.
 func (a *app) agreed(c *cobra.Command, flags standingFlags, check func(context.Context, control.Reader) error, question string) (bool, error) {
 	if question == "" || flags.autoApprove {
 		return true, nil
@@ -226,8 +226,10 @@ func (a *app) agreed(c *cobra.Command, flags standingFlags, check func(context.C
 	if flags.asJSON {
 		return false, errors.New("--json asks nobody: pass --auto-approve, too")
 	}
-	if err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return check(ctx, look) }); err != nil {
-		return false, err
+	if check != nil {
+		if err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return check(ctx, look) }); err != nil {
+			return false, err
+		}
 	}
 	yes, err := a.confirm(c.Context(), question)
 	if err != nil || yes {

@@ -45,7 +45,7 @@ func TestTheStatusOfAFleetSaysHowFarItsRolloutIsOnce(t *testing.T) {
 		if stage == planner.RolloutHalted {
 			f.Reasons = []string{"1 canary soaks."} // it is what is amiss
 		}
-		if a.renderFleet(f); strings.Count(out.String(), "canary") != 1 || !strings.Contains(out.String(), want) {
+		if a.renderFleet(f, "process 7"); strings.Count(out.String(), "canary") != 1 || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: it shows\n%s", stage, out.String())
 		}
 	}

@@ -50,6 +50,9 @@ func (a *app) instanceListCommand() *cobra.Command {
 					return err
 				}
 				if fleetName != "" {
+					if err := fleetIsThere(ctx, look, fleetName); err != nil {
+						return err
+					}
 					instances = slices.DeleteFunc(instances, func(i view.Instance) bool {
 						return i.Fleet.Name() != fleetName && string(i.Fleet) != fleetName
 					})
@@ -80,8 +83,17 @@ func (a *app) listHistory(c *cobra.Command, q control.HistoryQuery, asJSON bool)
 	if q.Limit < 1 || q.Limit > 1000 {
 		return fmt.Errorf("--limit %d: give a number from 1 to 1000", q.Limit)
 	}
+	if q.Before != "" {
+		var err error
+		if q.Before, err = a.instanceNamed(c, string(q.Before)); err != nil {
+			return err
+		}
+	}
 	return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
 		page, err := look.History(ctx, q)
+		if err == nil && len(page.Instances) == 0 && q.Fleet != "" {
+			err = fleetIsThere(ctx, look, q.Fleet) // else it has, or had, instances
+		}
 		if err != nil {
 			return err
 		}
@@ -98,8 +110,9 @@ func (a *app) instanceShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show INSTANCE",
 		Short: "Show everything that is known of an instance",
-		Long:  "Show everything that is known of an instance, live or ended. The beginning of its id is enough where no other has it.",
-		Args:  cobra.ExactArgs(1),
+		Long: "Show everything that is known of an instance, live or ended. The beginning or the end of its id is\n" +
+			"enough where no other has it, here and wherever an INSTANCE is asked for.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
 				i, err := look.Instance(ctx, args[0])

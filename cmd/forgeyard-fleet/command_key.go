@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,6 +49,7 @@ func (a *app) keyListCommand() *cobra.Command {
 }
 
 func (a *app) keyRotateCommand() *cobra.Command {
+	var flags standingFlags
 	c := &cobra.Command{
 		Use:   "rotate KIND",
 		Short: "Replace a key (authority, enrollment or ownership) by a new one",
@@ -57,6 +60,13 @@ func (a *app) keyRotateCommand() *cobra.Command {
 		ValidArgs: []string{"authority", "ca", "enrollment", "ownership"},
 		Args:      cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains(c.ValidArgs, args[0]) {
+				return fmt.Errorf("there is no kind of key %.60q: it is authority, enrollment or ownership", args[0])
+			}
+			question := fmt.Sprintf("Replace the %s key by a new one? It can't be taken back.", args[0])
+			if yes, err := a.agreed(c, flags, nil, question); err != nil || !yes {
+				return err
+			}
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				key, err := s.RotateKey(ctx, args[0])
 				if err != nil {
@@ -70,15 +80,21 @@ func (a *app) keyRotateCommand() *cobra.Command {
 			})
 		},
 	}
+	flags.asks(c)
 	return c
 }
 
 func (a *app) keyDropCommand() *cobra.Command {
+	var flags standingFlags
 	c := &cobra.Command{
 		Use:   "drop ID",
 		Short: "End the trust in an old key now, if nothing needs it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			question := fmt.Sprintf("End the trust in the key %s? It can't be taken back.", args[0])
+			if yes, err := a.agreed(c, flags, nil, question); err != nil || !yes {
+				return err
+			}
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				if err := s.DropKey(ctx, args[0]); err != nil {
 					return err
@@ -88,6 +104,7 @@ func (a *app) keyDropCommand() *cobra.Command {
 			})
 		},
 	}
+	flags.asks(c)
 	return c
 }
 

@@ -36,16 +36,20 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 			"count for more than your word: then it is refused.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o := control.InstanceOrder{Instance: fleet.CapacityInstanceID(args[0])}
+			id, err := a.instanceNamed(c, args[0])
+			if err != nil {
+				return err
+			}
+			o := control.InstanceOrder{Instance: id}
 			var question string
 			switch {
 			case created != "":
 				o.Kind, o.Resource = reconcile.ResolveCreated, fleet.ProviderInstanceRef(created)
-				question = fmt.Sprintf("Record %s as the resource of the instance %s?", created, args[0])
+				question = fmt.Sprintf("Record %s as the resource of the instance %s?", created, id)
 			case notCreated:
-				o.Kind, question = reconcile.ResolveNotCreated, fmt.Sprintf("Close the request of the instance %s as one that made nothing? If it did, that is left behind.", args[0])
+				o.Kind, question = reconcile.ResolveNotCreated, fmt.Sprintf("Close the request of the instance %s as one that made nothing? If it did, that is left behind.", id)
 			case gone:
-				o.Kind, question = reconcile.ResolveGone, fmt.Sprintf("Close the instance %s as gone? If it isn't, it is left behind.", args[0])
+				o.Kind, question = reconcile.ResolveGone, fmt.Sprintf("Close the instance %s as gone? If it isn't, it is left behind.", id)
 			}
 			return a.order(c, flags, o, question)
 		},
@@ -55,6 +59,7 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 	c.Flags().StringVar(&created, "created", "", "it made the resource of this id at the provider")
 	c.Flags().BoolVar(&notCreated, "not-created", false, "it made nothing")
 	c.Flags().BoolVar(&gone, "gone", false, "its resource exists no more")
+	sentAs(c, "created", "outcome", "provider_instance")
 	c.MarkFlagsOneRequired("created", "not-created", "gone")
 	c.MarkFlagsMutuallyExclusive("created", "not-created", "gone")
 	return c
@@ -67,8 +72,12 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 		Short: "Let an instance leave after its job; its fleet makes another",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.order(c, flags, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: fleet.CapacityInstanceID(args[0])},
-				fmt.Sprintf("Replace the instance %s? It leaves after its job.", args[0]))
+			id, err := a.instanceNamed(c, args[0])
+			if err != nil {
+				return err
+			}
+			return a.order(c, flags, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: id},
+				fmt.Sprintf("Replace the instance %s? It leaves after its job.", id))
 		},
 	}
 	flags.register(c)
@@ -114,10 +123,14 @@ func (a *app) drainCommand() *cobra.Command {
 			"removed without waiting for its job: for an agent that is dead or a job that never ends.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o := control.InstanceOrder{Kind: reconcile.DrainInstance, Instance: fleet.CapacityInstanceID(args[0])}
-			question := fmt.Sprintf("Drain the instance %s? It leaves after its job.", args[0])
+			id, err := a.instanceNamed(c, args[0])
+			if err != nil {
+				return err
+			}
+			o := control.InstanceOrder{Kind: reconcile.DrainInstance, Instance: id}
+			question := fmt.Sprintf("Drain the instance %s? It leaves after its job.", id)
 			if force {
-				o.Kind, question = reconcile.ForceDrain, fmt.Sprintf("Remove the instance %s and give up the job that may run on it?", args[0])
+				o.Kind, question = reconcile.ForceDrain, fmt.Sprintf("Remove the instance %s and give up the job that may run on it?", id)
 			}
 			return a.order(c, flags, o, question)
 		},

@@ -67,6 +67,7 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	f.BoolVar(&r.Dedicated, "dedicated", false, "only in fleets that are for the tenant or project alone")
 	f.BoolVar(&shared, "shared", false, "others' jobs may use them, too (the default)")
 	f.Var(reason{&r.Reason}, "reason", "why, for others to read")
+	sentAs(c, "class", "capacity_class")
 	c.MarkFlagsMutuallyExclusive("dedicated", "shared")
 	c.MarkFlagsMutuallyExclusive("tenant", "project")
 	for _, needed := range []string{"class", "quantity", "start", "end"} {

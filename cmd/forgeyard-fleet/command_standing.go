@@ -21,11 +21,16 @@ type standingFlags struct {
 func (f *standingFlags) register(c *cobra.Command, asks, gives bool) {
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 	if asks {
-		c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
+		f.asks(c)
 	}
 	if gives {
 		c.Flags().Var(reason{&f.reason}, "reason", "why, for others to read")
 	}
+}
+
+// asks is the flag of every command that asks first.
+func (f *standingFlags) asks(c *cobra.Command) {
+	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
 }
 
 // orderStanding asks where there is a question, and has the manager that runs, or
@@ -106,8 +111,10 @@ func (a *app) pinCommand() *cobra.Command {
 			"max_age or a rollout. An operator's drain, a quarantine, the removal of its fleet and the provider still take\n" +
 			"it, and so does its agent's own limit of jobs or age.",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.Instance = instanceID(args[0])
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if o.Instance, err = a.instanceNamed(c, args[0]); err != nil {
+				return err
+			}
 			return a.orderStanding(c, flags, o, "")
 		},
 	}
@@ -124,7 +131,11 @@ func (a *app) unpinCommand() *cobra.Command {
 		Short: "End a pin before its time",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.orderStanding(c, flags, control.StandingOrder{Kind: control.PinInstance, Instance: instanceID(args[0]), End: true}, "")
+			id, err := a.instanceNamed(c, args[0])
+			if err != nil {
+				return err
+			}
+			return a.orderStanding(c, flags, control.StandingOrder{Kind: control.PinInstance, Instance: id, End: true}, "")
 		},
 	}
 	flags.register(c, false, false)

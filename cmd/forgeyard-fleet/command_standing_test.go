@@ -49,22 +49,22 @@ func TestANumberOutOfItsBoundsIsToldInTheWordsOfItsFlag(t *testing.T) {
 	d := newDesk(t)
 	reserve := "reservation create --class c --start 2027-01-10T08:00:00Z --end 2027-01-10T09:00:00Z "
 	for command, want := range map[string]string{
-		"scale f --max 100001 --for 1h":                        `invalid argument "100001" for "--max" flag: give a whole number from 0 to 100000`,
-		"scale f --min -1 --for 1h":                            `invalid argument "-1" for "--min" flag: give a whole number from 0 to 100000`,
-		"scale f --min 1.5 --for 1h":                           `"--min" flag: give a whole number`,
-		"scale f --min 1 --for 721h":                           `"--for" flag: give from more than nothing to 30 days (720h0m0s)`,
-		"scale f --min 1 --for 0s":                             `"--for" flag: give from more than nothing to 30 days`,
-		"scale f --min 1 --for soon":                           `"--for" flag: give a duration such as 90s, 15m or 2h`,
-		"break-glass f --for 73h --reason x":                   `"--for" flag: give from more than nothing to 3 days (72h0m0s)`,
-		"pin i --for -1h":                                      `"--for" flag: give from more than nothing to 30 days`,
-		reserve + "--quantity 0":                               `"--quantity" flag: give a whole number from 1 to 100000`,
-		reserve + "--quantity 1 --lead-time -1s":               `"--lead-time" flag: give from 0 to 30 days (720h0m0s)`,
-		"token create t --permission fleet.read --for -1h":     `"--for" flag: give from 0 to 3650 days (87600h0m0s)`,
-		"token create t --permission fleet.read --for 87601h":  `"--for" flag: give from 0 to 3650 days (87600h0m0s)`,
-		"token create t --permission fleet.read --for forever": `"--for" flag: give a duration such as 90s, 15m or 2h`,
-		"events --limit 0":                                     `"--limit" flag: give a whole number from 1 to 1000`,
-		"instance list --all --limit 1001":                     `"--limit" flag: give a whole number from 1 to 1000`,
-		"freeze f --reason " + strings.Repeat("x", 501):        `"--reason" flag: it has 501 bytes and may have 500; say it shorter`,
+		"scale f --max 100001 --for 1h":                        `--max "100001": give a whole number from 0 to 100000`,
+		"scale f --min -1 --for 1h":                            `--min "-1": give a whole number from 0 to 100000`,
+		"scale f --min 1.5 --for 1h":                           `--min "1.5": give a whole number`,
+		"scale f --min 1 --for 721h":                           `--for "721h": give from more than nothing to 30 days (720h0m0s)`,
+		"scale f --min 1 --for 0s":                             `--for "0s": give from more than nothing to 30 days`,
+		"scale f --min 1 --for soon":                           `--for "soon": give a duration such as 90s, 15m or 2h`,
+		"break-glass f --for 73h --reason x":                   `--for "73h": give from more than nothing to 3 days (72h0m0s)`,
+		"pin i --for -1h":                                      `--for "-1h": give from more than nothing to 30 days`,
+		reserve + "--quantity 0":                               `--quantity "0": give a whole number from 1 to 100000`,
+		reserve + "--quantity 1 --lead-time -1s":               `--lead-time "-1s": give from 0 to 30 days (720h0m0s)`,
+		"events --limit 0":                                     `--limit "0": give a whole number from 1 to 1000`,
+		"instance list --all --limit 1001":                     `--limit "1001": give a whole number from 1 to 1000`,
+		"freeze f --reason " + strings.Repeat("x", 501):        `xxxxx…": it has 501 bytes and may have 500; say it shorter`,
+		"token create t --permission fleet.read --for -1h":     `--for "-1h": give from 0 to 3650 days (87600h0m0s)`,
+		"token create t --permission fleet.read --for 87601h":  `--for "87601h": give from 0 to 3650 days (87600h0m0s)`,
+		"token create t --permission fleet.read --for forever": `--for "forever": give a duration such as 90s, 15m or 2h`,
 	} {
 		code, out := d.run(t.Context(), strings.NewReader(""), true, strings.Fields(command)...)
 		if code == exitDone || !strings.Contains(out.String(), want) {

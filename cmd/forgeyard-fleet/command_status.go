@@ -95,18 +95,38 @@ func (a *app) look(c *cobra.Command, do func(context.Context, control.Reader, st
 	return a.reading(ctx, options, func(r control.Reader, manager string) error { return do(ctx, r, manager) })
 }
 
+// fleetIsThere fails where no fleet has a name or an address: a list of nothing would
+// look as if it had one, and nothing to show.
+func fleetIsThere(ctx context.Context, look control.Reader, name string) error {
+	fleets, err := look.Fleets(ctx)
+	if err == nil {
+		_, err = only(fleets, name)
+	}
+	return err
+}
+
 // only is the fleet of a name or address.
 func only(fleets []view.Fleet, name string) ([]view.Fleet, error) {
 	n := slices.IndexFunc(fleets, func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name })
 	if n >= 0 {
 		return fleets[n : n+1], nil
 	}
-	var names []string
+	e := &noFleetError{name: name}
 	for _, f := range fleets {
-		names = append(names, f.Address.Name())
+		e.there = append(e.there, f.Address.Name())
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no fleet %q; nothing is applied", name)
+	return nil, e
+}
+
+// noFleetError says that no fleet has a name, and which names fleets have.
+type noFleetError struct {
+	name  string
+	there []string
+}
+
+func (e *noFleetError) Error() string {
+	if len(e.there) == 0 {
+		return fmt.Sprintf("there is no fleet %q; nothing is applied", e.name)
 	}
-	return nil, fmt.Errorf("there is no fleet %q; there are: %s", name, strings.Join(names, ", "))
+	return fmt.Sprintf("there is no fleet %q; there are: %s", e.name, strings.Join(e.there, ", "))
 }

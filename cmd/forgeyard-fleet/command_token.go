@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,12 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	var permissions, fleets []string
 	var wanted control.NewToken
 	var host joinFlags
+	var names []string
+	for _, p := range control.AllPermissions() {
+		names = append(names, string(p))
+	}
 	c := &cobra.Command{
-		Use:   "create NAME | --join HOST",
+		Use:   "create NAME --permission PERMISSION | --join HOST",
 		Short: "Make an API token, or the command that joins a host; its secret is shown this once",
 		Long: "Make an API token, whose secret is shown this once.\n\n" +
 			"With --join, claim a host of an inventory for a fleet and print the one line that, pasted on the host, makes\n" +
@@ -42,6 +47,9 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			}
 			if len(args) == 0 || host.foreground {
 				return errors.New("token create needs the NAME of an API token, or --join HOST, and --foreground goes with the latter")
+			}
+			if len(permissions) == 0 {
+				return fmt.Errorf("the token %q could do nothing: say what it may do with --permission, often or with commas: %s", args[0], strings.Join(names, ", "))
 			}
 			wanted.Name = args[0]
 			for _, p := range permissions {
@@ -61,11 +69,8 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 		},
 	}
 	host.register(c.Flags())
-	var names []string
-	for _, p := range control.AllPermissions() {
-		names = append(names, string(p))
-	}
-	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, often or with commas: "+strings.Join(names, ", "))
+	sentAs(c, "join", "host")
+	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, needed but with --join, often or with commas: "+strings.Join(names, ", "))
 	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often. With --join: the one fleet that the host joins")
 	wanted.For = 30 * 24 * time.Hour
 	spanFlag(c.Flags(), &wanted.For, "for", 0, control.LongestToken, "how long it is good; 0: until it is revoked")

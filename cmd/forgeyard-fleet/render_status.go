@@ -22,7 +22,7 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 		if n > 0 {
 			a.printf("\n")
 		}
-		a.renderFleet(f)
+		a.renderFleet(f, manager)
 	}
 	if manager != "" {
 		a.printf("\nManager: %s.\n", manager)
@@ -31,7 +31,7 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 	a.printf("\nNo manager is running: the numbers are as last stored, and nothing scales, renews or removes until serve or the next apply.\n")
 }
 
-func (a *app) renderFleet(f view.Fleet) {
+func (a *app) renderFleet(f view.Fleet, manager string) {
 	c := f.Counts
 	a.printf("%s   %s, %s\n", f.Address, f.Health, f.Operational)
 	follows := ""
@@ -39,8 +39,8 @@ func (a *app) renderFleet(f view.Fleet) {
 		follows = fmt.Sprintf(", follows %s", f.Scheduler)
 	}
 	a.printf("  provider %s, class %s%s%s\n", f.Provider, f.Class, follows, a.ages(f))
-	a.printf("  ready %d (busy %d, idle %d)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
-		c.Ready, c.Busy, c.Idle, c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
+	a.printf("  ready %d (%s)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
+		c.Ready, busyWords(f, manager), c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
 	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
@@ -63,6 +63,15 @@ func (a *app) renderFleet(f view.Fleet) {
 	for _, d := range f.Decisions {
 		a.printf("    %s  %-10s  %s\n", moment(d.At), d.Kind, d.Reason)
 	}
+}
+
+// busyWords say how many runners have a job. Of those that follow a scheduler only a
+// running manager knows, which asks it.
+func busyWords(f view.Fleet, manager string) string {
+	if f.Scheduler != "" && manager == "" && f.Counts.Ready > 0 {
+		return "how many are busy isn't known while no manager runs"
+	}
+	return fmt.Sprintf("busy %d, idle %d", f.Counts.Busy, f.Counts.Idle)
 }
 
 // renderBounds shows the chain of bounds, each with its sentence.

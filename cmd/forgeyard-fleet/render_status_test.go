@@ -17,7 +17,7 @@ func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
 	f := view.Fleet{Address: "fleet.demo", Decisions: []view.LastDecision{
 		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: "3 ready, 2 wanted."}, {At: at, Kind: fleet.ScaleUp, Reason: "0 ready, 2 wanted."},
 	}}
-	a.renderFleet(f)
+	a.renderFleet(f, "process 7")
 	want := `  last decisions
     2026-11-29 12:01:00 UTC  scale_down  3 ready, 2 wanted.
     2026-11-29 12:00:00 UTC  scale_up    0 ready, 2 wanted.
@@ -27,7 +27,7 @@ func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
 	}
 	out.Reset()
 	f.Decisions = nil
-	if a.renderFleet(f); strings.Contains(out.String(), "decisions") {
+	if a.renderFleet(f, "process 7"); strings.Contains(out.String(), "decisions") {
 		t.Errorf("without decisions it shows\n%s", out.String())
 	}
 }

@@ -63,6 +63,30 @@ func TestASavedPlanIsShownAsItWasPlannedAndAppliedOnce(t *testing.T) {
 	}
 }
 
+// It showed "No changes.", and then that it is stale: the first was of another day.
+func TestAPlanThatIsStaleOrUsedIsRefusedBeforeItIsShownAndAsked(t *testing.T) {
+	d := newDesk(t)
+	d.must(exitDone, "apply", "--auto-approve", d.files)
+	stale, used := filepath.Join(t.TempDir(), "stale.plan"), filepath.Join(t.TempDir(), "used.plan")
+	d.must(exitDone, "plan", "--out", stale, d.files)
+	more := "policy {\n  gpu = false\n}\n"
+	if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte(more), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.must(exitDone, "plan", "--out", used, d.files)
+	d.must(exitDone, "apply", "--auto-approve", used)
+	for file, want := range map[string]string{stale: "the plan is stale: ", used: "the plan was used already: "} {
+		out, errors := d.must(exitError, "apply", file)
+		if out != "" || !strings.HasPrefix(errors, "Error: "+want) || strings.Count(errors, "\n") != 1 {
+			t.Errorf("%s: it says\n%s%s", want, out, errors)
+		}
+	}
+	out, _ := d.must(exitError, "apply", "--json", "--auto-approve", stale)
+	if types, last := jsonLines(t, out); strings.Join(types, " ") != "version summary" || last["outcome"] != "error" {
+		t.Errorf("for programs it says\n%s", out)
+	}
+}
+
 func TestShowAsJSONIsThePlanAsJSON(t *testing.T) {
 	d := newDesk(t)
 	file := filepath.Join(t.TempDir(), "ci.plan")

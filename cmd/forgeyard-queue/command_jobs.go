@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -47,9 +49,30 @@ func table(out io.Writer, jobs []queue.Job) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATE\tSUBMITTED\tRUNNER\tCOMMAND\tREASON")
 	for _, j := range jobs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.40q\t%s\n", j.ID, j.State, j.Submitted.Local().Format(time.DateTime), j.Runner, j.Command[0], j.Reason)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.ID, j.State, j.Submitted.Local().Format(time.DateTime), j.Runner, commandLine(j.Command), j.Reason)
 	}
 	return w.Flush()
+}
+
+// commandLine is a job's command with its arguments on one line of a table, as it would
+// be typed, and of a long one the beginning.
+func commandLine(words []string) string {
+	const most = 60
+	var typed []string
+	for _, word := range words {
+		plain := func(r rune) bool {
+			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,+@%", r)
+		}
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+			word = strconv.Quote(word)
+		}
+		typed = append(typed, word)
+	}
+	line := []rune(strings.Join(typed, " "))
+	if len(line) > most {
+		return string(line[:most-1]) + "…"
+	}
+	return string(line)
 }
 
 // ofOneJob is a command about one job.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/usage"
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 )
 
@@ -33,9 +34,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 			"fleet manager's contract. It is no CI system: it knows no repositories, no\n" +
 			"pipelines and no users, and what it holds ends with its process.",
 		Version: version.Version, SilenceUsage: true, SilenceErrors: true,
+		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.AddCommand(serveCommand(), submitCommand(), jobsCommand(), logCommand(), cancelCommand())
+	usage.Explain(root)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)

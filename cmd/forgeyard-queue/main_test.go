@@ -168,7 +168,7 @@ func TestWrongCallsSayWhatToDo(t *testing.T) {
 		"a short lease":       {[]string{"serve", "--lease-time", "1ms"}, "too short"},
 		"no queue":            {[]string{"jobs"}, "Give --url"},
 		"no token":            {[]string{"jobs", "--url", "http://127.0.0.1:1"}, "give --token-file"},
-		"no command":          {[]string{"submit"}, "requires at least 1 arg"},
+		"no command":          {[]string{"submit"}, "an argument is missing; usage: forgeyard-queue submit [flags] -- COMMAND"},
 		"a size without unit": {[]string{"submit", "--memory", "4", "--", "true"}, "as in 512MiB"},
 		"a size below zero":   {[]string{"submit", "--disk", "-1GiB", "--", "true"}, "as in 512MiB"},
 		"no cpu":              {[]string{"submit", "--cpu", "-1", "--", "true"}, "--cpu -1"},
@@ -194,6 +194,21 @@ func TestSizesAreReadInBothKindsOfUnit(t *testing.T) {
 	for _, text := range []string{"4", "GiB", "1e400GiB", "NaNGiB", "99999999TiB"} {
 		if got, err := bytesOf("--memory", text); err == nil {
 			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+// It showed "sleep" alone of sleep 300.
+func TestAJobIsListedWithTheArgumentsOfItsCommand(t *testing.T) {
+	for want, words := range map[string][]string{
+		"sleep 300":                             {"sleep", "300"},
+		`sh -c "make test && ls" ""`:            {"sh", "-c", "make test && ls", ""},
+		"echo " + strings.Repeat("x", 54) + "…": {"echo", strings.Repeat("x", 90)},
+		`printf "a\x1b[2J\tb\n"`:                {"printf", "a\x1b[2J\tb\n"},
+	} {
+		var out bytes.Buffer
+		if err := table(&out, []queue.Job{{ID: "j1", Command: words}}); err != nil || !strings.Contains(out.String(), "  "+want+"  ") && !strings.Contains(out.String(), "  "+want+"\n") {
+			t.Errorf("%q: %v\n%s", words, err, out.String())
 		}
 	}
 }

@@ -46,11 +46,11 @@ func (h *Handler) addInstances() {
 			return &body[List[view.Instance]]{page(all, *in, after)}, nil
 		})
 	type instanceInput struct {
-		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning of it."`
+		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 	}
 	add(h, route{id: "instance", method: http.MethodGet, path: "/v1/instances/{id}", useCase: "instance", tag: "instances",
 		summary: "One instance, live or terminated, with its runner and operations",
-		about:   "The beginning of an id is enough where no other instance has it; else the problem's detail lists the candidates."},
+		about:   "The beginning or the end of an id is enough where no other instance has it; else the problem's detail lists the candidates."},
 		func(ctx context.Context, in *instanceInput) (*body[view.Instance], error) {
 			i, err := h.service.Instance(ctx, in.ID)
 			return &body[view.Instance]{i}, err

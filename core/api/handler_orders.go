@@ -40,7 +40,7 @@ func (h *Handler) addOrders() {
 		})
 	type resolveInput struct {
 		CheckInput
-		ID   string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 		Body ResolveRequest
 	}
 	add(h, route{id: "resolve-instance", method: http.MethodPost, path: "/v1/instances/{id}/resolve", useCase: "instance resolve", tag: "instances", status: http.StatusOK,
@@ -51,7 +51,7 @@ func (h *Handler) addOrders() {
 		})
 	type replaceInput struct {
 		CheckInput
-		ID string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 	}
 	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace", useCase: "instance replace", tag: "instances", status: http.StatusOK,
 		summary: "Drain an instance; its fleet makes another",
@@ -61,7 +61,7 @@ func (h *Handler) addOrders() {
 		})
 	type drainInput struct {
 		CheckInput
-		ID   string `path:"id" maxLength:"64" doc:"The instance's id."`
+		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 		Body DrainRequest
 	}
 	add(h, route{id: "drain-instance", method: http.MethodPost, path: "/v1/instances/{id}/drain", useCase: "instance drain", tag: "instances", status: http.StatusOK,

@@ -68,7 +68,7 @@ type ReasonRequest struct {
 // standingInput is a request about one fleet, instance, provider or image.
 type standingInput[T any] struct {
 	CheckInput
-	ID   string `path:"id" maxLength:"512" doc:"What it is about: a fleet's address, name or id; an instance's id; a provider as PLUGIN.NAME; an image as image.NAME or by its declared digest."`
+	ID   string `path:"id" maxLength:"512" doc:"What it is about: a fleet's address, name or id; an instance's id, or the beginning or end of it; a provider as PLUGIN.NAME; an image as image.NAME or by its declared digest."`
 	Body T
 }
 

@@ -1,8 +1,10 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -86,13 +88,14 @@ func (q HistoryQuery) wants(i fleet.CapacityInstance, address fleet.FleetAddress
 const maxCandidates = 10
 
 // Instance finds one instance, live or terminated, with its operations. The
-// beginning of its id is enough where no other instance of the caller's has it.
+// beginning or the end of its id is enough where no other instance of the caller's has
+// it.
 func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error) {
 	caller, err := authorize(ctx, "instance")
 	if err != nil {
 		return view.Instance{}, err
 	}
-	i, address, err := r.find(ctx, caller, strings.ToLower(id))
+	i, address, err := r.find(ctx, caller, id)
 	if err != nil {
 		return view.Instance{}, err
 	}
@@ -115,15 +118,26 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	return one, nil
 }
 
-// find is the instance of an id or of its beginning. What is in other fleets
-// than the caller's isn't there: that it exists is not theirs to know.
-func (r *reading) find(ctx context.Context, caller Caller, id string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+// Where events and others show no more of an id than its end, that has ShownOfID
+// letters and Ellipsis before it.
+const (
+	Ellipsis  = "…"
+	ShownOfID = 8
+)
+
+// find is the instance of an id, or of its beginning, or of its end as it is shown, in
+// the letters of any case. Fewer letters are no end without the sign of one: what is cut
+// off by mistake must not be an order about another instance.
+// What is in other fleets than the caller's isn't there: that it exists is not theirs to
+// know.
+func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 	none := fleet.CapacityInstance{}
-	missing := &NotFoundError{Kind: "instance", ID: id}
+	missing := &NotFoundError{Kind: "instance", ID: word}
 	addresses, err := r.store.FleetAddresses(ctx)
 	if err != nil {
 		return none, "", err
 	}
+	id, onlyEnd := strings.CutPrefix(strings.ToLower(word), Ellipsis)
 	exact, found, err := r.store.Instance(ctx, fleet.CapacityInstanceID(id))
 	switch {
 	case err != nil:
@@ -133,7 +147,15 @@ func (r *reading) find(ctx context.Context, caller Caller, id string) (fleet.Cap
 	case found || id == "":
 		return none, "", missing
 	}
-	rows, err := r.store.InstancesBeginning(ctx, id, maxRead)
+	var rows []fleet.CapacityInstance
+	if onlyEnd || len(id) >= ShownOfID {
+		rows, err = r.store.InstancesEnding(ctx, id, maxRead)
+	}
+	if err == nil && !onlyEnd {
+		var begin []fleet.CapacityInstance
+		begin, err = r.store.InstancesBeginning(ctx, id, maxRead)
+		rows = append(rows, begin...)
+	}
 	if err != nil {
 		return none, "", err
 	}
@@ -143,19 +165,21 @@ func (r *reading) find(ctx context.Context, caller Caller, id string) (fleet.Cap
 			own = append(own, i)
 		}
 	}
+	slices.SortFunc(own, func(a, b fleet.CapacityInstance) int { return cmp.Compare(b.ID, a.ID) })
+	own = slices.CompactFunc(own, func(a, b fleet.CapacityInstance) bool { return a.ID == b.ID })
 	switch len(own) {
 	case 0:
 		return none, "", missing
 	case 1:
 		return own[0], addresses[own[0].Fleet], nil
 	}
-	return none, "", &InvalidError{ambiguous(id, own, addresses)}
+	return none, "", &InvalidError{ambiguous(word, own, addresses)}
 }
 
 // ambiguous lists what an id may mean, the newest first.
 func ambiguous(id string, own []fleet.CapacityInstance, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d instances have an id that begins with %q; give more of it:", len(own), id)
+	fmt.Fprintf(&text, "%d instances have an id that begins or ends with %q; give more of it:", len(own), id)
 	for _, i := range own[:min(len(own), maxCandidates)] {
 		fmt.Fprintf(&text, "\n  %s  %s, %s", i.ID, addresses[i.Fleet], i.State)
 	}

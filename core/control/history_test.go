@@ -95,13 +95,43 @@ func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	}
 	_, err := look.Instance(all, "01i0")
 	var invalid *InvalidError
-	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins with "01i0"`) || !strings.Contains(err.Error(), "01i09  fleet.b, healthy") {
+	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "01i0"`) || !strings.Contains(err.Error(), "01i09  fleet.b, healthy") {
 		t.Errorf("an ambiguous id: %v", err)
 	}
 	if _, err := look.Instance(limited, "01i0"); err == nil || strings.Contains(err.Error(), "fleet.a") || !strings.Contains(err.Error(), "5 instances") {
 		t.Errorf("the candidates of a limited caller: %v", err)
 	}
 	for _, id := range []string{"", "x", "01i00", "01i000", "%"} {
+		var missing *NotFoundError
+		if _, err := look.Instance(limited, id); !errors.As(err, &missing) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+}
+
+// events shows "…cet6vksa", which was taken nowhere.
+func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
+	look := past(t)
+	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	for _, id := range []string{"…i03", "…03", "…I03"} {
+		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" {
+			t.Errorf("%s is %+v, %v", id, i, err)
+		}
+	}
+	// 0 begins all of them and ends one, which the sign of an end tells apart.
+	if i, err := look.Instance(all, "…0"); err != nil || i.ID != "01i00" {
+		t.Errorf("…0 is %+v, %v", i, err)
+	}
+	var invalid *InvalidError
+	if _, err := look.Instance(all, "0"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) || strings.Count(err.Error(), "01i00") != 1 {
+		t.Errorf("an ambiguous one: %v", err)
+	}
+	// What was cut off by mistake says of no instance that it is meant.
+	var short *NotFoundError
+	if _, err := look.Instance(all, "i03"); !errors.As(err, &short) {
+		t.Errorf("i03 without the sign of an end: %v", err)
+	}
+	for _, id := range []string{"…", "…01i0", "…i00", "…%"} {
 		var missing *NotFoundError
 		if _, err := look.Instance(limited, id); !errors.As(err, &missing) {
 			t.Errorf("%q: %v", id, err)

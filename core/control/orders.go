@@ -44,7 +44,7 @@ const orderPatience = time.Minute
 // Order has the loop carry out what a person decided. What it refuses is a
 // *ConflictError. The attempt is audited, whatever comes of it.
 func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, error) {
-	subject, err := m.ordered(ctx, o)
+	subject, err := m.ordered(ctx, &o)
 	if err != nil {
 		return OrderReceipt{}, err
 	}
@@ -72,12 +72,12 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 // CheckOrder says why Order would be refused, as far as that is known without a look at
 // the provider, and does nothing.
 func (r *reading) CheckOrder(ctx context.Context, o InstanceOrder) (OrderReceipt, error) {
-	subject, err := r.ordered(ctx, o)
+	subject, err := r.ordered(ctx, &o)
 	return OrderReceipt{Instance: o.Instance, Done: subject}, err
 }
 
 // ordered says in words what an order is about, if the caller may give it.
-func (r *reading) ordered(ctx context.Context, o InstanceOrder) (string, error) {
+func (r *reading) ordered(ctx context.Context, o *InstanceOrder) (string, error) {
 	useCase, known := orderUseCases[o.Kind]
 	if !known {
 		return "", &InvalidError{fmt.Sprintf("there is no order %q", o.Kind)}
@@ -110,35 +110,32 @@ func (m *Manager) give(ctx context.Context, r *running, o reconcile.Order, subje
 	}
 }
 
-// orderSubject finds what an order is about and says it in words. What is in
+// orderWords are the kinds of order as they are given.
+var orderWords = map[reconcile.OrderKind]string{
+	reconcile.ResolveCreated: "instance resolve --created", reconcile.ResolveNotCreated: "instance resolve --not-created", reconcile.ResolveGone: "instance resolve --gone",
+	reconcile.ReplaceInstance: "instance replace", reconcile.DrainInstance: "drain", reconcile.ForceDrain: "drain --force",
+}
+
+// orderSubject finds what an order is about, and says the order in words. An instance
+// of which it has the beginning or the end of the id is in it whole then. What is in
 // fleets that aren't the caller's isn't there.
-func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase string, o *InstanceOrder) (string, error) {
 	if o.Kind == reconcile.AdoptResource {
-		return r.adoptSubject(ctx, caller, useCase, o)
+		return r.adoptSubject(ctx, caller, useCase, *o)
 	}
-	missing := &NotFoundError{Kind: "instance", ID: string(o.Instance)}
-	i, found, err := r.store.Instance(ctx, o.Instance)
+	i, _, err := r.find(ctx, caller, string(o.Instance))
 	if err != nil {
 		return "", err
 	}
-	if !found {
-		return "", missing
-	}
-	subject, _, err := r.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil {
-		return "", err
-	}
-	if !caller.mayTouch(subject.Fleet.Address) {
-		return "", missing
-	}
+	o.Instance = i.ID
+	text := orderWords[o.Kind]
 	if i.State == fleet.Terminated {
-		return "", &ConflictError{fmt.Sprintf("%s of the instance %s is refused: it has ended, and there is nothing left to decide about it", useCase, i.ID)}
+		return "", &ConflictError{fmt.Sprintf("%s of the instance %s is refused: it has ended, and there is nothing left to decide about it", text, i.ID)}
 	}
-	text := fmt.Sprintf("%s of the instance %s (%s)", useCase, i.ID, o.Kind)
 	if o.Resource != "" {
-		text += fmt.Sprintf(" with %s", o.Resource)
+		text += " " + string(o.Resource)
 	}
-	return text, nil
+	return fmt.Sprintf("%s of the instance %s", text, i.ID), nil
 }
 
 func (r *reading) adoptSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {

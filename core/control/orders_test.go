@@ -60,6 +60,25 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 	}
 }
 
+// It said "instance drain of the instance … (drain_force) is refused".
+func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
+	m := withInstance(t)
+	for kind := range orderUseCases {
+		if kind == reconcile.AdoptResource {
+			continue
+		}
+		o := InstanceOrder{Kind: kind, Instance: "…1"}
+		if kind == reconcile.ResolveCreated {
+			o.Resource = "vm-1"
+		}
+		subject, err := m.orderSubject(t.Context(), LocalUser("ada"), orderUseCases[kind], &o)
+		want := map[reconcile.OrderKind]string{reconcile.ForceDrain: "drain --force of the instance i1", reconcile.ResolveCreated: "instance resolve --created vm-1 of the instance i1"}[kind]
+		if err != nil || o.Instance != "i1" || !strings.HasSuffix(subject, " of the instance i1") || strings.HasPrefix(subject, " ") || want != "" && subject != want {
+			t.Errorf("%s: %q about %q, %v", kind, subject, o.Instance, err)
+		}
+	}
+}
+
 func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 	m := withInstance(t)
 	m.moment = func() view.Moment {

@@ -79,6 +79,9 @@ func (r *reading) Plan(ctx context.Context, s Submission) (Plan, error) {
 	p, err := r.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*loadedSubmission, Bundle, error) {
 		return loadSubmission(ctx, s, r.options, r.readable(ctx, caller))
 	})
+	if err == nil && s.Approved != nil {
+		err = r.still(ctx, *s.Approved, p)
+	}
 	if err != nil {
 		return Plan{}, err
 	}

@@ -113,14 +113,14 @@ func (s *SavedApproval) differs(fresh Plan) string {
 }
 
 // mayUse refuses a plan of another installation, and one that was used before.
-func (m *Manager) mayUse(ctx context.Context, a Approval) error {
-	own, err := m.identity(ctx)
+func (r *reading) mayUse(ctx context.Context, a Approval) error {
+	own, err := r.identity(ctx)
 	if err != nil {
 		return err
 	}
 	if a.Authority != "" && a.Authority != own {
 		return &InvalidError{fmt.Sprintf("the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
-			m.options.Installation, a.Authority, own)}
+			r.options.Installation, a.Authority, own)}
 	}
 	if a.Saved == nil {
 		return nil
@@ -128,7 +128,7 @@ func (m *Manager) mayUse(ctx context.Context, a Approval) error {
 	if a.Saved.ID == "" {
 		return &InvalidError{"the saved plan has no id; plan again"}
 	}
-	use, found, err := m.store.PlanUse(ctx, a.Saved.ID)
+	use, found, err := r.store.PlanUse(ctx, a.Saved.ID)
 	if err == nil && found {
 		err = usedPlan(use.By, use.At, use.Serial)
 	}

@@ -73,7 +73,7 @@ type Reader interface {
 	Instances(ctx context.Context) ([]view.Instance, error)
 	// History lists instances, the ended ones too, the newest first.
 	History(ctx context.Context, q HistoryQuery) (History, error)
-	// Instance finds one, live or terminated, by its id or the beginning of it
+	// Instance finds one, live or terminated, by its id or the beginning or end of it
 	// that no other has; else the error is a *NotFoundError or an *InvalidError.
 	Instance(ctx context.Context, id string) (view.Instance, error)
 	// Unrecorded lists what providers have that no live instance accounts for.
@@ -108,6 +108,10 @@ type Submission struct {
 	Variables config.Variables `json:"variables"`
 	// Prune drains the fleets that the files don't mention.
 	Prune bool `json:"prune,omitempty"`
+	// Approved has a plan refused as its apply would be: with a *StalePlanError where it
+	// no longer means what was approved, and a *ConflictError where it was used. Nil: it
+	// is planned anew. An apply has its own.
+	Approved *Approval `json:"approved,omitempty"`
 }
 
 // Approval is what of a plan must still be true when it is applied.

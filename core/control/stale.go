@@ -24,11 +24,23 @@ type StalePlanError struct {
 	Reason string `json:"reason"`
 }
 
+// still says whether an apply of a fresh plan would be refused, whose approval is of
+// another day.
+func (r *reading) still(ctx context.Context, approved Approval, fresh Plan) error {
+	if err := r.mayUse(ctx, approved); err != nil {
+		return err
+	}
+	if why := approved.differs(fresh); why != "" {
+		return r.stale(ctx, approved, fresh, why)
+	}
+	return nil
+}
+
 // stale tells who changed what since the plan was made: of the applies since then,
 // the last one that the plan doesn't agree with.
-func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
+func (r *reading) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
 	e := &StalePlanError{Reason: why}
-	after, found, err := m.store.Definition(ctx)
+	after, found, err := r.store.Definition(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +49,7 @@ func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why 
 	}
 	last := after
 	for range searchedApplies {
-		before, found, err := m.store.DefinitionAt(ctx, after.Serial-1)
+		before, found, err := r.store.DefinitionAt(ctx, after.Serial-1)
 		if err != nil {
 			return err
 		}
@@ -55,7 +67,7 @@ func (m *Manager) stale(ctx context.Context, approved Approval, fresh Plan, why 
 	}
 	// None of them by itself: all together, and who came last.
 	e.By, e.At, e.Serial = last.By, last.At, last.Serial
-	before, found, err := m.store.DefinitionAt(ctx, approved.Serial)
+	before, found, err := r.store.DefinitionAt(ctx, approved.Serial)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 	_, barred := in.Standing.Bars(f)
 	switch {
 	case f.Operational == fleet.FleetFrozen:
-		return 0, limit{IsFrozen, "%s missing, and the fleet is frozen.", "it is frozen"}
+		return 0, limit{IsFrozen, "%s missing, and " + frozenWords(in, f, "the fleet", "its provider") + " is frozen.", frozenWords(in, f, "it", "its provider") + " is frozen"}
 	case f.Operational == fleet.FleetDraining:
 		return 0, limit{IsFrozen, "%s missing, and the fleet is being removed.", "it is being removed"}
 	case barred:

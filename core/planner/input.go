@@ -137,3 +137,9 @@ func (h Hold) Sentence(now time.Time) string {
 	}
 	return sentence("%s. The next try is in %s.", strings.TrimSuffix(h.Reason, "."), max(h.Until.Sub(now).Round(time.Second), time.Second))
 }
+
+// Says is whether a wait of the fleet is this hold in the plan's words: who shows the
+// hold has said it. No hold says nothing.
+func (h *Hold) Says(w Wait) bool {
+	return h != nil && (w.Code == HeldBack || w.Code == NoOffer && h.Constrained)
+}

@@ -118,7 +118,7 @@ func beginFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply)
 	p.Standing = stands(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
 		p.Halted = true
-		p.wait(IsFrozen, "The fleet is frozen: nothing starts, drains or ends.")
+		p.wait(IsFrozen, frozenWords(in, f, "The fleet", "Its provider")+" is frozen: nothing starts, drains or ends.")
 		return p
 	}
 	_, barred := in.Standing.Bars(f)

@@ -132,9 +132,25 @@ func (a allotted) judge(in Input, fleets []fleet.ManagedFleet, all []want, at ti
 			}
 		}
 		if missing[n] > plan.Missing {
-			plan.Missing, plan.Sentence = missing[n], unkept(in.Policy, plan.CapacityReservation, wants[n], fleets, room, missing[n], at)
+			plan.Missing = missing[n]
+			plan.Sentence = unkept(in.Policy, plan.CapacityReservation, wants[n], fleets, room, missing[n], at, a.others(n, which, wants, given))
 		}
 	}
+}
+
+// others are the other reservations that have instances of the fleets of want n at
+// that time, in words.
+func (a allotted) others(n int, which []int, wants []want, given [][]int) (have []string) {
+	for other, r := range which {
+		quantity := 0
+		for _, f := range wants[n].fleets {
+			quantity += given[other][f]
+		}
+		if other != n && quantity > 0 {
+			have = append(have, sentence("%d for %s", quantity, a.plans[r].Address()))
+		}
+	}
+	return have
 }
 
 // roomFor is how many reserved instances a fleet could have. One that a person
@@ -200,17 +216,28 @@ func scopeWords(s fleet.FleetScope) string {
 	return "one tenant or project"
 }
 
-// unkept says why a part of a reservation can't be there.
-func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time) string {
+// unkept says why a part of a reservation can't be there: its fleets are too small for
+// it, or others have reserved there before it, who are told; or both.
+func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time, others []string) string {
 	if len(w.fleets) == 0 {
 		return sentence("%s can't be had: %s.", r.Address(), noneReservable(policy, r, fleets))
 	}
 	var names []string
+	all := 0
 	for _, n := range w.fleets {
 		names = append(names, sentence("%s with room for %d", fleets[n].Address, room[n]))
+		all += room[n]
 	}
-	return sentence("%s: %d of %d can't be there at %s. What can have them is %s, and others reserve there, too, or it is too little: raise max, move the reservation, or ask for less.",
-		r.Address(), missing, r.Quantity, moment(at), strings.Join(names, ", "))
+	why, then := "", "raise max, or ask for less"
+	if all < r.Quantity {
+		why = ", which is too little"
+	}
+	if len(others) > 0 {
+		why += sentence(", and others have reserved there: %s", strings.Join(others, ", "))
+		then = "raise max, move the reservation, or ask for less"
+	}
+	return sentence("%s: %d of %d can't be there at %s. What can have them is %s%s. To have them all, %s.",
+		r.Address(), missing, r.Quantity, moment(at), strings.Join(names, ", "), why, then)
 }
 
 // noneReservable is what is wrong with the fleet that came nearest.

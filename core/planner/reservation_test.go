@@ -116,6 +116,26 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 	}
 }
 
+// It said "others reserve there, too, or it is too little", and left it to the reader.
+func TestAReservationThatCannotBeKeptSaysWhetherOthersHaveReservedThereOrItIsTooLittle(t *testing.T) {
+	f := burst(0, 4, 0)
+	const at = " can't be there at 2026-11-29 12:00 UTC. What can have them is fleet.demo with room for 4"
+	first, second := reserve("r1", f, 3, now), reserve("r2", f, 2, now)
+	for name, test := range map[string]struct {
+		of   []fleet.CapacityReservation
+		want string
+	}{
+		"nobody else reserves": {[]fleet.CapacityReservation{reserve("r1", f, 6, now)}, "r1: 2 of 6" + at + ", which is too little. To have them all, raise max, or ask for less."},
+		"others have reserved": {[]fleet.CapacityReservation{first, second}, "r2: 1 of 2" + at + ", and others have reserved there: 3 for r1. To have them all, raise max, move the reservation, or ask for less."},
+		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, "r2: 5 of 6" + at + ", which is too little, and others have reserved there: 3 for r1. To have them all, raise max, move the reservation, or ask for less."},
+	} {
+		out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: fleet.StandingOrders{Reservations: test.of}})
+		if got := out.Reservations[len(test.of)-1].Sentence; got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
+		}
+	}
+}
+
 func TestTimesOfAnyZoneAreTheSameMoment(t *testing.T) {
 	// Clocks in Berlin go forward at 2:00 on that day.
 	parse := func(text string) time.Time {

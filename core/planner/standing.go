@@ -105,6 +105,14 @@ func frozenSentence(f fleet.ManagedFleet, z fleet.Freeze) string {
 	return sentence("%s froze %s on %s%s: %s. To thaw it: forgeyard-fleet thaw %s.", z.By, what, moment(z.At), because(z.Reason), effect, thaw)
 }
 
+// frozenWords are what is frozen: the fleet, or the whole provider that it is of.
+func frozenWords(in Input, f fleet.ManagedFleet, itself, provider string) string {
+	if z, _ := in.Standing.Freeze(f); z.Provider != "" {
+		return provider
+	}
+	return itself
+}
+
 func overridden(o fleet.FleetScaleOverride) string {
 	switch {
 	case o.Max == nil:

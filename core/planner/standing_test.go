@@ -136,6 +136,27 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 	}
 }
 
+// A person who looks for the fleet's freeze finds none.
+func TestAFrozenProviderIsNotToldAsAFrozenFleet(t *testing.T) {
+	f := burst(2, 4, 0)
+	for name, test := range map[string]struct {
+		freeze       fleet.Freeze
+		waits, unmet string
+	}{
+		"the fleet":    {fleet.Freeze{Fleet: f.ID, Decided: ada}, "The fleet is frozen: nothing starts, drains or ends.", "it is frozen"},
+		"its provider": {fleet.Freeze{Provider: f.Provider, Decided: ada}, "Its provider is frozen: nothing starts, drains or ends.", "its provider is frozen"},
+	} {
+		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
+			Standing: fleet.StandingOrders{Freezes: []fleet.Freeze{test.freeze}}})
+		if w := out.Fleets[0].Waiting; len(w) != 1 || w[0].Sentence != test.waits {
+			t.Errorf("%s: it waits %v", name, w)
+		}
+		if got := out.Unmet[0].Nearest[0].Reason; got != test.unmet {
+			t.Errorf("%s: the work waits since %q", name, got)
+		}
+	}
+}
+
 func TestTheWorkOfAFrozenProviderGoesToAFleetElsewhere(t *testing.T) {
 	cheap, other := burst(0, 4, 0), burst(0, 4, 0)
 	other.ID, other.Address, other.Provider = "f2", "fleet.other", "cloud.away"

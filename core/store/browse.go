@@ -69,6 +69,13 @@ func (s *Store) InstancesBeginning(ctx context.Context, prefix string, limit int
 		`SELECT record FROM instance WHERE substr(id, 1, $1) = $2 ORDER BY id DESC LIMIT $3`, utf8.RuneCountInString(prefix), prefix, limit)
 }
 
+// InstancesEnding lists those whose id ends with suffix, in the same way.
+func (s *Store) InstancesEnding(ctx context.Context, suffix string, limit int) ([]fleet.CapacityInstance, error) {
+	suffix = storable(suffix)
+	return browse(ctx, s, "find the instances whose id ends with "+suffix, decode[fleet.CapacityInstance],
+		`SELECT record FROM instance WHERE length(id) >= $1 AND substr(id, length(id) - $1 + 1) = $2 ORDER BY id DESC LIMIT $3`, utf8.RuneCountInString(suffix), suffix, limit)
+}
+
 // FleetAddresses are the addresses that fleets have or had, retired ones
 // included: ended instances are still theirs.
 func (s *Store) FleetAddresses(ctx context.Context) (map[fleet.RunnerFleetID]fleet.FleetAddress, error) {

@@ -55,6 +55,12 @@ func lists(t *testing.T, location string) {
 			t.Errorf("%d instances begin with %q, want %d", len(got), prefix, want)
 		}
 	}
+	for suffix, want := range map[string]int{first: 1, first[len(first)-2:]: 1, first[1 : len(first)-1]: 0, "": 6, "0" + first: 0, "%": 0, "\x00": 0} {
+		got, err := s.InstancesEnding(t.Context(), suffix, 10)
+		if must(t, err); len(got) != want {
+			t.Errorf("%d instances end with %q, want %d", len(got), suffix, want)
+		}
+	}
 	addresses, err := s.FleetAddresses(t.Context())
 	must(t, err)
 	if len(addresses) != 2 || addresses[managed(2).ID] != managed(2).Address {

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/forgeyard/forgeyard-fleet/core/api"
+	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/control"
+)
+
+// A manager refuses a value in the words of its routes: body.permissions, path.id.
+// Who typed a command knows its flags and its arguments.
+
+// requestMember is the annotation of a flag whose values go into members of the
+// request that no rule finds it by.
+const requestMember = "forgeyard_request_member"
+
+// sentAs says which members of the request a flag's value goes into.
+func sentAs(c *cobra.Command, flag string, members ...string) {
+	_ = c.Flags().SetAnnotation(flag, requestMember, members) // it is there: the command made it
+}
+
+// asTyped tells a refusal of single values by the flags and arguments of the command
+// that sent them. What else went wrong stays as it is, and so does a refusal of what
+// nobody typed, as of the files.
+func asTyped(c *cobra.Command, err error) error {
+	problem, ok := errors.AsType[*api.Problem](err)
+	if !ok || c == nil {
+		return directoryMeant(c, err)
+	}
+	var said []string
+	for _, f := range problem.Fields {
+		location, message := f.Location, f.Message
+		if member, absent := absentMember(message); absent {
+			location, message = location+"."+member, "it is missing"
+		}
+		word, meaning := typedAs(c, location)
+		if word == "" {
+			return err
+		}
+		said = append(said, fmt.Sprintf("%s: %s%s", word, inPlainWords(message), meaning))
+	}
+	if len(said) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s doesn't do as it was given: %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), strings.Join(said, "; "))
+}
+
+// absentMember is the member that a request lacks, which is told of the whole.
+func absentMember(message string) (string, bool) {
+	rest, begins := strings.CutPrefix(message, "expected required property ")
+	member, ends := strings.CutSuffix(rest, " to be present")
+	return member, begins && ends
+}
+
+// typedAs is the flag, or the argument in capitals, whose value a member of a request
+// has, and what the flag is for; "": none.
+func typedAs(c *cobra.Command, location string) (word, meaning string) {
+	part, member, _ := strings.Cut(location, ".")
+	member, _, _ = strings.Cut(member, ".")
+	member, _, _ = strings.Cut(member, "[")
+	// What a path names is an argument, unless the command was given none.
+	if f := flagOf(c, member); f != nil && (part != "path" || c.Flags().NArg() == 0) {
+		_, text := pflag.UnquoteUsage(f)
+		return "--" + f.Name, " (" + text + ")"
+	}
+	for _, argument := range argumentsOf(c) {
+		if part == "path" || slices.Contains(strings.Split(argument, "|"), strings.ToUpper(member)) {
+			return argument, ""
+		}
+	}
+	return "", ""
+}
+
+// flagOf is the flag of a member: the one that says so, or the one of its name, in the
+// singular and without a unit.
+func flagOf(c *cobra.Command, member string) (found *pflag.Flag) {
+	if member == "" {
+		return nil
+	}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(f.Annotations[requestMember], member) {
+			found = f
+		}
+	})
+	name := strings.ReplaceAll(strings.TrimSuffix(member, "_seconds"), "_", "-")
+	for _, name := range []string{name, strings.TrimSuffix(name, "s")} {
+		if found == nil {
+			found = c.Flags().Lookup(name)
+		}
+	}
+	return found
+}
+
+// inPlainWords are the checks of a schema for who has never seen one.
+func inPlainWords(message string) string {
+	for begins, says := range map[string]string{
+		"expected array length >= ": "give at least %s", "expected array length <= ": "give at most %s",
+		"expected length >= ": "give at least %s characters", "expected length <= ": "give at most %s characters",
+		"expected number >= ": "give at least %s", "expected number <= ": "give at most %s",
+	} {
+		if limit, ok := strings.CutPrefix(message, begins); ok {
+			return fmt.Sprintf(says, limit)
+		}
+	}
+	return message
+}
+
+// directoryMeant tells who gave a command a directory of fleet files, as plan and apply
+// take it, how the command takes it. Other failures stay as they are.
+func directoryMeant(c *cobra.Command, err error) error {
+	var absent *noFleetError
+	var missing *control.NotFoundError
+	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, control.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
+	if !found || c == nil {
+		return err
+	}
+	for _, argument := range c.Flags().Args() {
+		if about, failed := os.Stat(argument); failed != nil || !about.IsDir() {
+			continue
+		}
+		if takes := argumentsOf(c); len(takes) > 0 && !strings.Contains(takes[0], "DIR") {
+			name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+			return fmt.Errorf("%s is a directory, and %s takes a %s; to say where the fleet files are, use: --dir %[1]s", argument, name, takes[0])
+		}
+	}
+	return err
+}
+
+// argumentsOf are the arguments of a command, and the values of flags, as its usage
+// names them: in capitals.
+func argumentsOf(c *cobra.Command) (all []string) {
+	for word := range strings.FieldsSeq(strings.NewReplacer("[", " ", "]", " ").Replace(c.Use)) {
+		if word != strings.ToLower(word) && word == strings.ToUpper(word) {
+			all = append(all, word)
+		}
+	}
+	return all
+}
