@@ -65,11 +65,10 @@ func (l *Loop) anew(w *work, provider fleet.ProviderAddress) { w.circuits.Retry(
 func (w *work) allHolds(plan planner.Output) map[fleet.RunnerFleetID]planner.Hold {
 	holds := maps.Clone(w.holds())
 	for _, p := range plan.Fleets {
-		if p.Constrained != nil && w.fleets[p.Fleet].Operational != fleet.FleetDraining {
+		if p.Constrained != nil {
 			holds[p.Fleet] = *p.Constrained
 		}
 	}
-	// A fleet that is being removed has nothing to start.
 	maps.DeleteFunc(holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool {
 		return w.fleets[id].Operational == fleet.FleetDraining && w.damaged[id] == ""
 	})
