@@ -91,7 +91,7 @@ func TestAnAcceptedTerminationIsNoUnknownOutcome(t *testing.T) {
 }
 
 // "Held back" was said of a fleet that had nothing to start any more.
-func TestAFleetThatIsBeingRemovedIsNoLongerHeldBackForWhatFailed(t *testing.T) {
+func TestTheFailuresOfAFleetThatIsBeingRemovedHoldNothingBack(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 1))
 	w.step(ProvisionAnswered{Operation: take[Provision](w).Operation.ID, Outcome: fleet.ProvisionNotCreated, CallOver: true,
 		Failure: &Failure{Class: fleet.ErrorTransient, Message: "503"}})
