@@ -124,8 +124,9 @@ const routeKey = "route"
 func add[In, Out any](h *Handler, r route, do func(context.Context, *In) (*Out, error)) {
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
-		// A misspelled ?check would carry the order out.
-		RejectUnknownQueryParameters: true,
+		// A misspelled ?check would carry the order out. A probe of what is open to all may
+		// carry what it likes.
+		RejectUnknownQueryParameters: !r.open,
 		DefaultStatus:                r.status, MaxBodyBytes: max(r.body, usualBody), BodyReadTimeout: bodyTimeout,
 		Metadata: map[string]any{routeKey: r}, Extensions: map[string]any{},
 	}
