@@ -46,10 +46,10 @@ func (s *Store) ClaimAsset(ctx context.Context, c NewClaim) error {
 		if err := mayClaim(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := upsertInstances(ctx, tx, revision, []fleet.CapacityInstance{c.Instance}); err != nil {
+		if err := s.upsertInstances(ctx, tx, revision, []fleet.CapacityInstance{c.Instance}); err != nil {
 			return err
 		}
-		if err := upsertOperations(ctx, tx, revision, []fleet.Operation{c.Operation}); err != nil {
+		if err := s.upsertOperations(ctx, tx, revision, []fleet.Operation{c.Operation}); err != nil {
 			return err
 		}
 		result, err := tx.ExecContext(ctx, `INSERT INTO claim (provider, asset, instance, record) VALUES ($1, $2, $3, $4)

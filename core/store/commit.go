@@ -36,29 +36,29 @@ func (s *Store) Commit(ctx context.Context, change Change) error {
 	}
 	return s.write(ctx, "commit a change", func(tx *sql.Tx, revision int64) error {
 		// Parents come before the rows that refer to them.
-		if err := upsertInstances(ctx, tx, revision, change.Instances); err != nil {
+		if err := s.upsertInstances(ctx, tx, revision, change.Instances); err != nil {
 			return err
 		}
-		if err := upsertOperations(ctx, tx, revision, change.Operations); err != nil {
+		if err := s.upsertOperations(ctx, tx, revision, change.Operations); err != nil {
 			return err
 		}
 		if err := releaseAssets(ctx, tx, revision, change.Instances); err != nil {
 			return err
 		}
-		if err := upsertDecisions(ctx, tx, change.Decisions); err != nil {
+		if err := s.upsertDecisions(ctx, tx, change.Decisions); err != nil {
 			return err
 		}
-		if err := upsertNeeded(ctx, tx, change.Needed); err != nil {
+		if err := s.upsertNeeded(ctx, tx, change.Needed); err != nil {
 			return err
 		}
-		if err := upsertRollouts(ctx, tx, change.Rollouts); err != nil {
+		if err := s.upsertRollouts(ctx, tx, change.Rollouts); err != nil {
 			return err
 		}
 		return retireFleets(ctx, tx, change.RetireFleets, change.Serial)
 	})
 }
 
-func upsertInstances(ctx context.Context, tx *sql.Tx, revision int64, instances []fleet.CapacityInstance) error {
+func (s *Store) upsertInstances(ctx context.Context, tx *sql.Tx, revision int64, instances []fleet.CapacityInstance) error {
 	rows := make([][]any, 0, len(instances))
 	for _, instance := range instances {
 		record, err := encode(instance)
@@ -68,7 +68,7 @@ func upsertInstances(ctx context.Context, tx *sql.Tx, revision int64, instances 
 		rows = append(rows, []any{string(instance.ID), string(instance.Fleet), stateColumn(instance),
 			instance.Since.UnixMicro(), paidUntil(instance), revision, record})
 	}
-	return upsert(ctx, tx, "instance", []string{"id", "fleet", "state", "since", "paid_until", "revision", "record"}, rows)
+	return s.upsert(ctx, tx, "instance", []string{"id", "fleet", "state", "since", "paid_until", "revision", "record"}, rows)
 }
 
 // departing is the state column of an instance that is gone, and whose scheduler
@@ -83,7 +83,7 @@ func stateColumn(instance fleet.CapacityInstance) string {
 	return string(instance.State)
 }
 
-func upsertOperations(ctx context.Context, tx *sql.Tx, revision int64, operations []fleet.Operation) error {
+func (s *Store) upsertOperations(ctx context.Context, tx *sql.Tx, revision int64, operations []fleet.Operation) error {
 	rows := make([][]any, 0, len(operations))
 	for _, operation := range operations {
 		record, request, err := encodeOperation(operation)
@@ -92,10 +92,10 @@ func upsertOperations(ctx context.Context, tx *sql.Tx, revision int64, operation
 		}
 		rows = append(rows, []any{string(operation.ID), string(operation.Instance), string(operation.Batch.Key), revision, record, request})
 	}
-	return upsert(ctx, tx, "operation", []string{"id", "instance", "batch", "revision", "record", "request"}, rows)
+	return s.upsert(ctx, tx, "operation", []string{"id", "instance", "batch", "revision", "record", "request"}, rows)
 }
 
-func upsertDecisions(ctx context.Context, tx *sql.Tx, decisions []fleet.Decision) error {
+func (s *Store) upsertDecisions(ctx context.Context, tx *sql.Tx, decisions []fleet.Decision) error {
 	rows := make([][]any, 0, len(decisions))
 	for _, decision := range decisions {
 		record, err := encode(decision)
@@ -104,7 +104,7 @@ func upsertDecisions(ctx context.Context, tx *sql.Tx, decisions []fleet.Decision
 		}
 		rows = append(rows, []any{decision.ID, string(decision.Fleet), decision.At.UnixMicro(), record})
 	}
-	return upsert(ctx, tx, "decision", []string{"id", "fleet", "at", "record"}, rows)
+	return s.upsert(ctx, tx, "decision", []string{"id", "fleet", "at", "record"}, rows)
 }
 
 // retireFleets forgets fleets for the loop unless a definition after serial has

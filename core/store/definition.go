@@ -110,7 +110,7 @@ func (s *Store) ApplyDefinition(ctx context.Context, apply Apply) (serial int64,
 			serial, apply.At.UnixMicro(), storable(apply.By), record); err != nil {
 			return err
 		}
-		if err := upsertFleets(ctx, tx, serial, apply.Fleets); err != nil {
+		if err := s.upsertFleets(ctx, tx, serial, apply.Fleets); err != nil {
 			return err
 		}
 		if err := endRollbacks(ctx, tx, apply.Reimaged); err != nil {
@@ -158,7 +158,7 @@ func scanDefinition(from *sql.Row) (applied AppliedDefinition, record string, er
 
 // upsertFleets writes whole fleets as changed by the definition serial. A fleet
 // that was retired meanwhile is brought back: the apply is the later word.
-func upsertFleets(ctx context.Context, tx *sql.Tx, serial int64, fleets []fleet.ManagedFleet) error {
+func (s *Store) upsertFleets(ctx context.Context, tx *sql.Tx, serial int64, fleets []fleet.ManagedFleet) error {
 	var rows [][]any
 	for _, managed := range fleets {
 		managed.Serial = serial
@@ -168,5 +168,5 @@ func upsertFleets(ctx context.Context, tx *sql.Tx, serial int64, fleets []fleet.
 		}
 		rows = append(rows, []any{string(managed.ID), string(managed.Address), serial, 0, record})
 	}
-	return upsert(ctx, tx, "fleet", []string{"id", "address", "serial", "retired", "record"}, rows)
+	return s.upsert(ctx, tx, "fleet", []string{"id", "address", "serial", "retired", "record"}, rows)
 }

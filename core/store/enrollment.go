@@ -116,7 +116,7 @@ func (s *Store) RecordRunners(ctx context.Context, runners []fleet.Runner) error
 		rows = append(rows, []any{string(runner.ID), record})
 	}
 	return s.write(ctx, doing, func(tx *sql.Tx, revision int64) error {
-		return batched(ctx, tx, `WITH latest (id, record) AS (VALUES `, fmt.Sprintf(
+		return s.batched(ctx, tx, `WITH latest (id, record) AS (VALUES `, fmt.Sprintf(
 			`) UPDATE runner SET record = latest.record, revision = %d FROM latest WHERE runner.id = latest.id`, revision),
 			lastOfEach(rows))
 	})

@@ -17,7 +17,7 @@ type NeededRun struct {
 	forecast.Run
 }
 
-func upsertNeeded(ctx context.Context, tx *sql.Tx, runs []NeededRun) error {
+func (s *Store) upsertNeeded(ctx context.Context, tx *sql.Tx, runs []NeededRun) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -25,7 +25,7 @@ func upsertNeeded(ctx context.Context, tx *sql.Tx, runs []NeededRun) error {
 	for _, r := range runs {
 		rows = append(rows, []any{string(r.Fleet), int64(r.First), int64(r.Last), r.Needed})
 	}
-	return batched(ctx, tx, `INSERT INTO needed (fleet, first, last, runners) VALUES `,
+	return s.batched(ctx, tx, `INSERT INTO needed (fleet, first, last, runners) VALUES `,
 		` ON CONFLICT (fleet, first) DO UPDATE SET last = excluded.last, runners = excluded.runners`, rows)
 }
 

@@ -49,8 +49,9 @@ func connectPostgres(location string, parameters map[string]string) (*Store, err
 	maps.Copy(config.RuntimeParams, parameters)
 	open := func() *sql.DB { return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(insistOnDurability)) }
 	store := &Store{writer: open(), reader: open(), dialect: dialect{
-		name:  "PostgreSQL store " + postgresName(config),
-		goose: goose.DialectPostgres,
+		parameter: '$',
+		name:      "PostgreSQL store " + postgresName(config),
+		goose:     goose.DialectPostgres,
 		countTables: `SELECT COUNT(*) FROM information_schema.tables
 			WHERE table_schema = current_schema() AND table_name = $1`,
 		snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},

@@ -23,7 +23,7 @@ func rollouts(ctx context.Context, tx *sql.Tx) (map[fleet.RunnerFleetID]fleet.Ro
 	return found, nil
 }
 
-func upsertRollouts(ctx context.Context, tx *sql.Tx, all []fleet.Rollout) error {
+func (s *Store) upsertRollouts(ctx context.Context, tx *sql.Tx, all []fleet.Rollout) error {
 	rows := make([][]any, 0, len(all))
 	for _, r := range all {
 		record, err := encode(r)
@@ -32,7 +32,7 @@ func upsertRollouts(ctx context.Context, tx *sql.Tx, all []fleet.Rollout) error 
 		}
 		rows = append(rows, []any{string(r.Fleet), record})
 	}
-	return upsert(ctx, tx, "rollout", []string{"fleet", "record"}, rows)
+	return s.upsert(ctx, tx, "rollout", []string{"fleet", "record"}, rows)
 }
 
 // endRollbacks takes back the rollbacks of fleets: the file has the later word.

@@ -81,6 +81,7 @@ func sqliteReader(dsn string) (*sql.DB, error) {
 
 func sqliteDialect(path string) dialect {
 	return dialect{
+		parameter:      '?',
 		name:           "SQLite store " + path,
 		goose:          goose.DialectSQLite3,
 		countTables:    `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1`,

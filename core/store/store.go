@@ -42,6 +42,9 @@ type Store struct {
 
 // dialect is all that differs between the two databases once they are open.
 type dialect struct {
+	// parameter begins a numbered parameter. SQLite takes $1 too, as a name that it
+	// looks for among all others.
+	parameter rune
 	// name is what errors call the store; it holds no password.
 	name  string
 	goose goose.Dialect

@@ -13,19 +13,19 @@ const batch = 64
 
 // upsert inserts rows or, where the first column's value is there already,
 // replaces the others. Of two rows with the same key the last one counts.
-func upsert(ctx context.Context, tx *sql.Tx, table string, columns []string, rows [][]any) error {
+func (s *Store) upsert(ctx context.Context, tx *sql.Tx, table string, columns []string, rows [][]any) error {
 	var replaced []string
 	for _, column := range columns[1:] {
 		replaced = append(replaced, column+" = excluded."+column)
 	}
 	head := fmt.Sprintf("INSERT INTO %s (%s) VALUES ", table, strings.Join(columns, ", "))
 	tail := fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s", columns[0], strings.Join(replaced, ", "))
-	return batched(ctx, tx, head, tail, lastOfEach(rows))
+	return s.batched(ctx, tx, head, tail, lastOfEach(rows))
 }
 
 // batched runs one statement for every batch of rows, with their values as
-// "($1, $2), ($3, $4)" between head and tail.
-func batched(ctx context.Context, tx *sql.Tx, head, tail string, rows [][]any) error {
+// "($1, $2), ($3, $4)" between head and tail, in the database's own form.
+func (s *Store) batched(ctx context.Context, tx *sql.Tx, head, tail string, rows [][]any) error {
 	for len(rows) > 0 {
 		part := rows[:min(batch, len(rows))]
 		rows = rows[len(part):]
@@ -41,7 +41,7 @@ func batched(ctx context.Context, tx *sql.Tx, head, tail string, rows [][]any) e
 				if j == 0 {
 					separator = "("
 				}
-				fmt.Fprintf(&statement, "%s$%d", separator, len(arguments)+j+1)
+				fmt.Fprintf(&statement, "%s%c%d", separator, s.dialect.parameter, len(arguments)+j+1)
 			}
 			statement.WriteString(")")
 			arguments = append(arguments, row...)
