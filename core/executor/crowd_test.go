@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,7 +47,7 @@ type crowd struct {
 	// certificates.
 	handOver bool
 
-	books  *store.Store
+	books  *ledger
 	exec   *executor.Executor
 	agents *enroll.Server
 	// key is the one that all machines share, and csr its request.
@@ -259,9 +258,9 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	c.atOnce = make(chan struct{}, 256)
 	c.t, c.life, c.machines, c.healthy = t, ctx, map[fleet.OperationID]*fleet.Resource{}, make(chan struct{})
 	folder := t.TempDir()
-	var err error
-	c.books, err = store.Open(ctx, filepath.Join(folder, "state.db"))
+	books, err := store.Open(ctx, filepath.Join(folder, "state.db"))
 	must(err)
+	c.books = &ledger{Store: books}
 	_, err = c.books.Claim(ctx, "test", time.Now())
 	must(err)
 	_, err = c.books.ApplyDefinition(ctx, store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}})
@@ -312,67 +311,3 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 }
 
 func atOnce(context.Context) error { return nil }
-
-// BenchmarkFromDemandToHealthy brings 5,000 hosts up whose provider and machines
-// take no time, and compares it with the same number of rows written to the same
-// kind of store in batches of 1,000, which is as fast as it could be: "of-ceiling"
-// is how much of that is reached.
-func BenchmarkFromDemandToHealthy(b *testing.B) {
-	const size = 5000
-	for b.Loop() {
-		c := &crowd{size: size, call: atOnce, inspect: atOnce}
-		begin := gather(b, c, size)
-		begun := time.Now()
-		begin()
-		<-c.healthy
-		took := time.Since(begun)
-		b.ReportMetric(size/took.Seconds(), "instances/s")
-		ceiling := writeInBatches(b, c)
-		b.ReportMetric(ceiling.Seconds()/took.Seconds(), "of-ceiling")
-	}
-}
-
-// transitions is how many rows of its instance and operation a host costs from
-// Requested to Healthy, and the enrollment is one of its runner.
-const transitions = 5
-
-// writeInBatches is how long it takes to write the transitions of the crowd's
-// instances to a store of their own, 1,000 a transaction.
-func writeInBatches(b *testing.B, c *crowd) time.Duration {
-	state, err := c.books.Load(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	fresh, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = fresh.Close() }()
-	if _, err := fresh.Claim(b.Context(), "test", time.Now()); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := fresh.ApplyDefinition(b.Context(), store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}}); err != nil {
-		b.Fatal(err)
-	}
-	operations := map[fleet.CapacityInstanceID]fleet.Operation{}
-	for _, o := range state.Operations {
-		operations[o.Instance] = o
-	}
-	var batches []store.Change
-	for some := range slices.Chunk(state.Instances, 1000) {
-		batch := store.Change{Instances: some}
-		for _, i := range some {
-			batch.Operations = append(batch.Operations, operations[i.ID])
-		}
-		batches = append(batches, batch)
-	}
-	begun := time.Now()
-	for range transitions {
-		for _, batch := range batches {
-			if err := fresh.Commit(b.Context(), batch); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	return time.Since(begun)
-}
