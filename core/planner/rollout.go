@@ -94,7 +94,9 @@ func (r *rollout) aim(in Input, f fleet.ManagedFleet, members []Instance) {
 	case begun && same && was.Agent == in.AgentVersion:
 		return
 	case begun && same && was.Passed.IsZero():
-		r.record.Agent, r.changed = in.AgentVersion, true // the same trial goes on
+		// The same trial goes on, with canaries of another agent: they soak from when they
+		// are healthy.
+		r.record.Agent, r.record.Soaking, r.changed = in.AgentVersion, time.Time{}, true
 		return
 	}
 	next := fleet.Rollout{Fleet: f.ID, Target: want, Agent: in.AgentVersion, Began: in.Now, AgentOnly: begun && same, Heeded: was.Heeded, Good: was.Good}

@@ -306,6 +306,24 @@ func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 	}
 }
 
+// Its first canary was said to have been healthy for the whole soak a second after it
+// had come.
+func TestACanaryOfAnotherAgentDoesNotInheritTheSoakOfTheOneBefore(t *testing.T) {
+	f := rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
+	in := Input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(2, fleet.Healthy), states(1, fleet.Healthy)),
+		Rollouts: recorded(f, soaking(14*time.Minute))}
+	p := Plan(in).Fleets[0]
+	if p.Remember == nil || p.Remember.Agent != "0.2.0" || !p.Remember.Soaking.IsZero() || !p.Remember.Passed.IsZero() {
+		t.Fatalf("it remembers %+v", p.Remember)
+	}
+	fresh := instance(f, 3, fleet.Healthy)
+	fresh.Image = f.Image.ID("0.2.0")
+	in.Instances, in.Rollouts = append(in.Instances, fresh), map[fleet.RunnerFleetID]fleet.Rollout{f.ID: *p.Remember}
+	if p := Plan(in).Fleets[0]; p.Remember == nil || !p.Remember.Soaking.Equal(now) || !p.Remember.Passed.IsZero() {
+		t.Errorf("with its canary there it remembers %+v", p.Remember)
+	}
+}
+
 func TestNoMoreThanTheCanariesStartWhereNothingKnownGoodCanBeMade(t *testing.T) {
 	f := rolled(6, 9, fleet.RolloutPolicy{Canary: 2, Soak: 15 * time.Minute, Surge: 1})
 	for _, test := range []struct {
