@@ -125,7 +125,11 @@ func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrde
 		o.Instance, err = a.instanceNamed(c, word)
 	default:
 		o.Fleet = word
-		if found := a.shownInstance(c, word); found != "" {
+		found, err := a.shownInstance(c, word)
+		if err != nil {
+			return o, err
+		}
+		if found != "" {
 			o.Fleet, o.Instance = "", found
 		}
 	}
@@ -134,13 +138,13 @@ func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrde
 
 // shownInstance is the instance of an id's end without the sign of one; "": there is a
 // fleet of that name, or no such instance. Less than what is shown of an id is no
-// instance here: a fleet's name with a slip in it must not be one.
-func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityInstanceID) {
+// instance here: a fleet's name with a slip in it must not be one. Several such instances
+// are an error that lists them.
+func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityInstanceID, err error) {
 	if len(word) < control.ShownOfID {
-		return ""
+		return "", nil
 	}
-	// What it fails with, the order of a fleet that isn't there fails with, too.
-	_ = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+	err = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
 		fleets, err := look.Fleets(ctx)
 		if err != nil || slices.ContainsFunc(fleets, func(f view.Fleet) bool { return f.Address.Name() == word }) {
 			return err
@@ -149,7 +153,10 @@ func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityIns
 		id = i.ID
 		return err
 	})
-	return id
+	if _, several := errors.AsType[*control.InvalidError](err); several {
+		return "", err
+	}
+	return id, nil // what else it fails with, the order of a fleet that isn't there fails with, too
 }
 
 // providerNames are those of the fleets.

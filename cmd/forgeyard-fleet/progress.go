@@ -127,7 +127,7 @@ func (p *progress) observeFaults(res control.Progress) {
 		if why := res.Faults[address]; p.faults[address] != why {
 			p.faults[address] = why
 			if !isReason(res, why) {
-				p.line("provider.%s has failed: %s", address, why)
+				p.line("provider.%s can't be relied on: %s", address, why)
 			}
 		}
 	}

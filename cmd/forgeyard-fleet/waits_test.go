@@ -81,7 +81,7 @@ func TestAProviderThatFailsIsToldOnceAndWhenItWorksAgain(t *testing.T) {
 	p.observe(fails)
 	p.observe(control.Progress{At: at})
 	p.end()
-	const want = "    0s  provider.local.here has failed: it hangs\n    0s  provider.local.here works again\n"
+	const want = "    0s  provider.local.here can't be relied on: it hangs\n    0s  provider.local.here works again\n"
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 	}

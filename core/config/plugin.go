@@ -140,7 +140,7 @@ func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
 	}
 	l.pluginSchemas[plugin] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install, with --from BIN/plugins for plugins that make build put into BIN")
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)")
 		return nil
 	}
 	schemas, err := l.schemas.Schemas(plugin)

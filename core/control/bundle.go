@@ -113,7 +113,7 @@ func (b Bundle) info(plugin string) (pluginhost.Info, error) {
 func (b Bundle) binary(plugin string) (path, digest string, err error) {
 	locked, ok := b.Lock.Plugin(plugin)
 	if !ok {
-		return "", "", fmt.Errorf("plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from BIN/plugins for plugins that make build put into BIN", plugin, pluginstore.LockFileName)
+		return "", "", fmt.Errorf("plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)", plugin, pluginstore.LockFileName)
 	}
 	return b.Plugins.Binary(locked, platform)
 }

@@ -126,8 +126,7 @@ const (
 )
 
 // find is the instance of an id, or of its beginning, or of its end as it is shown, in
-// the letters of any case. Fewer letters are no end without the sign of one: what is cut
-// off by mistake must not be an order about another instance.
+// the letters of any case. Fewer letters are no end without the sign of one.
 // What is in other fleets than the caller's isn't there: that it exists is not theirs to
 // know.
 func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
@@ -174,6 +173,18 @@ func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.C
 		return own[0], addresses[own[0].Fleet], nil
 	}
 	return none, "", &InvalidError{ambiguous(word, own, addresses)}
+}
+
+// findOrdered is the instance that an order is about. What is cut off by mistake must not
+// be an order about another instance: a part of an id has at least the letters that are
+// shown of one, or the sign of an end before it.
+func (r *reading) findOrdered(ctx context.Context, caller Caller, id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+	i, address, err := r.find(ctx, caller, string(id))
+	part := err == nil && string(i.ID) != strings.ToLower(string(id)) && !strings.HasPrefix(string(id), Ellipsis)
+	if part && len(id) < ShownOfID {
+		return i, address, &InvalidError{fmt.Sprintf("%q is too little of an id for an order: give at least %d letters of its beginning or end", id, ShownOfID)}
+	}
+	return i, address, err
 }
 
 // ambiguous lists what an id may mean, the newest first.

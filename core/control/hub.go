@@ -212,15 +212,16 @@ func progressOf(at time.Time, res reconcile.Result) Progress {
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {
 		addresses[f.Fleet] = f.Address
-		if _, held := res.Holds[f.Fleet]; held {
-			p.Fleets[f.Fleet] = f.Address
+		var hold *planner.Hold
+		if why, held := res.Holds[f.Fleet]; held {
+			p.Fleets[f.Fleet], hold = f.Address, &why
 		}
 		if f.Follows {
 			p.Following++
 		}
 		for _, wait := range f.Waiting {
-			if toldElsewhere := wait.Code == planner.HeldBack || wait.Code == planner.NoOffer || wait.Code == planner.RolloutStopped; wait.Code.Calm() || toldElsewhere {
-				continue
+			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || hold.Says(wait) {
+				continue // that is told elsewhere
 			}
 			if p.Waits == nil {
 				p.Waits = map[fleet.FleetAddress][]planner.Wait{}

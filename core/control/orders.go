@@ -123,7 +123,7 @@ func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase strin
 	if o.Kind == reconcile.AdoptResource {
 		return r.adoptSubject(ctx, caller, useCase, *o)
 	}
-	i, _, err := r.find(ctx, caller, string(o.Instance))
+	i, _, err := r.findOrdered(ctx, caller, o.Instance)
 	if err != nil {
 		return "", err
 	}

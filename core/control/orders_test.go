@@ -79,6 +79,16 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 	}
 }
 
+// What was cut off by mistake would be an order about another instance.
+func TestALetterOfAnIDIsNoOrderAboutIt(t *testing.T) {
+	m := withInstance(t)
+	o := InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i"}
+	_, err := m.orderSubject(t.Context(), LocalUser("ada"), orderUseCases[o.Kind], &o)
+	if wrong := (*InvalidError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "at least 8 letters") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 	m := withInstance(t)
 	m.moment = func() view.Moment {

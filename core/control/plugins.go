@@ -218,7 +218,7 @@ func (w Workspace) PluginStates(names []string) ([]PluginState, error) {
 		state := PluginState{Name: r.Name, Source: r.Source, Constraint: r.Version}
 		locked, there := w.Lock.Plugin(r.Name)
 		if !there {
-			state.Problem = "not locked; run: forgeyard-fleet plugin install, with --from BIN/plugins for plugins that make build put into BIN"
+			state.Problem = "not locked; run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)"
 			all = append(all, state)
 			continue
 		}

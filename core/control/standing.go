@@ -152,7 +152,7 @@ func (r *reading) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 	case BreakGlass:
 		return j.breakGlass(d)
 	case PinInstance:
-		i, address, err := r.find(ctx, j.caller, string(d.Instance))
+		i, address, err := r.findOrdered(ctx, j.caller, d.Instance)
 		if err != nil {
 			return ruling{}, err
 		}
@@ -161,7 +161,7 @@ func (r *reading) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 	if d.Instance == "" {
 		return j.quarantine(d)
 	}
-	i, address, err := r.find(ctx, j.caller, string(d.Instance))
+	i, address, err := r.findOrdered(ctx, j.caller, d.Instance)
 	if err != nil {
 		return ruling{}, err
 	}

@@ -84,7 +84,7 @@ func notJSON(content []byte, err error) error {
 	case strings.Contains(syntax.Error(), "max depth"):
 		words = fmt.Sprintf("it is nested too deeply, at %s", place)
 	default:
-		words = fmt.Sprintf("it is no JSON: nothing that JSON has may stand at %s%s", place, sign(content, at))
+		words = fmt.Sprintf("it is no JSON: something else is expected at %s%s", place, sign(content, at))
 	}
 	return &NotJSON{words}
 }

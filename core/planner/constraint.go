@@ -13,10 +13,10 @@ func (m *market) hold(now time.Time) *Hold {
 	}
 	h := &Hold{Constrained: true}
 	switch {
-	case m.silent && m.fault != "":
-		h.Reason = "What its provider offers isn't known: " + m.fault
 	case m.silent && m.list.Failure != "":
 		h.Reason, h.Until = sentence("What its provider offers isn't known: %s", m.list.Failure), m.list.Next
+	case m.silent && m.fault != "":
+		h.Reason = "What its provider offers isn't known: " + m.fault
 	case m.silent:
 		h.Reason, h.Until = "What its provider offers isn't known yet; it is being asked.", m.list.Next
 	case len(m.choices) == 0:

@@ -28,8 +28,8 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			p := l.provider(e.Provider)
 			p.facts, p.down, p.detail, p.blocked, p.blind = nil, e.Reason, e.Detail, e.NeedsPerson, e.Reason
 			p.strays = nil
-			if p.fault = e.Reason; e.Starting {
-				p.fault = ""
+			if !e.Starting { // which mends nothing by itself
+				p.fault = e.Reason
 			}
 		case Applied:
 			l.tryNow(w)
@@ -145,6 +145,7 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 		if p := l.provider(r.Provider); p.sight != nil && len(l.belongings(p, p.sight, r)) > 0 {
 			// The next inspection shows what is left of it, or that nothing is.
 			op.State, op.Message = fleet.OperationAccepted, "The provider answered that it is gone; looking for what belonged to it."
+			l.row(r.ID).notRemoved(op, w.now) // if it is listed on
 			return
 		}
 		op.State = fleet.OperationSucceeded

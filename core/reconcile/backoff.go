@@ -17,6 +17,8 @@ type backoff struct {
 	last   time.Time
 	serial int64
 	hold   planner.Hold
+	// told says that the provider said how long to wait.
+	told bool
 }
 
 const (
@@ -37,11 +39,13 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b.last, b.serial = w.now, f.Serial
 	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
 	class, message := fleet.ErrorTransient, "the answer was lost"
+	b.told = false
 	if failure != nil {
 		class, message = failure.Class, failure.Message
 		if needsPerson(class) {
 			wait = maxBackoff
 		}
+		b.told = failure.RetryAfter > wait
 		wait = max(wait, failure.RetryAfter)
 	}
 	b.hold = planner.Hold{
@@ -118,15 +122,18 @@ func (w *work) forgive(p fleet.ProviderAddress) {
 	}
 }
 
-// tryNow ends what waits for its next try. The failures stay counted: what still
-// isn't mended waits the longer.
+// tryNow ends the waits of fleets and markets for their next try, but for those that
+// their provider asked for. The failures stay counted: what still isn't mended waits the
+// longer.
 func (l *Loop) tryNow(w *work) {
 	for id, b := range w.backoffs {
-		b.hold.Until = time.Time{}
-		w.backoffs[id] = b
+		if !b.told {
+			b.hold.Until = time.Time{}
+			w.backoffs[id] = b
+		}
 	}
 	for _, s := range l.markets {
-		if s.list.Failure != "" {
+		if s.list.Failure != "" && !s.told {
 			s.list.Next = time.Time{}
 		}
 	}

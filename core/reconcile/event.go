@@ -37,8 +37,8 @@ type ProviderDown struct {
 }
 
 // Applied says that somebody applied the files, changed or not: what made instances
-// fail, or kept a market from answering, may be mended. Whatever waits for its next
-// try is tried now.
+// fail, or kept a market from answering, may be mended. Fleets and markets that wait for
+// their next try have it now, unless their provider said how long to wait.
 type Applied struct{}
 
 // Inspected is the end of an Inspect effect. With a Failure the inspection

@@ -65,11 +65,31 @@ func TestAnApplyTriesAtOnceWhatFailedBefore(t *testing.T) {
 func TestAnApplyAsksAMarketAgainThatFailed(t *testing.T) {
 	w := trading(t, 1, "a")
 	asked := take[ListOffers](w)
-	w.step(OffersListed{Market: asked.Market, Failure: &Failure{Class: fleet.ErrorPermission, Message: "not allowed", RetryAfter: time.Hour}})
+	w.step(OffersListed{Market: asked.Market, Failure: &Failure{Class: fleet.ErrorPermission, Message: "not allowed"}})
 	w.step(Applied{})
 	w.open()
 	if got := zones(take[Provision](w)); got != "a" {
 		t.Errorf("offers %q", got)
+	}
+}
+
+// Who applies every minute would otherwise ask as often.
+func TestAnApplyAsksNobodyBeforeTheTimeThatHeNamed(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 1))
+	w.step(ProvisionAnswered{Operation: take[Provision](w).Operation.ID, Outcome: fleet.ProvisionNotCreated, CallOver: true,
+		Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down", RetryAfter: time.Hour}})
+	w.step(Applied{})
+	if hold, held := w.last.Holds["f1"]; !held || len(w.live()) != 0 {
+		t.Errorf("it was to wait for an hour: %+v, %s", hold, w.describe())
+	}
+	m := trading(t, 1, "a")
+	m.step(OffersListed{Market: take[ListOffers](m).Market, Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down", RetryAfter: time.Hour}})
+	m.effects = nil
+	m.step(Applied{})
+	for _, e := range m.effects {
+		if asked, again := e.(ListOffers); again {
+			t.Errorf("%v is asked again, which said to wait for an hour", asked.Market)
+		}
 	}
 }
 

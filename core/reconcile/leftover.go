@@ -36,7 +36,7 @@ func (m *rowMemory) tried(id fleet.ProviderInstanceRef) {
 // was the instance itself, or this process made no call.
 func (m *rowMemory) notRemoved(op *fleet.Operation, now time.Time) bool {
 	one := m.left[m.asked]
-	if one == nil {
+	if m.asked == "" || one == nil {
 		return false
 	}
 	one.again, one.state, one.why = now.Add(terminateAgain(one.tries)), op.State, cmp.Or(op.Message, "the provider gave no reason")
@@ -66,12 +66,19 @@ func (l *Loop) nextLeft(r *row, m *rowMemory, left []fleet.Resource) (next fleet
 		if one.state == fleet.OperationRefused || one.state == fleet.OperationUnknown && state != fleet.OperationRefused {
 			state = one.state
 		}
-		reasons = append(reasons, fmt.Sprintf("%s is still there, and was to be removed %d times: %s", described(res), one.tries, one.why))
+		reasons = append(reasons, fmt.Sprintf("%s is still there after %s to remove it: %s", described(res), attempts(one.tries), one.why))
 	}
 	if r.terminate.State != state {
 		r.edit(r.terminate).State = state
 	}
 	return next, false, capital(strings.Join(reasons, "; "))
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "an attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }
 
 // leftDue is when something that the instance left is tried again; zero: nothing waits.

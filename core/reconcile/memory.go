@@ -243,7 +243,9 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			}
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
-			m.row(e.Instance).tried(e.Resource)
+			if r := m.row(e.Instance); r.asked != "" {
+				r.tried(r.asked)
+			}
 		case Observe:
 			s := m.scheduler(e.Scheduler)
 			s.observing, s.observed = true, now

@@ -29,8 +29,10 @@ func (OffersListed) isEvent() {}
 // marketMemory is what is known of one market. What was read stays until something
 // newer is: old offers are better than none, and their age is shown.
 type marketMemory struct {
-	list     fleet.OfferList
-	asking   bool
+	list   fleet.OfferList
+	asking bool
+	// told says that it said how long to wait after its last failure.
+	told     bool
 	failures int
 }
 
@@ -59,6 +61,7 @@ func (l *Loop) offersListed(w *work, e OffersListed) {
 	if e.Failure != nil {
 		wait := doubling(askAgain, m.failures, refreshOffers)
 		m.failures++
+		m.told = e.Failure.RetryAfter > wait
 		m.list.Failure, m.list.Next = e.Failure.Message, w.now.Add(min(max(wait, e.Failure.RetryAfter), time.Hour))
 		return
 	}

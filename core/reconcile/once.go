@@ -60,7 +60,10 @@ func (r *row) missed(m *rowMemory, e Told, now time.Time) {
 
 // connects says that a row's runner has, or had, what it needs to connect.
 func (l *Loop) connects(r *row) bool {
-	return l.row(r.ID).connected || r.Scheduling.Scheduler.AdmitsOnce() && r.Scheduling.Ref != ""
+	if r.Scheduling.Scheduler.AdmitsOnce() {
+		return r.Scheduling.Ref != ""
+	}
+	return l.row(r.ID).connected
 }
 
 // missCredentials finds the healthy rows whose credential nobody has any more, and
@@ -74,7 +77,7 @@ func (l *Loop) missCredentials(w *work) {
 		}
 		m, useless := l.row(r.ID), l.endsAgainAndAgain(w, r)
 		if at.Ref != "" && (useless || !m.connected && l.restsWithout(r)) {
-			at.Ref, m.connected, r.dirty = "", false, true
+			at.Ref, r.dirty = "", true // the memory stays as it is until the commit
 		}
 		if _, talking := l.tells[r.ID]; at.Ref == "" && at.Attempts >= mostAttempts && !talking {
 			w.move(r, fleet.Quarantined, lifecycle.CredentialLost,

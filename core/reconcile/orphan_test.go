@@ -399,3 +399,13 @@ func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 		t.Errorf("left %v: %s", w.others, w.describe())
 	}
 }
+
+// An instance without an id was counted among what others had left, and then each call for
+// any instance that hadn't gone went out again at once.
+func TestACallForAnInstanceThatHasNoIDYetWaitsLikeEveryOther(t *testing.T) {
+	m := newMemory(time.Time{})
+	m.remember([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
+	if m.row("i1").notRemoved(&fleet.Operation{}, time.Time{}) {
+		t.Error("it counts as something that was left behind")
+	}
+}

@@ -136,7 +136,7 @@ func (d *diagnosis) ofPlan(m Moment, f fleet.ManagedFleet, p planner.FleetPlan) 
 	}
 	for _, w := range p.Waiting {
 		switch {
-		case w.Code == planner.NoOffer && p.Constrained != nil: // said above
+		case p.Constrained.Says(w): // said above
 		case w.Code.Calm():
 		case w.Code == planner.RolloutStopped:
 			d.say(BootstrapDegraded, "%s", w.Sentence)
