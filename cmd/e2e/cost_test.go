@@ -23,7 +23,7 @@ func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
 		t.Errorf("a limit without a price: %s", r.err)
 	}
 	w.write(costing(d, "hourly     = \"1 USD\"\n    max_hourly = \"1.5 USD\""))
-	if out := w.fleet(0, "plan").out; !strings.Contains(out, binds+"with 1 more, 1 host costs 1 USD an hour, and another one 1 USD") || !strings.Contains(out, "then 1 USD, of max_hourly 1.5 USD") {
+	if out := w.fleet(0, "plan").out; !strings.Contains(out, binds+"with 1 more, 1 host costs 1 USD an hour, and another one 1 USD") || !strings.Contains(out, "about 1 USD an hour at most once what starts now is there, of max_hourly 1.5 USD") {
 		t.Errorf("plan doesn't say what holds it:\n%s", out)
 	}
 	w.apply(0) // what is allowed is there
