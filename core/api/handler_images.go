@@ -55,10 +55,5 @@ func (h *Handler) addImages() {
 }
 
 func (h *Handler) orderRollout(ctx context.Context, check CheckInput, r control.RolloutRequest) (*body[control.RolloutReceipt], error) {
-	do := h.service.OrderRollout
-	if check.Check {
-		do = h.service.CheckRollout
-	}
-	receipt, err := do(ctx, r)
-	return &body[control.RolloutReceipt]{receipt}, err
+	return orderOrCheck(ctx, check, r, h.service.OrderRollout, h.service.CheckRollout)
 }

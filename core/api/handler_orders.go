@@ -90,10 +90,5 @@ func (h *Handler) addOrders() {
 }
 
 func (h *Handler) order(ctx context.Context, check CheckInput, o control.InstanceOrder) (*body[control.OrderReceipt], error) {
-	do := h.service.Order
-	if check.Check {
-		do = h.service.CheckOrder
-	}
-	receipt, err := do(ctx, o)
-	return &body[control.OrderReceipt]{receipt}, err
+	return orderOrCheck(ctx, check, o, h.service.Order, h.service.CheckOrder)
 }

@@ -78,6 +78,15 @@ type CheckInput struct {
 	Check bool `query:"check" doc:"Say what would be done, or refuse it, and change nothing."`
 }
 
+// orderOrCheck gives an order, or only says what it would do.
+func orderOrCheck[Order, Receipt any](ctx context.Context, check CheckInput, o Order, order, only func(context.Context, Order) (Receipt, error)) (*body[Receipt], error) {
+	if check.Check {
+		order = only
+	}
+	receipt, err := order(ctx, o)
+	return &body[Receipt]{receipt}, err
+}
+
 type endInput struct {
 	CheckInput
 	ID string `path:"id" maxLength:"512" doc:"What it is about, as it was given."`
@@ -157,12 +166,7 @@ func addStanding[T any](h *Handler, s standing, fill func(*control.StandingOrder
 	give := func(ctx context.Context, id string, check CheckInput, change func(*control.StandingOrder)) (*body[control.StandingReceipt], error) {
 		o := s.of(id)
 		change(&o)
-		do := h.service.OrderStanding
-		if check.Check {
-			do = h.service.CheckStanding
-		}
-		receipt, err := do(ctx, o)
-		return &body[control.StandingReceipt]{receipt}, err
+		return orderOrCheck(ctx, check, o, h.service.OrderStanding, h.service.CheckStanding)
 	}
 	add(h, route{id: s.id, method: http.MethodPost, path: s.path, useCase: s.useCase, tag: s.tag, status: http.StatusOK, summary: s.set, about: s.about},
 		func(ctx context.Context, in *standingInput[T]) (*body[control.StandingReceipt], error) {

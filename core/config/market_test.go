@@ -17,8 +17,8 @@ func (t trading) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	return found, err
 }
 
-func TestALimitNeedsAPriceWhereTheProviderQuotesNone(t *testing.T) {
-	text := `
+// limitedWithoutAPrice is a fleet that may cost so much, and says no price.
+const limitedWithoutAPrice = `
 fleet "z" {
   capacity_class = capacity_class.standard
   provider       = provider.bare.rack
@@ -33,7 +33,9 @@ fleet "z" {
   }
 }
 `
-	sources := []config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}
+
+func TestALimitNeedsAPriceWhereTheProviderQuotesNone(t *testing.T) {
+	sources := []config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}}
 	if _, found := config.Load(sources, config.Variables{}, trading{}); found.HasErrors() {
 		t.Errorf("its offers have prices: %s", rendered(t, found))
 	}
@@ -50,22 +52,7 @@ func (uninstalled) Schemas(string) (fleet.PluginSchemas, error) { return schemas
 
 // The provider was said to quote no prices, although nobody knew that yet.
 func TestALimitIsNoMistakeBeforeThePluginIsInstalled(t *testing.T) {
-	text := `
-fleet "z" {
-  capacity_class = capacity_class.standard
-  provider       = provider.bare.rack
-
-  cost {
-    max_hourly = "5 USD"
-  }
-
-  scaling {
-    min = 1
-    max = 1
-  }
-}
-`
-	_, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, uninstalled{})
+	_, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}}, config.Variables{}, uninstalled{})
 	if got := rendered(t, found); !strings.Contains(got, "It is not installed") || strings.Contains(got, "without a price") {
 		t.Errorf("it says\n%s", got)
 	}

@@ -133,6 +133,8 @@ type Terminate struct {
 	Resource  fleet.ProviderInstanceRef
 	Key       fleet.OperationID
 	Force     bool
+	// Left says that the instance itself is gone, and Resource is what it left behind.
+	Left bool
 }
 
 func (Inspect) isEffect()        {}

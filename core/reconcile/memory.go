@@ -243,8 +243,10 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			}
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
-			if r := m.row(e.Instance); r.asked != "" {
-				r.tried(r.asked)
+			r := m.row(e.Instance)
+			if r.asked = ""; e.Left {
+				r.asked = e.Resource
+				r.tried(e.Resource)
 			}
 		case Observe:
 			s := m.scheduler(e.Scheduler)

@@ -119,12 +119,9 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 		}
 		return nil
 	}
-	m.asked = ""
-	if !isInstance(resource) && r.Adopted == "" {
-		m.asked = resource.ID
-	}
 	begin(r, op)
-	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key}
+	left := !isInstance(resource) && r.Adopted == ""
+	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key, Left: left}
 }
 
 func begin(r *row, op *fleet.Operation) {
