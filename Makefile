@@ -65,8 +65,8 @@ test: test-packages
 	$(GO) test ./plugins/aws
 	$(GO) test -timeout 20m ./plugins/aws/internal/aws -whole
 	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
-	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds 2000
-	$(GO) test -run '^TestRandomInterleavings' ./core/reconcile -interleavings 1000
+	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds 2000
+	$(GO) test -run '^TestRandomInterleavings' ./core/loop -interleavings 1000
 	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
 	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
 	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
@@ -84,7 +84,7 @@ SEEDS ?= 20000
 FIRST ?= 2000
 .PHONY: soak
 soak:
-	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/simulation -seeds $(SEEDS) -first $(FIRST)
+	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds $(SEEDS) -first $(FIRST)
 
 # More inputs of the property tests than the tests draw: SEEDS times others.
 .PHONY: explore
@@ -94,7 +94,7 @@ explore:
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/packing ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
 TEST_PACKAGES := postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry \
@@ -139,7 +139,7 @@ bench-once:
 UPDATE ?=
 .PHONY: policies
 policies:
-	$(GO) test -count=1 -timeout 60m -run '^TestTheTables' ./core/replay/policies -eight-weeks $(UPDATE)
+	$(GO) test -count=1 -timeout 60m -run '^TestTheTables' ./core/testonly/policies -eight-weeks $(UPDATE)
 
 generate:
 	$(GO) generate ./plugin-sdk/... ./core/... ./cmd/...

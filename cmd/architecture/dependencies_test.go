@@ -69,6 +69,17 @@ func TestNoProviderIsPartOfTheManager(t *testing.T) {
 	}
 }
 
+func TestShippedBinariesLinkNoTestCode(t *testing.T) {
+	for _, program := range []string{"forgeyard-fleet", "forgeyard-runner", "forgeyard-queue"} {
+		imports, _ := dependencies(t, "cmd", prefix+"cmd/"+program)
+		for _, path := range imports {
+			if strings.HasPrefix(path, prefix+"core/testonly/") {
+				t.Errorf("%s links %s, which is for tests", program, path)
+			}
+		}
+	}
+}
+
 func TestNoPluginDependsOnCore(t *testing.T) {
 	checked := 0
 	for _, module := range modules(t) {

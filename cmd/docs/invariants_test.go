@@ -37,7 +37,7 @@ func checkSection(t *testing.T, there map[string]bool, row []string) {
 // for later.
 func TestEveryInvariantIsHeldByATestThatExists(t *testing.T) {
 	there := testsOfTheRepository(t)
-	files, err := filepath.Glob(filepath.Join(root, "core/simulation/*.go"))
+	files, err := filepath.Glob(filepath.Join(root, "core/testonly/simulation/*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

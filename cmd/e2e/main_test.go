@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos/standin"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/standin"
 )
 
 var (

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos/standin"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/standin"
 )
 
 // standinRunner is the name under which this program is ReviewOS's runner: the

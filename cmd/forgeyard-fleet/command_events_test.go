@@ -13,7 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -28,7 +28,7 @@ func stepped(at int, moves ...string) control.Progress {
 	p := control.Progress{At: second(at)}
 	for _, m := range moves {
 		id, to, _ := strings.Cut(m, " ")
-		p.Transitions = append(p.Transitions, reconcile.Transition{Instance: fleet.CapacityInstanceID(id), Fleet: "fleet.demo", To: fleet.CapacityInstanceState(to)})
+		p.Transitions = append(p.Transitions, loop.Transition{Instance: fleet.CapacityInstanceID(id), Fleet: "fleet.demo", To: fleet.CapacityInstanceState(to)})
 	}
 	return p
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 // orderFlags are the flags of every command that decides about one instance.
@@ -44,12 +44,12 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 			var question string
 			switch {
 			case created != "":
-				o.Kind, o.Resource = reconcile.ResolveCreated, fleet.ProviderInstanceRef(created)
+				o.Kind, o.Resource = loop.ResolveCreated, fleet.ProviderInstanceRef(created)
 				question = fmt.Sprintf("Record %s as the resource of the instance %s?", created, id)
 			case notCreated:
-				o.Kind, question = reconcile.ResolveNotCreated, fmt.Sprintf("Close the request of the instance %s as one that made nothing? If it did, that is left behind.", id)
+				o.Kind, question = loop.ResolveNotCreated, fmt.Sprintf("Close the request of the instance %s as one that made nothing? If it did, that is left behind.", id)
 			case gone:
-				o.Kind, question = reconcile.ResolveGone, fmt.Sprintf("Close the instance %s as gone? If it isn't, it is left behind.", id)
+				o.Kind, question = loop.ResolveGone, fmt.Sprintf("Close the instance %s as gone? If it isn't, it is left behind.", id)
 			}
 			return a.order(c, flags, o, question)
 		},
@@ -76,7 +76,7 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.order(c, flags, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: id},
+			return a.order(c, flags, control.InstanceOrder{Kind: loop.ReplaceInstance, Instance: id},
 				fmt.Sprintf("Replace the instance %s? It leaves after its job.", id))
 		},
 	}
@@ -101,7 +101,7 @@ func (a *app) instanceAdoptCommand() *cobra.Command {
 			if !remove {
 				return errors.New("what is adopted can't become a runner, it can only be counted and removed: pass --remove if that is meant")
 			}
-			o := control.InstanceOrder{Kind: reconcile.AdoptResource, Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
+			o := control.InstanceOrder{Kind: loop.AdoptResource, Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
 			return a.order(c, flags, o, fmt.Sprintf("Remove %s of %s, whoever made it?", args[1], args[0]))
 		},
 	}
@@ -127,10 +127,10 @@ func (a *app) drainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := control.InstanceOrder{Kind: reconcile.DrainInstance, Instance: id}
+			o := control.InstanceOrder{Kind: loop.DrainInstance, Instance: id}
 			question := fmt.Sprintf("Drain the instance %s? It leaves after its job.", id)
 			if force {
-				o.Kind, question = reconcile.ForceDrain, fmt.Sprintf("Remove the instance %s and give up the job that may run on it?", id)
+				o.Kind, question = loop.ForceDrain, fmt.Sprintf("Remove the instance %s and give up the job that may run on it?", id)
 			}
 			return a.order(c, flags, o, question)
 		},

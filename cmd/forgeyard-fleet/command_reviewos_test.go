@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
-	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos/standin"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/standin"
 )
 
 // pageFile is the fleet file of ReviewOS's own page.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // progress shows each move of each instance as a line; on a terminal a last
@@ -168,7 +168,7 @@ func (p *progress) observeSilence(res control.Progress) {
 		if _, still := res.Silent[id]; still {
 			continue
 		}
-		gone := slices.ContainsFunc(res.Transitions, func(t reconcile.Transition) bool { return t.Instance == id && t.To == fleet.Terminated })
+		gone := slices.ContainsFunc(res.Transitions, func(t loop.Transition) bool { return t.Instance == id && t.To == fleet.Terminated })
 		if !gone {
 			p.line("%s %s: beats again", p.silent[id].Name(), id)
 		}
@@ -200,7 +200,7 @@ func (p *progress) end() {
 }
 
 // step is one move in words.
-func step(t reconcile.Transition) string {
+func step(t loop.Transition) string {
 	if t.From == "" {
 		return fmt.Sprintf("%s. %s", t.To, t.Reason)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 func lines(out *bytes.Buffer) []string {
@@ -70,7 +70,7 @@ func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
 		p.observe(silent("a", "b"))
 		p.observe(silent("a", "b"))
 		ended := silent()
-		ended.Transitions = []reconcile.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: "Gone."}}
+		ended.Transitions = []loop.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: "Gone."}}
 		p.observe(ended)
 		p.observe(silent())
 		p.end()

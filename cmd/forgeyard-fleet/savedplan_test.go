@@ -15,8 +15,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // split is one command line with standard output and standard error apart.
@@ -203,8 +203,8 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
 	held := map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "3 in a row failed", NeedsPerson: true}}
 	for _, p := range []control.Progress{
-		{At: at, Transitions: []reconcile.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: "1 wanted"}}},
-		{At: at, Transitions: []reconcile.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: "stored"}}, Holds: held},
+		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: "1 wanted"}}},
+		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: "stored"}}, Holds: held},
 		{At: at, Holds: held}, // told once
 	} {
 		l.observe(p)

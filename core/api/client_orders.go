@@ -8,7 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 // Unrecorded is control.Service's.
@@ -28,20 +28,20 @@ func (c *Client) CheckOrder(ctx context.Context, o control.InstanceOrder) (contr
 }
 
 func (c *Client) order(ctx context.Context, o control.InstanceOrder, query url.Values) (control.OrderReceipt, error) {
-	if o.Kind != reconcile.AdoptResource && o.Instance == "" {
+	if o.Kind != loop.AdoptResource && o.Instance == "" {
 		return control.OrderReceipt{}, &control.NotFoundError{Kind: "instance"}
 	}
 	instance := "/v1/instances/" + url.PathEscape(string(o.Instance))
 	var receipt control.OrderReceipt
 	post := call{method: http.MethodPost, query: query, into: &receipt}
 	switch o.Kind {
-	case reconcile.ResolveCreated, reconcile.ResolveNotCreated, reconcile.ResolveGone:
+	case loop.ResolveCreated, loop.ResolveNotCreated, loop.ResolveGone:
 		post.path, post.send = instance+"/resolve", ResolveRequest{Outcome: string(o.Kind), ProviderInstance: o.Resource}
-	case reconcile.ReplaceInstance:
+	case loop.ReplaceInstance:
 		post.path = instance + "/replace"
-	case reconcile.DrainInstance, reconcile.ForceDrain:
-		post.path, post.send = instance+"/drain", DrainRequest{Force: o.Kind == reconcile.ForceDrain}
-	case reconcile.AdoptResource:
+	case loop.DrainInstance, loop.ForceDrain:
+		post.path, post.send = instance+"/drain", DrainRequest{Force: o.Kind == loop.ForceDrain}
+	case loop.AdoptResource:
 		post.path, post.send = "/v1/unrecorded/adopt", AdoptRequest{Provider: o.Provider, Resource: o.Resource, Fleet: o.Fleet, Remove: true}
 	default:
 		return receipt, &control.InvalidError{Reason: fmt.Sprintf("there is no order %q", o.Kind)}

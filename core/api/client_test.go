@@ -17,8 +17,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -104,10 +104,10 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		ok(err)
 		same(t, "what has no record", s.unrecorded, unrecorded)
 		for _, o := range []control.InstanceOrder{
-			{Kind: reconcile.ResolveCreated, Instance: "if1", Resource: "vm-1"}, {Kind: reconcile.ResolveNotCreated, Instance: "if1"},
-			{Kind: reconcile.ResolveGone, Instance: "i/1"}, {Kind: reconcile.ReplaceInstance, Instance: "if1"},
-			{Kind: reconcile.DrainInstance, Instance: "if1"}, {Kind: reconcile.ForceDrain, Instance: "if1"},
-			{Kind: reconcile.AdoptResource, Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
+			{Kind: loop.ResolveCreated, Instance: "if1", Resource: "vm-1"}, {Kind: loop.ResolveNotCreated, Instance: "if1"},
+			{Kind: loop.ResolveGone, Instance: "i/1"}, {Kind: loop.ReplaceInstance, Instance: "if1"},
+			{Kind: loop.DrainInstance, Instance: "if1"}, {Kind: loop.ForceDrain, Instance: "if1"},
+			{Kind: loop.AdoptResource, Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
 		} {
 			receipt, err := c.Order(ctx, o)
 			ok(err)
@@ -296,7 +296,7 @@ func TestDialSaysWhetherNobodyIsThereOrTheTokenIsNotAccepted(t *testing.T) {
 
 func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
 	first := control.Progress{At: now, Serial: 7, States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
-		Transitions: []reconcile.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: "line\nbreak"}},
+		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: "line\nbreak"}},
 		Holds:       map[fleet.RunnerFleetID]planner.Hold{"f1": {Until: now, Reason: "r", NeedsPerson: true}},
 		Blocked:     map[fleet.ProviderAddress]string{"local.here": "why"}}
 	s := lab()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 // ResolveRequest is what a person found out about an instance.
@@ -47,7 +47,7 @@ func (h *Handler) addOrders() {
 		summary: "Say what became of an instance's request or resource",
 		about:   "Where the manager can't find out by itself. A list of the provider or an agent that says otherwise makes it a problem 409."},
 		func(ctx context.Context, in *resolveInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: reconcile.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
 		})
 	type replaceInput struct {
 		CheckInput
@@ -57,7 +57,7 @@ func (h *Handler) addOrders() {
 		summary: "Drain an instance; its fleet makes another",
 		about:   "Its job is finished first."},
 		func(ctx context.Context, in *replaceInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
 		})
 	type drainInput struct {
 		CheckInput
@@ -68,9 +68,9 @@ func (h *Handler) addOrders() {
 		summary: "Let an instance leave after its job",
 		about:   "With force it doesn't wait for the job, where none can begin any more; one that still takes work is a problem 409."},
 		func(ctx context.Context, in *drainInput) (*body[control.OrderReceipt], error) {
-			kind := reconcile.DrainInstance
+			kind := loop.DrainInstance
 			if in.Body.Force {
-				kind = reconcile.ForceDrain
+				kind = loop.ForceDrain
 			}
 			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: kind, Instance: fleet.CapacityInstanceID(in.ID)})
 		})
@@ -85,7 +85,7 @@ func (h *Handler) addOrders() {
 			if !in.Body.Remove {
 				return nil, &control.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
 			}
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: reconcile.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
+			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
 		})
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 func TestStandingOrdersAndReservationsComeThroughAsTheyWereSent(t *testing.T) {
@@ -70,8 +70,8 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 			same(t, "what was checked", []any{checked{o}}, s.heard())
 		}
 		for _, o := range []control.InstanceOrder{
-			{Kind: reconcile.DrainInstance, Instance: "if1"}, {Kind: reconcile.ForceDrain, Instance: "if1"}, {Kind: reconcile.ReplaceInstance, Instance: "if1"},
-			{Kind: reconcile.ResolveGone, Instance: "if1"}, {Kind: reconcile.AdoptResource, Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
+			{Kind: loop.DrainInstance, Instance: "if1"}, {Kind: loop.ForceDrain, Instance: "if1"}, {Kind: loop.ReplaceInstance, Instance: "if1"},
+			{Kind: loop.ResolveGone, Instance: "if1"}, {Kind: loop.AdoptResource, Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
 		} {
 			if _, err := c.CheckOrder(t.Context(), o); err != nil {
 				t.Fatalf("%+v: %v", o, err)

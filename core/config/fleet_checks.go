@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 // checkFleet looks at what must fit together across the blocks of a fleet.

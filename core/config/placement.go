@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 // policies reads the blocks of a fleet that say where, for whom, how and at what

@@ -10,7 +10,7 @@ import (
 	"github.com/adhocore/gronx"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/schedule"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/schedule"
 )
 
 // scaling reads the bounds [13]. That a fleet may go down to nothing is said

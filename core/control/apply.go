@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -143,6 +143,6 @@ func (m *Manager) update(d fleet.Definition) error {
 	r.definition.Store(&d)
 	r.schedulers.update(d)
 	err := r.providers.update(d)
-	r.exec.Send(r.drained, reconcile.Applied{})
+	r.exec.Send(r.drained, loop.Applied{})
 	return err
 }

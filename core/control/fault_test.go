@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Each new try of the plugin hid why the last one had failed.
 func TestWhyAPluginFailedIsToldWhileItIsStartedAgain(t *testing.T) {
-	var told []reconcile.Event
+	var told []loop.Event
 	p := newProviders(&Manager{reading: reading{options: options(t)}})
-	p.start(t.Context(), func(_ context.Context, e reconcile.Event) { told = append(told, e) })
+	p.start(t.Context(), func(_ context.Context, e loop.Event) { told = append(told, e) })
 	failed := ""
 	for _, s := range []pluginhost.SupervisorStatus{
 		{State: pluginhost.SupervisorStarting, Err: errors.New("it is being started")},
@@ -29,12 +29,12 @@ func TestWhyAPluginFailedIsToldWhileItIsStartedAgain(t *testing.T) {
 		s.Provider = "local.here"
 		failed = p.changed(s, pluginhost.Info{}, failed)
 	}
-	want := []reconcile.ProviderDown{
+	want := []loop.ProviderDown{
 		{Reason: "it is being started", Starting: true}, {Reason: "no credentials", Detail: "no credentials"}, {Reason: "no credentials"},
 		{}, {Reason: "it is being started", Starting: true},
 	}
 	for n, e := range told {
-		down, _ := e.(reconcile.ProviderDown)
+		down, _ := e.(loop.ProviderDown)
 		down.Provider = ""
 		if down != want[n] {
 			t.Errorf("%d: told %+v, want %+v", n, down, want[n])

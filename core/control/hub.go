@@ -10,9 +10,9 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 // hub passes the loop's progress on to whoever watches. A slow watcher misses
@@ -165,7 +165,7 @@ func (p Progress) visibleTo(caller Caller) Progress {
 	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.mayTouch(a) })
 	p.Waits = maps.Clone(p.Waits)
 	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []planner.Wait) bool { return !caller.mayTouch(a) })
-	var own []reconcile.Transition
+	var own []loop.Transition
 	for _, t := range p.Transitions {
 		if caller.mayTouch(t.Fleet) {
 			own = append(own, t)
@@ -202,7 +202,7 @@ func (c Caller) unmet(all []planner.Unmet) (own []planner.Unmet) {
 }
 
 // progressOf is what people may know of a step.
-func progressOf(at time.Time, res reconcile.Result) Progress {
+func progressOf(at time.Time, res loop.Result) Progress {
 	p := Progress{
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
 		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Faults: res.Faults, Unrecorded: res.Unrecorded,

@@ -26,8 +26,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
@@ -141,7 +141,7 @@ func (y *yard) verifies(block notaryConfig) {
 
 	ready := make(chan struct{}, 100)
 	p := newProviders(y.manager)
-	p.start(y.t.Context(), func(context.Context, reconcile.Event) {})
+	p.start(y.t.Context(), func(context.Context, loop.Event) {})
 	p.own["notary.main"] = p.run(pluginhost.Supervision{
 		Launch: pluginhost.Launch{Plugin: "notary", Provider: "notary.main", Path: path, Digest: "sha256:" + hex.EncodeToString(digest[:]),
 			RunDir: y.options.Place.Run, StartTimeout: time.Minute, Logger: y.options.Log},

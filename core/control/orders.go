@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 // InstanceOrder is a person's decision about one instance, or about one resource
 // that is nobody's.
 type InstanceOrder struct {
-	Kind reconcile.OrderKind
+	Kind loop.OrderKind
 	// Instance is for all kinds but adopt.
 	Instance fleet.CapacityInstanceID
 	// Resource is for created and adopt; Provider and Fleet are for adopt.
@@ -32,10 +32,10 @@ type OrderReceipt struct {
 }
 
 // orderUseCases name what each kind of order needs permission for.
-var orderUseCases = map[reconcile.OrderKind]string{
-	reconcile.ResolveCreated: "instance resolve", reconcile.ResolveNotCreated: "instance resolve", reconcile.ResolveGone: "instance resolve",
-	reconcile.ReplaceInstance: "instance replace", reconcile.AdoptResource: "instance adopt",
-	reconcile.DrainInstance: "instance drain", reconcile.ForceDrain: "instance drain",
+var orderUseCases = map[loop.OrderKind]string{
+	loop.ResolveCreated: "instance resolve", loop.ResolveNotCreated: "instance resolve", loop.ResolveGone: "instance resolve",
+	loop.ReplaceInstance: "instance replace", loop.AdoptResource: "instance adopt",
+	loop.DrainInstance: "instance drain", loop.ForceDrain: "instance drain",
 }
 
 // orderPatience is how long an order may wait for a look at its provider.
@@ -57,7 +57,7 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 	if err := m.audit(ctx, orderUseCases[o.Kind], subject); err != nil {
 		return OrderReceipt{}, err
 	}
-	outcome, err := m.give(ctx, r, reconcile.Order{
+	outcome, err := m.give(ctx, r, loop.Order{
 		Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet, By: CallerOf(ctx).Name,
 	}, subject)
 	if err != nil {
@@ -90,37 +90,37 @@ func (r *reading) ordered(ctx context.Context, o *InstanceOrder) (string, error)
 }
 
 // give hands an order to a running loop and waits for what comes of it.
-func (m *Manager) give(ctx context.Context, r *running, o reconcile.Order, subject string) (reconcile.OrderOutcome, error) {
+func (m *Manager) give(ctx context.Context, r *running, o loop.Order, subject string) (loop.OrderOutcome, error) {
 	now := m.options.Clock()
 	id, err := newID(now)
 	if err != nil {
-		return reconcile.OrderOutcome{}, err
+		return loop.OrderOutcome{}, err
 	}
 	o.ID, o.Until = id, now.Add(orderPatience)
 	answer := m.desk.expect(id)
 	defer m.desk.drop(id)
-	r.exec.Send(ctx, reconcile.Ordered{Order: o})
+	r.exec.Send(ctx, loop.Ordered{Order: o})
 	select {
 	case outcome := <-answer:
 		return outcome, nil
 	case <-r.ended:
-		return reconcile.OrderOutcome{}, errors.New("the manager is stopping; whether that was carried out shows in forgeyard-fleet status and instance list")
+		return loop.OrderOutcome{}, errors.New("the manager is stopping; whether that was carried out shows in forgeyard-fleet status and instance list")
 	case <-ctx.Done():
-		return reconcile.OrderOutcome{}, fmt.Errorf("wait for %s: %w; whether it was carried out shows in forgeyard-fleet status and instance list", subject, ctx.Err())
+		return loop.OrderOutcome{}, fmt.Errorf("wait for %s: %w; whether it was carried out shows in forgeyard-fleet status and instance list", subject, ctx.Err())
 	}
 }
 
 // orderWords are the kinds of order as they are given.
-var orderWords = map[reconcile.OrderKind]string{
-	reconcile.ResolveCreated: "instance resolve --created", reconcile.ResolveNotCreated: "instance resolve --not-created", reconcile.ResolveGone: "instance resolve --gone",
-	reconcile.ReplaceInstance: "instance replace", reconcile.DrainInstance: "drain", reconcile.ForceDrain: "drain --force",
+var orderWords = map[loop.OrderKind]string{
+	loop.ResolveCreated: "instance resolve --created", loop.ResolveNotCreated: "instance resolve --not-created", loop.ResolveGone: "instance resolve --gone",
+	loop.ReplaceInstance: "instance replace", loop.DrainInstance: "drain", loop.ForceDrain: "drain --force",
 }
 
 // orderSubject finds what an order is about, and says the order in words. An instance
 // of which it has the beginning or the end of the id is in it whole then. What is in
 // fleets that aren't the caller's isn't there.
 func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase string, o *InstanceOrder) (string, error) {
-	if o.Kind == reconcile.AdoptResource {
+	if o.Kind == loop.AdoptResource {
 		return r.adoptSubject(ctx, caller, useCase, *o)
 	}
 	i, _, err := r.findOrdered(ctx, caller, o.Instance)
@@ -167,16 +167,16 @@ func (r *reading) adoptSubject(ctx context.Context, caller Caller, useCase strin
 // orderDesk hands outcomes to those who wait for them.
 type orderDesk struct {
 	mu      sync.Mutex
-	waiting map[string]chan reconcile.OrderOutcome
+	waiting map[string]chan loop.OrderOutcome
 }
 
-func (d *orderDesk) expect(id string) <-chan reconcile.OrderOutcome {
+func (d *orderDesk) expect(id string) <-chan loop.OrderOutcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
-		d.waiting = map[string]chan reconcile.OrderOutcome{}
+		d.waiting = map[string]chan loop.OrderOutcome{}
 	}
-	d.waiting[id] = make(chan reconcile.OrderOutcome, 1)
+	d.waiting[id] = make(chan loop.OrderOutcome, 1)
 	return d.waiting[id]
 }
 
@@ -187,7 +187,7 @@ func (d *orderDesk) drop(id string) {
 }
 
 // answer never blocks: each order has one outcome, and room for it.
-func (d *orderDesk) answer(outcomes []reconcile.OrderOutcome) {
+func (d *orderDesk) answer(outcomes []loop.OrderOutcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range outcomes {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -32,8 +32,8 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 	m := withInstance(t)
 	all := AllPermissions()
 	limited := []fleet.FleetAddress{"fleet.other"}
-	adopt := InstanceOrder{Kind: reconcile.AdoptResource, Provider: "local.here", Resource: "x", Fleet: "fleet.demo"}
-	replace := InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i1"}
+	adopt := InstanceOrder{Kind: loop.AdoptResource, Provider: "local.here", Resource: "x", Fleet: "fleet.demo"}
+	replace := InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i1"}
 	for _, test := range []struct {
 		name   string
 		caller Caller
@@ -41,14 +41,14 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		want   any
 	}{
 		{"a reader", Caller{Permissions: []Permission{ReadFleets}}, replace, new(*DeniedError)},
-		{"who may drain doesn't resolve", Caller{Permissions: []Permission{DrainFleets}}, InstanceOrder{Kind: reconcile.ResolveGone, Instance: "i1"}, new(*DeniedError)},
-		{"who may manage doesn't force a drain", Caller{Permissions: []Permission{ManageFleets}}, InstanceOrder{Kind: reconcile.ForceDrain, Instance: "i1"}, new(*DeniedError)},
+		{"who may drain doesn't resolve", Caller{Permissions: []Permission{DrainFleets}}, InstanceOrder{Kind: loop.ResolveGone, Instance: "i1"}, new(*DeniedError)},
+		{"who may manage doesn't force a drain", Caller{Permissions: []Permission{ManageFleets}}, InstanceOrder{Kind: loop.ForceDrain, Instance: "i1"}, new(*DeniedError)},
 		{"another fleet's token doesn't know the instance", Caller{Permissions: all, Fleets: limited}, replace, new(*NotFoundError)},
 		{"a limited token adopts nothing", Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*DeniedError)},
-		{"no such instance", LocalUser("ada"), InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i2"}, new(*NotFoundError)},
-		{"no such fleet", LocalUser("ada"), InstanceOrder{Kind: reconcile.AdoptResource, Fleet: "fleet.none"}, new(*NotFoundError)},
+		{"no such instance", LocalUser("ada"), InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i2"}, new(*NotFoundError)},
+		{"no such fleet", LocalUser("ada"), InstanceOrder{Kind: loop.AdoptResource, Fleet: "fleet.none"}, new(*NotFoundError)},
 		// The loop would wait a minute for an inspection that never comes.
-		{"no such provider", LocalUser("ada"), InstanceOrder{Kind: reconcile.AdoptResource, Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*InvalidError)},
+		{"no such provider", LocalUser("ada"), InstanceOrder{Kind: loop.AdoptResource, Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*InvalidError)},
 		{"no such order", LocalUser("ada"), InstanceOrder{Kind: "dance", Instance: "i1"}, new(*InvalidError)},
 	} {
 		if _, err := m.Order(WithCaller(t.Context(), test.caller), test.order); !errors.As(err, test.want) {
@@ -64,15 +64,15 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 	m := withInstance(t)
 	for kind := range orderUseCases {
-		if kind == reconcile.AdoptResource {
+		if kind == loop.AdoptResource {
 			continue
 		}
 		o := InstanceOrder{Kind: kind, Instance: "…1"}
-		if kind == reconcile.ResolveCreated {
+		if kind == loop.ResolveCreated {
 			o.Resource = "vm-1"
 		}
 		subject, err := m.orderSubject(t.Context(), LocalUser("ada"), orderUseCases[kind], &o)
-		want := map[reconcile.OrderKind]string{reconcile.ForceDrain: "drain --force of the instance i1", reconcile.ResolveCreated: "instance resolve --created vm-1 of the instance i1"}[kind]
+		want := map[loop.OrderKind]string{loop.ForceDrain: "drain --force of the instance i1", loop.ResolveCreated: "instance resolve --created vm-1 of the instance i1"}[kind]
 		if err != nil || o.Instance != "i1" || !strings.HasSuffix(subject, " of the instance i1") || strings.HasPrefix(subject, " ") || want != "" && subject != want {
 			t.Errorf("%s: %q about %q, %v", kind, subject, o.Instance, err)
 		}
@@ -82,7 +82,7 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 // What was cut off by mistake would be an order about another instance.
 func TestALetterOfAnIDIsNoOrderAboutIt(t *testing.T) {
 	m := withInstance(t)
-	o := InstanceOrder{Kind: reconcile.ReplaceInstance, Instance: "i"}
+	o := InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i"}
 	_, err := m.orderSubject(t.Context(), LocalUser("ada"), orderUseCases[o.Kind], &o)
 	if wrong := (*InvalidError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "at least 8 letters") {
 		t.Errorf("%v", err)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
@@ -22,7 +22,7 @@ import (
 type providers struct {
 	m    *Manager
 	ctx  context.Context
-	send func(context.Context, reconcile.Event)
+	send func(context.Context, loop.Event)
 
 	mu  sync.Mutex
 	own map[fleet.ProviderAddress]*supervised
@@ -49,7 +49,7 @@ func newProviders(m *Manager) *providers {
 }
 
 // start says where events go until ctx ends.
-func (p *providers) start(ctx context.Context, send func(context.Context, reconcile.Event)) {
+func (p *providers) start(ctx context.Context, send func(context.Context, loop.Event)) {
 	p.ctx, p.send = ctx, send
 }
 
@@ -112,7 +112,7 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 	var noticed func(context.Context, pluginhost.Notice)
 	if info.Events() {
 		noticed = func(ctx context.Context, n pluginhost.Notice) {
-			p.send(ctx, reconcile.Noticed{Provider: block.Address, Instance: n.Instance, Notice: n.Notice})
+			p.send(ctx, loop.Noticed{Provider: block.Address, Instance: n.Instance, Notice: n.Notice})
 		}
 	}
 	failed := "" // how the last process ended, while the next one is being started
@@ -151,10 +151,10 @@ func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info,
 	switch s.State {
 	case pluginhost.SupervisorReady:
 		p.m.options.Log.Info("provider is ready", "provider", s.Provider, "account", s.Account)
-		p.send(p.ctx, reconcile.ProviderReady{Provider: s.Provider, Facts: info.Facts(s.Account)})
+		p.send(p.ctx, loop.ProviderReady{Provider: s.Provider, Facts: info.Facts(s.Account)})
 		return ""
 	case pluginhost.SupervisorStarting, pluginhost.SupervisorStopped:
-		down := reconcile.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), Starting: true}
+		down := loop.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), Starting: true}
 		if failed != "" && s.State == pluginhost.SupervisorStarting {
 			down.Reason, down.Starting = failed, false
 		}
@@ -162,7 +162,7 @@ func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info,
 		return failed
 	}
 	p.m.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
-	down := reconcile.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), NeedsPerson: s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken}
+	down := loop.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), NeedsPerson: s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken}
 	if s.Err != nil {
 		down.Detail = s.Err.Error()
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // The times of an ordered stop, of the agents' facts and of what is kept.
@@ -78,7 +78,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
 	started := m.options.Clock()
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
-	loop := reconcile.New(m.store, r.issuer, reconcile.Settings{
+	loop := loop.New(m.store, r.issuer, loop.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
 		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64, Needed: m.store.Needed,
 	})
@@ -107,11 +107,11 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 }
 
 // executing is what carries out the loop's effects, and tells others of its steps.
-func (m *Manager) executing(r *running, loop *reconcile.Loop) executor.Settings {
+func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 	return executor.Settings{
-		Loop: loop, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
+		Loop: steps, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
 		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
-		Observe: func(res reconcile.Result) {
+		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
 			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
 			m.hub.publish(progressOf(m.options.Clock(), res))

@@ -7,8 +7,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -148,7 +148,7 @@ type Receipt struct {
 // Progress is what one step of the loop led to, for people who watch.
 type Progress struct {
 	At          time.Time                           `json:"at"`
-	Transitions []reconcile.Transition              `json:"transitions,omitempty"`
+	Transitions []loop.Transition                   `json:"transitions,omitempty"`
 	States      map[fleet.CapacityInstanceState]int `json:"states"`
 	// Settled: everything was seen and nothing is on its way. Stuck: nothing
 	// moves any more, and what is missing needs a person.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // Outcome is how the wait for an apply ended.
@@ -66,7 +66,7 @@ func Await(ctx context.Context, s Service, serial int64, wait time.Duration, obs
 // stuck says that nothing moves any more and that what is missing needs a
 // person: a provider that won't come back, a fleet held by an error that waiting
 // doesn't mend, or a rollout that was halted.
-func stuck(res reconcile.Result) bool {
+func stuck(res loop.Result) bool {
 	if res.Calls > 0 || len(res.Effects) > 0 {
 		return false
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // watched is a service of which only the progress is asked.
@@ -71,16 +71,16 @@ func TestStuckIsOnlyWhatWaitingDoesNotMend(t *testing.T) {
 	coming := []fleet.CapacityInstance{{Provider: "local.here", State: fleet.Provisioning}}
 	tests := []struct {
 		name string
-		res  reconcile.Result
+		res  loop.Result
 		want bool
 	}{
 		{name: "nothing is held", want: false},
-		{name: "a back-off", res: reconcile.Result{Holds: hold(false)}, want: false},
-		{name: "an error that a person must mend", res: reconcile.Result{Holds: hold(true)}, want: true},
-		{name: "while something else is on its way", res: reconcile.Result{Holds: hold(true), Instances: coming}, want: false},
-		{name: "while a call is under way", res: reconcile.Result{Holds: hold(true), Calls: 1}, want: false},
+		{name: "a back-off", res: loop.Result{Holds: hold(false)}, want: false},
+		{name: "an error that a person must mend", res: loop.Result{Holds: hold(true)}, want: true},
+		{name: "while something else is on its way", res: loop.Result{Holds: hold(true), Instances: coming}, want: false},
+		{name: "while a call is under way", res: loop.Result{Holds: hold(true), Calls: 1}, want: false},
 		{name: "a provider that won't come back, and its instances with it",
-			res: reconcile.Result{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}, Instances: coming}, want: true},
+			res: loop.Result{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}, Instances: coming}, want: true},
 	}
 	for _, tt := range tests {
 		if got := stuck(tt.res); got != tt.want {
@@ -94,13 +94,13 @@ func TestWatchersJoinTheMovesThatTheyMissed(t *testing.T) {
 	h.begin(now)
 	next, stop := iter.Pull2(h.watch(t.Context()))
 	defer stop()
-	h.publish(Progress{At: now, Serial: 1, Transitions: []reconcile.Transition{{Instance: "a"}}})
+	h.publish(Progress{At: now, Serial: 1, Transitions: []loop.Transition{{Instance: "a"}}})
 	first, _, _ := next()
 	if first.Serial != 1 {
 		t.Fatalf("first: %+v", first)
 	}
-	h.publish(Progress{At: now, Serial: 2, Transitions: []reconcile.Transition{{Instance: "b"}}})
-	h.publish(Progress{At: now, Serial: 3, Transitions: []reconcile.Transition{{Instance: "c"}}})
+	h.publish(Progress{At: now, Serial: 2, Transitions: []loop.Transition{{Instance: "b"}}})
+	h.publish(Progress{At: now, Serial: 3, Transitions: []loop.Transition{{Instance: "c"}}})
 	second, _, _ := next()
 	if second.Serial != 3 || len(second.Transitions) != 2 || second.Transitions[0].Instance != "b" {
 		t.Errorf("second: %+v", second)

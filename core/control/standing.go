@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -206,7 +206,7 @@ func (m *Manager) takeNote(ctx context.Context, subject string) (bool, error) {
 	if r == nil {
 		return false, nil
 	}
-	_, err := m.give(ctx, r, reconcile.Order{Kind: reconcile.TakeNote, By: CallerOf(ctx).Name}, subject)
+	_, err := m.give(ctx, r, loop.Order{Kind: loop.TakeNote, By: CallerOf(ctx).Name}, subject)
 	return err == nil, err
 }
 

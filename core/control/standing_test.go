@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -100,7 +100,7 @@ func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	if err != nil || receipt.Changed || !strings.HasPrefix(receipt.Done, "min = 3 and max = 4 until 2026-05-04 11:00 UTC") {
 		t.Errorf("the check says %+v, %v", receipt, err)
 	}
-	if receipt, err := m.CheckOrder(ctx, InstanceOrder{Kind: reconcile.DrainInstance, Instance: "i1"}); err != nil || receipt.Instance != "i1" {
+	if receipt, err := m.CheckOrder(ctx, InstanceOrder{Kind: loop.DrainInstance, Instance: "i1"}); err != nil || receipt.Instance != "i1" {
 		t.Errorf("the check of a drain says %+v, %v", receipt, err)
 	}
 	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Overrides) > 0 {

@@ -9,28 +9,28 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // carryOut runs one effect to its one event. ctx ends when the manager doesn't
 // wait for answers any longer.
-func (e *Executor) carryOut(ctx context.Context, effect reconcile.Effect) {
-	var answer reconcile.Event
+func (e *Executor) carryOut(ctx context.Context, effect loop.Effect) {
+	var answer loop.Event
 	switch effect := effect.(type) {
-	case reconcile.Inspect:
+	case loop.Inspect:
 		answer = e.inspect(ctx, effect)
-	case reconcile.Provision:
+	case loop.Provision:
 		answer = e.provision(ctx, effect)
-	case reconcile.ProvisionBatch:
+	case loop.ProvisionBatch:
 		answer = e.provisionBatch(ctx, effect)
-	case reconcile.Terminate:
+	case loop.Terminate:
 		answer = e.terminate(ctx, effect)
-	case reconcile.ListOffers:
+	case loop.ListOffers:
 		answer = e.listOffers(ctx, effect)
-	case reconcile.Observe:
+	case loop.Observe:
 		answer = e.observe(ctx, effect)
-	case reconcile.Tell:
+	case loop.Tell:
 		answer = e.tell(ctx, effect)
 	default:
 		// A new kind of effect that nobody carries out would hang its row.
@@ -39,8 +39,8 @@ func (e *Executor) carryOut(ctx context.Context, effect reconcile.Effect) {
 	e.events <- answer
 }
 
-func (e *Executor) inspect(ctx context.Context, effect reconcile.Inspect) reconcile.Event {
-	out := reconcile.Inspected{Provider: effect.Provider, Began: e.settings.Clock()}
+func (e *Executor) inspect(ctx context.Context, effect loop.Inspect) loop.Event {
+	out := loop.Inspected{Provider: effect.Provider, Began: e.settings.Clock()}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
 		out.Failure = failure(err)
@@ -70,11 +70,11 @@ func (e *Executor) restart(provider fleet.ProviderAddress, hung Provider) {
 	}
 }
 
-func (e *Executor) provision(ctx context.Context, effect reconcile.Provision) reconcile.Event {
+func (e *Executor) provision(ctx context.Context, effect loop.Provision) loop.Event {
 	return e.make(ctx, effect.Provider, e.request(effect))[0]
 }
 
-func (e *Executor) provisionBatch(ctx context.Context, effect reconcile.ProvisionBatch) reconcile.Event {
+func (e *Executor) provisionBatch(ctx context.Context, effect loop.ProvisionBatch) loop.Event {
 	var request pluginhost.ProvisionRequest
 	for n, member := range effect.Members {
 		one := e.request(member)
@@ -85,15 +85,15 @@ func (e *Executor) provisionBatch(ctx context.Context, effect reconcile.Provisio
 		}
 		request.Items = append(request.Items, one.Items...)
 	}
-	return reconcile.BatchAnswered{Answers: e.make(ctx, effect.Provider, request)}
+	return loop.BatchAnswered{Answers: e.make(ctx, effect.Provider, request)}
 }
 
 // make makes one call and gives the answers in the order of its items.
-func (e *Executor) make(ctx context.Context, provider fleet.ProviderAddress, request pluginhost.ProvisionRequest) []reconcile.ProvisionAnswered {
-	answers := make([]reconcile.ProvisionAnswered, len(request.Items))
+func (e *Executor) make(ctx context.Context, provider fleet.ProviderAddress, request pluginhost.ProvisionRequest) []loop.ProvisionAnswered {
+	answers := make([]loop.ProvisionAnswered, len(request.Items))
 	places := make(map[fleet.OperationID]int, len(request.Items))
 	for n, item := range request.Items {
-		answers[n] = reconcile.ProvisionAnswered{Operation: item.Key, Outcome: fleet.ProvisionUnknown}
+		answers[n] = loop.ProvisionAnswered{Operation: item.Key, Outcome: fleet.ProvisionUnknown}
 		places[item.Key] = n
 	}
 	p, err := e.settings.Provider(provider)
@@ -128,7 +128,7 @@ func (e *Executor) make(ctx context.Context, provider fleet.ProviderAddress, req
 }
 
 // request is the stored intent with its token: the same bytes at every attempt.
-func (e *Executor) request(effect reconcile.Provision) pluginhost.ProvisionRequest {
+func (e *Executor) request(effect loop.Provision) pluginhost.ProvisionRequest {
 	i := effect.Intent
 	return pluginhost.ProvisionRequest{
 		Fleet: i.Fleet, Instance: i.Instance, InstanceDigest: i.InstanceDigest, Image: i.Image, Platform: i.Platform, Offers: i.Offers,
@@ -139,8 +139,8 @@ func (e *Executor) request(effect reconcile.Provision) pluginhost.ProvisionReque
 	}
 }
 
-func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) reconcile.Event {
-	out := reconcile.TerminateAnswered{Operation: effect.Operation, Outcome: fleet.TerminateUnknown}
+func (e *Executor) terminate(ctx context.Context, effect loop.Terminate) loop.Event {
+	out := loop.TerminateAnswered{Operation: effect.Operation, Outcome: fleet.TerminateUnknown}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
 		out.Outcome, out.Failure = fleet.TerminateNotSent, failure(err)
@@ -164,8 +164,8 @@ func (e *Executor) terminate(ctx context.Context, effect reconcile.Terminate) re
 	return out
 }
 
-func (e *Executor) listOffers(ctx context.Context, effect reconcile.ListOffers) reconcile.Event {
-	out := reconcile.OffersListed{Market: effect.Market}
+func (e *Executor) listOffers(ctx context.Context, effect loop.ListOffers) loop.Event {
+	out := loop.OffersListed{Market: effect.Market}
 	provider := effect.Market.Provider
 	p, err := e.settings.Provider(provider)
 	if err != nil {
@@ -189,7 +189,7 @@ func (e *Executor) listOffers(ctx context.Context, effect reconcile.ListOffers) 
 
 // logAnswer writes every answer for whoever follows an operation, and a failure
 // for everybody. Many operations of a provider fail for one reason.
-func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *reconcile.Failure) {
+func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *loop.Failure) {
 	details := []any{"key", key, "outcome", outcome}
 	calls := subject{what: call, provider: provider}
 	if f == nil {
@@ -204,8 +204,8 @@ func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fl
 
 // failure carries a classified error on. What pluginhost didn't classify is
 // transient: its outcome is unknown anyway.
-func failure(err error) *reconcile.Failure {
-	f := &reconcile.Failure{Class: fleet.ErrorTransient, Message: err.Error(), RetryAfter: time.Duration(0)}
+func failure(err error) *loop.Failure {
+	f := &loop.Failure{Class: fleet.ErrorTransient, Message: err.Error(), RetryAfter: time.Duration(0)}
 	if call := (*pluginhost.CallError)(nil); errors.As(err, &call) {
 		f.Class, f.Message, f.RetryAfter = call.Class, call.Message, call.RetryAfter
 		f.Zone, f.MachineType = call.Zone, call.MachineType

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 )
 
 // lines is a logger and what it wrote, without the times of day.
@@ -79,7 +79,7 @@ func TestWhatFailsByTurnsDoesNotFloodTheLog(t *testing.T) {
 func TestAnHourOfFailuresIsAFewLines(t *testing.T) {
 	inspections := &script{wake: 2 * time.Hour}
 	for range 3600 {
-		inspections.results = append(inspections.results, reconcile.Result{Effects: []reconcile.Effect{reconcile.Inspect{Provider: local}}})
+		inspections.results = append(inspections.results, loop.Result{Effects: []loop.Effect{loop.Inspect{Provider: local}}})
 	}
 	steps := &script{wake: time.Second}
 	for range 3600 {

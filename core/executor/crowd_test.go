@@ -24,9 +24,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -222,7 +222,7 @@ func (a *answerOf) WriteHeader(status int)      { a.status = status }
 func (a *answerOf) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // observe sees how far the loop is.
-func (c *crowd) observe(res reconcile.Result) {
+func (c *crowd) observe(res loop.Result) {
 	healthy := 0
 	for _, i := range res.Instances {
 		if i.State == fleet.Healthy {
@@ -278,7 +278,7 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	ring, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
 	must(err)
 	intent := fleet.BootstrapIntent{ManagerURL: "https://127.0.0.1", CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}
-	loop := reconcile.New(c.books, door{tokens, intent}, reconcile.Settings{
+	loop := loop.New(c.books, door{tokens, intent}, loop.Settings{
 		Installation: "lab", AgentVersion: agentVersion, CallLimit: callLimit, Started: time.Now(), Ownership: func() ownership.Keyring { return ring },
 		NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
 	})
@@ -306,7 +306,7 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 				t.Error(err)
 			}
 		})
-		c.exec.Send(ctx, reconcile.ProviderReady{Provider: lab, Facts: fleet.ProviderFacts{Plugin: "lab", Account: "1", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipSigned}})
+		c.exec.Send(ctx, loop.ProviderReady{Provider: lab, Facts: fleet.ProviderFacts{Plugin: "lab", Account: "1", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipSigned}})
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -24,10 +24,10 @@ type Provider interface {
 	Terminate(ctx context.Context, refs []pluginhost.TerminateRef, force bool, answer func(pluginhost.TerminateAnswer)) error
 }
 
-// Loop is the step function that is driven; *reconcile.Loop is one.
+// Loop is the step function that is driven; *loop.Loop is one.
 type Loop interface {
-	Step(ctx context.Context, now time.Time, events []reconcile.Event) (reconcile.Result, error)
-	Absorb(ctx context.Context, now time.Time, events []reconcile.Event) error
+	Step(ctx context.Context, now time.Time, events []loop.Event) (loop.Result, error)
+	Absorb(ctx context.Context, now time.Time, events []loop.Event) error
 	Abandon(ctx context.Context, now time.Time) error
 }
 
@@ -50,7 +50,7 @@ type Settings struct {
 	Clock func() time.Time
 	Log   *slog.Logger
 	// Observe gets the result of every step, on the loop's goroutine.
-	Observe func(reconcile.Result)
+	Observe func(loop.Result)
 	// Hung is told of a provider whose process lives and let the deadline of two
 	// inspections in a row pass: only its end makes sure that its calls are over.
 	// It must not block. nil: such a process is left alone.
@@ -75,7 +75,7 @@ var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.M
 // Executor drives one loop.
 type Executor struct {
 	settings Settings
-	events   chan reconcile.Event
+	events   chan loop.Event
 	wake     chan struct{}
 	calls    sync.WaitGroup
 	failures *changeLog
@@ -89,7 +89,7 @@ func New(s Settings) *Executor {
 		s.Deadlines = DefaultDeadlines
 	}
 	return &Executor{
-		settings: s, events: make(chan reconcile.Event, 256), wake: make(chan struct{}, 1),
+		settings: s, events: make(chan loop.Event, 256), wake: make(chan struct{}, 1),
 		failures: newChangeLog(s.Log, s.Clock), hanging: newHanging(), turns: newTurns(),
 	}
 }
@@ -104,7 +104,7 @@ func (e *Executor) Wake() {
 }
 
 // Send hands an event to the loop. It blocks while the loop is busy.
-func (e *Executor) Send(ctx context.Context, event reconcile.Event) {
+func (e *Executor) Send(ctx context.Context, event loop.Event) {
 	select {
 	case e.events <- event:
 	case <-ctx.Done():
@@ -137,12 +137,12 @@ var step = subject{what: "a step of the reconcile loop"}
 
 // plan is the working life: step, run the effects, wait for something to do.
 // It returns the events that came too late for a step.
-func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event, err error) {
+func (e *Executor) plan(planning, calls context.Context) (left []loop.Event, err error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var last time.Time
 	for {
-		var events []reconcile.Event
+		var events []loop.Event
 		select {
 		case <-planning.Done():
 			return nil, nil
@@ -158,7 +158,7 @@ func (e *Executor) plan(planning, calls context.Context) (left []reconcile.Event
 		}
 		now := e.settings.Clock()
 		if by := setBy(last, now, now.Sub(last)); by != 0 {
-			events = append(events, reconcile.ClockSet{By: by})
+			events = append(events, loop.ClockSet{By: by})
 		}
 		last = now
 		result, err := e.settings.Loop.Step(calls, now, e.more(events))
@@ -196,7 +196,7 @@ func setBy(last, now time.Time, passed time.Duration) time.Duration {
 }
 
 // more takes whatever else has arrived, so that a burst is one step.
-func (e *Executor) more(events []reconcile.Event) []reconcile.Event {
+func (e *Executor) more(events []loop.Event) []loop.Event {
 	for {
 		select {
 		case event := <-e.events:
@@ -208,7 +208,7 @@ func (e *Executor) more(events []reconcile.Event) []reconcile.Event {
 }
 
 // drain commits the events that are left and the answers that still come.
-func (e *Executor) drain(calls context.Context, left []reconcile.Event) error {
+func (e *Executor) drain(calls context.Context, left []loop.Event) error {
 	over := e.over()
 	// The store must take the last answers even when the time for calls is up.
 	commit := context.WithoutCancel(calls)
@@ -218,7 +218,7 @@ func (e *Executor) drain(calls context.Context, left []reconcile.Event) error {
 		}
 	}
 	for waiting := true; waiting; {
-		var events []reconcile.Event
+		var events []loop.Event
 		select {
 		case event := <-e.events:
 			events = append(events, event)
@@ -235,7 +235,7 @@ func (e *Executor) drain(calls context.Context, left []reconcile.Event) error {
 	return nil
 }
 
-func (e *Executor) absorb(ctx context.Context, events []reconcile.Event) error {
+func (e *Executor) absorb(ctx context.Context, events []loop.Event) error {
 	if err := e.settings.Loop.Absorb(ctx, e.settings.Clock(), e.more(events)); err != nil {
 		e.discard()
 		return fmt.Errorf("commit the last answers: %w", err)

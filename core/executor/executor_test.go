@@ -14,24 +14,24 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
 // script is a loop that returns prepared results and keeps what it was told.
 type script struct {
 	mu        sync.Mutex
-	results   []reconcile.Result
+	results   []loop.Result
 	errs      []error
 	steps     int
-	stepped   []reconcile.Event
-	absorbed  []reconcile.Event
+	stepped   []loop.Event
+	absorbed  []loop.Event
 	abandoned bool
 	wake      time.Duration
 }
 
-func (s *script) Step(_ context.Context, now time.Time, events []reconcile.Event) (reconcile.Result, error) {
+func (s *script) Step(_ context.Context, now time.Time, events []loop.Event) (loop.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.steps++
@@ -39,11 +39,11 @@ func (s *script) Step(_ context.Context, now time.Time, events []reconcile.Event
 		err := s.errs[0]
 		s.errs = s.errs[1:]
 		if err != nil {
-			return reconcile.Result{}, err
+			return loop.Result{}, err
 		}
 	}
 	s.stepped = append(s.stepped, events...)
-	res := reconcile.Result{}
+	res := loop.Result{}
 	if len(s.results) > 0 {
 		res, s.results = s.results[0], s.results[1:]
 	}
@@ -51,7 +51,7 @@ func (s *script) Step(_ context.Context, now time.Time, events []reconcile.Event
 	return res, nil
 }
 
-func (s *script) Absorb(_ context.Context, _ time.Time, events []reconcile.Event) error {
+func (s *script) Absorb(_ context.Context, _ time.Time, events []loop.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.absorbed = append(s.absorbed, events...)
@@ -88,24 +88,24 @@ func (c *cloud) Terminate(ctx context.Context, _ []pluginhost.TerminateRef, _ bo
 
 const local = fleet.ProviderAddress("local.here")
 
-func provisionEffect() reconcile.Provision {
-	return reconcile.Provision{
+func provisionEffect() loop.Provision {
+	return loop.Provision{
 		Provider: local, Operation: fleet.Operation{ID: "k1", Nonce: []byte("n")},
 		Intent: fleet.ProvisionIntent{Fleet: "fleet.demo", Name: "demo-1", Bootstrap: fleet.BootstrapIntent{Kind: "file", ManagerURL: "https://127.0.0.1:1"}},
 	}
 }
 
-func batchEffect() reconcile.ProvisionBatch {
+func batchEffect() loop.ProvisionBatch {
 	first, second := provisionEffect(), provisionEffect()
 	first.Operation.Batch, second.Operation.Batch = fleet.BatchPlace{Key: "b1", Size: 2}, fleet.BatchPlace{Key: "b1", Number: 1, Size: 2}
 	second.Operation.ID, second.Intent.Name = "k2", "demo-2"
-	return reconcile.ProvisionBatch{Provider: local, Key: "b1", Members: []reconcile.Provision{first, second}}
+	return loop.ProvisionBatch{Provider: local, Key: "b1", Members: []loop.Provision{first, second}}
 }
 
 func TestABatchGoesOutAsOneRequestWithItsKeyAndOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cloud{provision: func(context.Context, func(pluginhost.ProvisionAnswer)) error { return nil }}
-		s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{batchEffect()}}}}
+		s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{batchEffect()}}}}
 		e := newExecutor(s, c, nil)
 		e.settings.Token = func(op fleet.Operation) string { return "token of " + string(op.TokenKey()) }
 		if err := run(t, e, time.Minute); err != nil {
@@ -126,7 +126,7 @@ func TestABatchGoesOutAsOneRequestWithItsKeyAndOrder(t *testing.T) {
 func newExecutor(s *script, c *cloud, none error) *Executor {
 	c.requests = make(chan pluginhost.ProvisionRequest, 8)
 	return New(Settings{
-		Loop: s, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observe: func(reconcile.Result) {},
+		Loop: s, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observe: func(loop.Result) {},
 		Token: func(op fleet.Operation) string { return "token of " + string(op.ID) },
 		Provider: func(fleet.ProviderAddress) (Provider, error) {
 			if none != nil {
@@ -152,7 +152,7 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	denied := &pluginhost.CallError{Class: fleet.ErrorPermission, Message: "denied", RetryAfter: time.Minute}
 	tests := []struct {
 		name   string
-		effect reconcile.Effect
+		effect loop.Effect
 		cloud  cloud
 		none   error
 		want   string
@@ -183,17 +183,17 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			}}, want: "batch: provision k1 unknown  running transient the connection broke 0s; provision k2 created vm over"},
 		{name: "a batch without a plugin was never sent", effect: batchEffect(), none: errors.New("it is starting"),
 			want: "batch: provision k1 not_sent  over transient it is starting 0s; provision k2 not_sent  over transient it is starting 0s"},
-		{name: "a termination without a plugin was never sent", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"}, none: errors.New("it is starting"),
+		{name: "a termination without a plugin was never sent", effect: loop.Terminate{Provider: local, Operation: "t1", Key: "k1"}, none: errors.New("it is starting"),
 			want: "terminate t1 not_sent transient it is starting 0s"},
-		{name: "a failed inspection keeps what it saw", effect: reconcile.Inspect{Provider: local},
+		{name: "a failed inspection keeps what it saw", effect: loop.Inspect{Provider: local},
 			cloud: cloud{inspect: func(context.Context) (fleet.Inspection, error) {
 				return fleet.Inspection{Resources: []fleet.Resource{{ID: "vm"}}}, denied
 			}}, want: "inspect 1 false permission denied 1m0s"},
-		{name: "a list of offers", effect: reconcile.ListOffers{Market: fleet.MarketKey{Provider: local}},
+		{name: "a list of offers", effect: loop.ListOffers{Market: fleet.MarketKey{Provider: local}},
 			cloud: cloud{offers: func(context.Context) (fleet.OfferList, error) {
 				return fleet.OfferList{Offers: []fleet.Offer{{Zone: "z"}}}, nil
 			}}, want: "offers of local.here: 1"},
-		{name: "a list of offers that isn't there before the deadline", effect: reconcile.ListOffers{Market: fleet.MarketKey{Provider: local}},
+		{name: "a list of offers that isn't there before the deadline", effect: loop.ListOffers{Market: fleet.MarketKey{Provider: local}},
 			cloud: cloud{offers: func(ctx context.Context) (fleet.OfferList, error) {
 				<-ctx.Done()
 				return fleet.OfferList{}, ctx.Err()
@@ -204,7 +204,7 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 					Err: &pluginhost.CallError{Class: fleet.ErrorCapacity, Message: "full", Zone: "z1", MachineType: "m1"}})
 				return nil
 			}}, want: "provision k1 not_created  over capacity full 0s in z1 m1"},
-		{name: "a termination that is accepted", effect: reconcile.Terminate{Provider: local, Operation: "t1", Key: "k1"},
+		{name: "a termination that is accepted", effect: loop.Terminate{Provider: local, Operation: "t1", Key: "k1"},
 			cloud: cloud{terminate: func(_ context.Context, answer func(pluginhost.TerminateAnswer)) error {
 				answer(pluginhost.TerminateAnswer{Outcome: fleet.TerminateAccepted})
 				return nil
@@ -213,7 +213,7 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{tt.effect}}}}
+				s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{tt.effect}}}}
 				if err := run(t, newExecutor(s, &tt.cloud, tt.none), 10*time.Minute); err != nil {
 					t.Fatal(err)
 				}
@@ -225,9 +225,9 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	}
 }
 
-func words(events []reconcile.Event) []string {
+func words(events []loop.Event) []string {
 	var out []string
-	failure := func(f *reconcile.Failure) string {
+	failure := func(f *loop.Failure) string {
 		if f == nil {
 			return ""
 		}
@@ -239,23 +239,23 @@ func words(events []reconcile.Event) []string {
 	}
 	for _, e := range events {
 		switch e := e.(type) {
-		case reconcile.ProvisionAnswered:
+		case loop.ProvisionAnswered:
 			over := "running"
 			if e.CallOver {
 				over = "over"
 			}
 			out = append(out, fmt.Sprintf("provision %s %s %s %s%s", e.Operation, e.Outcome, e.Resource.ID, over, failure(e.Failure)))
-		case reconcile.BatchAnswered:
-			var members []reconcile.Event
+		case loop.BatchAnswered:
+			var members []loop.Event
 			for _, one := range e.Answers {
 				members = append(members, one)
 			}
 			out = append(out, "batch: "+strings.Join(words(members), "; "))
-		case reconcile.Inspected:
+		case loop.Inspected:
 			out = append(out, fmt.Sprintf("inspect %d %v%s", len(e.Inspection.Resources), e.Inspection.Complete, failure(e.Failure)))
-		case reconcile.OffersListed:
+		case loop.OffersListed:
 			out = append(out, fmt.Sprintf("offers of %s: %d%s", e.Market.Provider, len(e.List.Offers), failure(e.Failure)))
-		case reconcile.TerminateAnswered:
+		case loop.TerminateAnswered:
 			out = append(out, fmt.Sprintf("terminate %s %s%s", e.Operation, e.Outcome, failure(e.Failure)))
 		}
 	}
@@ -264,7 +264,7 @@ func words(events []reconcile.Event) []string {
 
 func TestTheTokenGoesOutWithTheRequestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}}
+		s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}}
 		c := &cloud{provision: func(context.Context, func(pluginhost.ProvisionAnswer)) error { return nil }}
 		e := newExecutor(s, c, nil)
 		if err := run(t, e, time.Second); err != nil {
@@ -280,7 +280,7 @@ func TestTheTokenGoesOutWithTheRequestAlone(t *testing.T) {
 
 func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}}
+		s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}}
 		c := &cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 			<-time.After(time.Minute) // the stop comes while the provider works
 			answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
@@ -301,7 +301,7 @@ func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 func TestAWriterThatLostTheStoreStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fenced := &store.FencedError{Ours: 1, Current: 2}
-		s := &script{wake: time.Second, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}, errs: []error{nil, fmt.Errorf("commit: %w", fenced)}}
+		s := &script{wake: time.Second, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}, errs: []error{nil, fmt.Errorf("commit: %w", fenced)}}
 		c := &cloud{provision: func(ctx context.Context, _ func(pluginhost.ProvisionAnswer)) error { <-ctx.Done(); return ctx.Err() }}
 		err := newExecutor(s, c, nil).Run(t.Context(), t.Context())
 		if !errors.As(err, &fenced) {
@@ -317,12 +317,12 @@ func TestAWriterThatLostTheStoreStopsAtOnce(t *testing.T) {
 func TestNoStepBeginsAfterPlanningEndedAndNoEventIsLost(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
-			s := &script{wake: time.Hour, results: []reconcile.Result{{Effects: []reconcile.Effect{provisionEffect()}}}}
+			s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}}
 			e := newExecutor(s, &cloud{}, errors.New("called after the end"))
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			e.Wake()
-			e.Send(t.Context(), reconcile.TerminateAnswered{Operation: "t1", Outcome: fleet.TerminateGone})
+			e.Send(t.Context(), loop.TerminateAnswered{Operation: "t1", Outcome: fleet.TerminateGone})
 			if err := e.Run(over, t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
 // inspecting is an executor that inspects once an interval; how the inspections
@@ -20,7 +20,7 @@ func inspecting(t *testing.T, processes func(call int) *cloud, ends ...func(cont
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{wake: 10 * time.Minute}
 		for range ends {
-			s.results = append(s.results, reconcile.Result{Effects: []reconcile.Effect{reconcile.Inspect{Provider: local}}})
+			s.results = append(s.results, loop.Result{Effects: []loop.Effect{loop.Inspect{Provider: local}}})
 		}
 		// An answer is an event, and so a step, with the next inspection.
 		var calls atomic.Int64
@@ -78,8 +78,8 @@ func TestAProcessThatAnswersNoInspectionIsCalledHung(t *testing.T) {
 
 func TestAStopIsNoHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		effect := reconcile.Result{Effects: []reconcile.Effect{reconcile.Inspect{Provider: local}}}
-		s := &script{wake: time.Second, results: []reconcile.Result{effect, effect}}
+		effect := loop.Result{Effects: []loop.Effect{loop.Inspect{Provider: local}}}
+		s := &script{wake: time.Second, results: []loop.Result{effect, effect}}
 		e := newExecutor(s, &cloud{inspect: func(ctx context.Context) (fleet.Inspection, error) {
 			<-ctx.Done()
 			return fleet.Inspection{}, ctx.Err()

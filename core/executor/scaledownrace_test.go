@@ -23,10 +23,10 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/queue"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -135,7 +135,7 @@ func (w *raceWorld) Offers(context.Context, json.RawMessage) (fleet.OfferList, e
 
 // spread has the agents call whose orders have changed. An agent's own timer would
 // find that out, too, a little later.
-func (w *raceWorld) spread(res reconcile.Result) {
+func (w *raceWorld) spread(res loop.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, i := range res.Instances {
@@ -324,7 +324,7 @@ func beginRace(t *testing.T) *raceWorld {
 	ring, err := ownership.NewKeyring(secret)
 	must(err)
 	intent := fleet.BootstrapIntent{ManagerURL: "https://" + listener.Addr().String(), CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}
-	loop := reconcile.New(books, door{tokens, intent}, reconcile.Settings{
+	loop := loop.New(books, door{tokens, intent}, loop.Settings{
 		Installation: "lab", AgentVersion: agentVersion, CallLimit: runners, Started: w.now(), Ownership: func() ownership.Keyring { return ring },
 		NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
 	})
@@ -352,7 +352,7 @@ func beginRace(t *testing.T) *raceWorld {
 			pause(ctx, 15*time.Millisecond)
 		}
 	})
-	w.exec.Send(ctx, reconcile.ProviderReady{Provider: lab, Facts: fleet.ProviderFacts{Plugin: "lab", Account: "1", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipSigned}})
+	w.exec.Send(ctx, loop.ProviderReady{Provider: lab, Facts: fleet.ProviderFacts{Plugin: "lab", Account: "1", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipSigned}})
 	t.Cleanup(func() {
 		cancel()
 		w.alive.Wait()

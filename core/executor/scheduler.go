@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reconcile"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -17,8 +17,8 @@ var ErrNoScheduler = errors.New("the definition has no such scheduler")
 
 // observe asks a scheduler for its demand, and for its runners where the demand
 // doesn't bring them along.
-func (e *Executor) observe(ctx context.Context, effect reconcile.Observe) reconcile.Event {
-	out := reconcile.Observed{Scheduler: effect.Scheduler}
+func (e *Executor) observe(ctx context.Context, effect loop.Observe) loop.Event {
+	out := loop.Observed{Scheduler: effect.Scheduler}
 	s, err := e.scheduler(effect.Scheduler)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Scheduler)
@@ -35,7 +35,7 @@ func (e *Executor) observe(ctx context.Context, effect reconcile.Observe) reconc
 	return out
 }
 
-func look(ctx context.Context, s scheduler.Scheduler, out *reconcile.Observed) (err error) {
+func look(ctx context.Context, s scheduler.Scheduler, out *loop.Observed) (err error) {
 	if out.Snapshot, err = s.Demand(ctx); err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func look(ctx context.Context, s scheduler.Scheduler, out *reconcile.Observed) (
 }
 
 // tell says one thing about a runner.
-func (e *Executor) tell(ctx context.Context, effect reconcile.Tell) reconcile.Event {
-	out := reconcile.Told{Scheduler: effect.Scheduler, Instance: effect.Instance, What: effect.What}
+func (e *Executor) tell(ctx context.Context, effect loop.Tell) loop.Event {
+	out := loop.Told{Scheduler: effect.Scheduler, Instance: effect.Instance, What: effect.What}
 	err := e.inTurn(ctx, effect, &out)
 	out.Gone, out.Unknown = errors.Is(err, ErrNoScheduler), errors.Is(err, scheduler.ErrUnknownRunner)
 	telling := subject{what: fmt.Sprintf("%s at %s", effect.What, effect.Scheduler)}
@@ -72,7 +72,7 @@ func (e *Executor) tell(ctx context.Context, effect reconcile.Tell) reconcile.Ev
 }
 
 // inTurn says it when it is its turn; its deadline counts from then.
-func (e *Executor) inTurn(ctx context.Context, effect reconcile.Tell, out *reconcile.Told) error {
+func (e *Executor) inTurn(ctx context.Context, effect loop.Tell, out *loop.Told) error {
 	end, err := e.turns.take(ctx, effect.Scheduler)
 	if err != nil {
 		return &scheduler.NotSentError{Err: err}
@@ -87,9 +87,9 @@ func (e *Executor) inTurn(ctx context.Context, effect reconcile.Tell, out *recon
 	return e.say(ctx, s, effect, out)
 }
 
-func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect reconcile.Tell, out *reconcile.Told) error {
+func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.Tell, out *loop.Told) error {
 	switch effect.What {
-	case reconcile.TellAdmit:
+	case loop.TellAdmit:
 		admitted, err := s.Admit(ctx, effect.Runner)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect reconc
 		out.Ref, out.Revision = admitted.Ref, admitted.Revision
 		e.settings.Connected(effect.Instance, admitted)
 		return nil
-	case reconcile.TellCordon:
+	case loop.TellCordon:
 		order := scheduler.StopOrder{Cause: effect.Cause, Force: effect.Force}
 		if !effect.Deadline.IsZero() {
 			order.Left = max(time.Second, effect.Deadline.Sub(e.settings.Clock())) // 0 would mean that nobody said
@@ -105,7 +105,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect reconc
 		ack, err := s.Stop(ctx, effect.Known, order)
 		out.Revision = ack.Revision
 		return err
-	case reconcile.TellUncordon:
+	case loop.TellUncordon:
 		uncordoner, able := s.(scheduler.Uncordoner)
 		if !able {
 			return &scheduler.RefusedError{Doing: "uncordon the runner " + string(effect.Instance), Answer: "it has no such call", Advice: "Replace the instance."}
@@ -113,7 +113,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect reconc
 		ack, err := uncordoner.Uncordon(ctx, effect.Known)
 		out.Revision = ack.Revision
 		return err
-	case reconcile.TellRemove:
+	case loop.TellRemove:
 		remover, able := s.(scheduler.Remover)
 		if !able {
 			return nil // nobody there wants to know
@@ -132,8 +132,8 @@ func (e *Executor) scheduler(address fleet.SchedulerAddress) (scheduler.Schedule
 
 // schedulerFailure classifies a scheduler's error: a refusal waits for a person,
 // everything else is tried again.
-func schedulerFailure(err error) *reconcile.Failure {
-	f := &reconcile.Failure{Class: fleet.ErrorTransient, Message: err.Error()}
+func schedulerFailure(err error) *loop.Failure {
+	f := &loop.Failure{Class: fleet.ErrorTransient, Message: err.Error()}
 	if refused := (*scheduler.RefusedError)(nil); errors.As(err, &refused) {
 		f.Class = fleet.ErrorPermission
 	}

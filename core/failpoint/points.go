@@ -30,13 +30,13 @@ const (
 	// In control, after it was stored with its audit record: the loop and its plugins don't know yet.
 	DefinitionCommitted point = "definition-committed"
 
-	// In reconcile, before a new instance and its operation are stored: nothing is known of it.
+	// In loop, before a new instance and its operation are stored: nothing is known of it.
 	RequestUncommitted point = "request-uncommitted"
-	// In reconcile, after that: an intent that was never sent.
+	// In loop, after that: an intent that was never sent.
 	RequestCommitted point = "request-committed"
-	// In reconcile, before a request is marked as going out: it wasn't sent.
+	// In loop, before a request is marked as going out: it wasn't sent.
 	SendUncommitted point = "send-uncommitted"
-	// In reconcile, after that: in progress, and no call was made.
+	// In loop, after that: in progress, and no call was made.
 	SendCommitted point = "send-committed"
 	// In executor, right before the provision call: as above, with a plugin that is ready.
 	ProvisionUnsent point = "provision-unsent"
@@ -44,17 +44,17 @@ const (
 	ProvisionSent point = "provision-sent"
 	// In executor, when the call was answered: a host that the store knows nothing of.
 	ProvisionAnswered point = "provision-answered"
-	// In reconcile, before the host of a request is stored: as above.
+	// In loop, before the host of a request is stored: as above.
 	HostUncommitted point = "host-uncommitted"
-	// In reconcile, after that: a host that nobody has told anything.
+	// In loop, after that: a host that nobody has told anything.
 	HostCommitted point = "host-committed"
-	// In reconcile, before the outcome of a call of a manager that died is stored as unknown.
+	// In loop, before the outcome of a call of a manager that died is stored as unknown.
 	UnknownUncommitted point = "unknown-uncommitted"
-	// In reconcile, after that: nothing has looked for it yet.
+	// In loop, after that: nothing has looked for it yet.
 	UnknownCommitted point = "unknown-committed"
-	// In reconcile, before a request that an inspection proved absent is stored as free to go out again.
+	// In loop, before a request that an inspection proved absent is stored as free to go out again.
 	AbsenceUncommitted point = "absence-uncommitted"
-	// In reconcile, after that: pending, and sent once before.
+	// In loop, after that: pending, and sent once before.
 	AbsenceCommitted point = "absence-committed"
 
 	// In enroll, before a token is spent: an agent with a key and no identity.
@@ -75,26 +75,26 @@ const (
 	// In control, after that: claimed, and nobody has the line that joins it.
 	ClaimCommitted point = "claim-committed"
 
-	// In reconcile, before an agent's first contact is stored.
+	// In loop, before an agent's first contact is stored.
 	ContactUncommitted point = "contact-uncommitted"
-	// In reconcile, after that: enrolled and not judged.
+	// In loop, after that: enrolled and not judged.
 	ContactCommitted point = "contact-committed"
-	// In reconcile, before an admission is stored: the agent still waits.
+	// In loop, before an admission is stored: the agent still waits.
 	AdmissionUncommitted point = "admission-uncommitted"
-	// In reconcile, after that: the agent hasn't been told to work.
+	// In loop, after that: the agent hasn't been told to work.
 	AdmissionCommitted point = "admission-committed"
 
-	// In reconcile, before a drain is stored: the cordon that never was.
+	// In loop, before a drain is stored: the cordon that never was.
 	DrainUncommitted point = "drain-uncommitted"
-	// In reconcile, after that: cordoned, and the agent works on.
+	// In loop, after that: cordoned, and the agent works on.
 	DrainCommitted point = "drain-committed"
 	// In enroll, after the answer told an agent to stop: it finishes its job with nobody to listen.
 	StopTold point = "stop-told"
-	// In reconcile, when a host was proven idle and nothing of it is stored.
+	// In loop, when a host was proven idle and nothing of it is stored.
 	IdleUncommitted point = "idle-uncommitted"
-	// In reconcile, before the intent to terminate is stored, whatever the cause.
+	// In loop, before the intent to terminate is stored, whatever the cause.
 	TerminationUncommitted point = "termination-uncommitted"
-	// In reconcile, after that: nothing was sent.
+	// In loop, after that: nothing was sent.
 	TerminationCommitted point = "termination-committed"
 	// In executor, right before the terminate call: in progress, and nothing was sent.
 	TerminateUnsent point = "terminate-unsent"
@@ -102,15 +102,15 @@ const (
 	TerminateSent point = "terminate-sent"
 	// In executor, when the call was answered: a host that is gone and stored as being there.
 	TerminateAnswered point = "terminate-answered"
-	// In reconcile, when an inspection alone proves a host gone, before that is stored.
+	// In loop, when an inspection alone proves a host gone, before that is stored.
 	GoneBySightUncommitted point = "gone-by-sight-uncommitted"
-	// In reconcile, before the end of an instance is stored.
+	// In loop, before the end of an instance is stored.
 	EndUncommitted point = "end-uncommitted"
-	// In reconcile, after that: nothing is left to do for it.
+	// In loop, after that: nothing is left to do for it.
 	EndCommitted point = "end-committed"
-	// In reconcile, before a removed fleet without instances is forgotten.
+	// In loop, before a removed fleet without instances is forgotten.
 	RetirementUncommitted point = "retirement-uncommitted"
-	// In reconcile, after that.
+	// In loop, after that.
 	RetirementCommitted point = "retirement-committed"
 
 	// In control, when an ordered stop has ended the planning: answers are still to come.

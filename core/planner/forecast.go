@@ -2,7 +2,7 @@ package planner
 
 import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 // forecastOf is what the model of a fleet says; false: it has none, or there is

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 var naive = fleet.Forecast{Model: "seasonal-naive", Version: 1}

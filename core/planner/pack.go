@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/packing"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/packing"
 )
 
 // DefaultImprovementSteps is a number of ImprovementSteps that is worth its time.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/packing"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/packing"
 )
 
 // placement is the hosts that are to be made by a packing. What it covers is

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/schedule"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/schedule"
 )
 
 // WarmChange is how many idle runners a fleet keeps from a time on, since one of

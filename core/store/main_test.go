@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store/postgrestest"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/postgrestest"
 )
 
 var postgres postgrestest.Cluster

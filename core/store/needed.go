@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 // NeededRun is how many runners a fleet needed for a time. It takes the place of the

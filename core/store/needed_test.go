@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
 func keepsNeeded(t *testing.T, location string) {

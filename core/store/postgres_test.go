@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/forgeyard/forgeyard-fleet/core/store/postgrestest"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/postgrestest"
 )
 
 // A server that acknowledges commits before they are on disk would lose intents.

@@ -14,7 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
-	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos/standin"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/standin"
 )
 
 const large = "linux-x64-large"

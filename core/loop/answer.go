@@ -1,0 +1,187 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// takeIn applies events in order. It may run again on the same events (when a
+// commit failed), so what it keeps in memory only ever says what the event says.
+func (l *Loop) takeIn(w *work, events []Event) {
+	for _, e := range events {
+		switch e := e.(type) {
+		case ProviderReady:
+			p := l.provider(e.Provider)
+			if p.account != e.Facts.Account {
+				// What was seen of another account says nothing about this one.
+				p.sight, p.unrecorded, p.classified = nil, nil, 0
+				l.forgetOffers(e.Provider)
+			}
+			p.account, p.facts, p.down, p.detail, p.blocked, p.fault = e.Facts.Account, &e.Facts, "", "", false, ""
+			p.strays = nil // it may reach something else now
+			w.forgive(e.Provider)
+			l.anew(w, e.Provider)
+		case ProviderDown:
+			p := l.provider(e.Provider)
+			p.facts, p.down, p.detail, p.blocked, p.blind = nil, e.Reason, e.Detail, e.NeedsPerson, e.Reason
+			p.strays = nil
+			if !e.Starting { // which mends nothing by itself
+				p.fault = e.Reason
+			}
+		case Applied:
+			l.tryNow(w)
+		case Inspected:
+			l.see(w, e)
+		case ProvisionAnswered:
+			l.provisionAnswered(w, e)
+		case BatchAnswered:
+			for _, answer := range e.Answers {
+				l.provisionAnswered(w, answer)
+			}
+		case TerminateAnswered:
+			l.terminateAnswered(w, e)
+		case OffersListed:
+			l.offersListed(w, e)
+		case Observed:
+			l.observed(w, e)
+		case Told:
+			l.told(w, e)
+		case Noticed:
+			l.noticed(w, e)
+		case Ordered:
+			l.order(e.Order)
+		}
+	}
+}
+
+func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
+	l.callOver(e.Operation)
+	r := w.byOperation[e.Operation]
+	if r == nil || !r.provision.State.Open() {
+		return // the instance ended meanwhile, or an inspection was faster
+	}
+	op := r.edit(r.provision)
+	op.CallOver = time.Time{}
+	if e.CallOver {
+		op.CallOver = w.now
+	}
+	note(op, e.Failure)
+	switch e.Outcome {
+	case fleet.ProvisionCreated, fleet.ProvisionExisted:
+		op.State = fleet.OperationSucceeded
+		r.conflict(w.seen(r, e.Resource))
+		l.made(w, r, e.Resource)
+	case fleet.ProvisionNotCreated:
+		l.notCreated(w, r, e.Failure)
+	case fleet.ProvisionNotSent:
+		if e.Failure != nil && e.Failure.Class == fleet.ErrorInvalid {
+			l.notCreated(w, r, e.Failure)
+			return
+		}
+		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
+	case fleet.ProvisionAccepted:
+		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; the resource has not appeared yet."
+	default:
+		op.State = fleet.OperationUnknown
+		w.brakeCall(r, e.Failure)
+	}
+}
+
+// sendAgain is how long a request waits that could not be sent.
+const sendAgain = time.Second
+
+// notCreated takes the provider's word that nothing exists, unless something
+// was seen of it already: then only an inspection decides.
+func (l *Loop) notCreated(w *work, r *row, f *Failure) {
+	op := r.provision
+	if r.everSeen() || l.shows(r) {
+		op.State, op.Message = fleet.OperationUnknown, "The provider says that nothing was created, but it was seen: "+op.Message
+		return
+	}
+	op.State = fleet.OperationNotCreated
+	if f != nil && breaker.Breaks(f.Class) {
+		l.noRoom(w, r, f)
+	} else {
+		w.brakeCall(r, f)
+	}
+	w.unmade(r, "Nothing was created: "+op.Message)
+}
+
+// unmade ends a row of which nothing exists.
+func (w *work) unmade(r *row, reason string) {
+	if r.State == fleet.Provisioning {
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
+		// Before the plan is made, so that it holds no place against the next one.
+		w.move(r, fleet.Terminated, lifecycle.NothingCreated, reason)
+	}
+}
+
+// shows says whether the last complete inspection lists a resource with the row's key.
+func (l *Loop) shows(r *row) bool {
+	p := l.provider(r.Provider)
+	return p.sight != nil && len(p.sight.byKey[r.Key]) > 0
+}
+
+// everSeen says whether anything was ever seen of the row's resource.
+func (r *row) everSeen() bool {
+	return r.ProviderInstance != "" || r.Seen != "" || r.runner != nil
+}
+
+func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
+	l.callOver(e.Operation)
+	r := w.byOperation[e.Operation]
+	if r == nil || r.terminate == nil || r.terminate.ID != e.Operation || !r.terminate.State.Open() {
+		return
+	}
+	op := r.edit(r.terminate)
+	op.CallOver = w.now
+	l.row(r.ID).answered = l.steps
+	note(op, e.Failure)
+	switch e.Outcome {
+	case fleet.TerminateGone:
+		if p := l.provider(r.Provider); p.sight != nil && len(l.belongings(p, p.sight, r)) > 0 {
+			// The next inspection shows what is left of it, or that nothing is.
+			op.State, op.Message = fleet.OperationAccepted, "The provider answered that it is gone; looking for what belonged to it."
+			l.row(r.ID).notRemoved(op, w.now) // if it is listed on
+			return
+		}
+		op.State = fleet.OperationSucceeded
+		w.move(r, fleet.Terminated, lifecycle.ProvenGone, "The provider answered that it is gone.")
+	case fleet.TerminateNotSent:
+		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
+	case fleet.TerminateAccepted:
+		// Under way; asked again if an inspection still shows it later.
+		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; waiting for it to be gone."
+		l.triedAgain(w, r, op)
+	case fleet.TerminateRefused:
+		op.State = fleet.OperationRefused
+		l.triedAgain(w, r, op)
+	default:
+		op.State = fleet.OperationUnknown
+		l.triedAgain(w, r, op)
+	}
+}
+
+// triedAgain delays the next call for what may still be there. One of several things
+// that are left of an instance waits by itself, so that the others needn't.
+func (l *Loop) triedAgain(w *work, r *row, op *fleet.Operation) {
+	if !l.row(r.ID).notRemoved(op, w.now) {
+		op.NotBefore = w.now.Add(terminateAgain(op.Attempts))
+	}
+}
+
+// terminateAgain is how long to wait before the same resource is asked to go
+// again: 5 s doubling to 5 min.
+func terminateAgain(attempts int) time.Duration {
+	return doubling(5*time.Second, attempts-1, 5*time.Minute)
+}
+
+func note(op *fleet.Operation, f *Failure) {
+	op.Class, op.Message = "", ""
+	if f != nil {
+		op.Class, op.Message = f.Class, f.Message
+	}
+}

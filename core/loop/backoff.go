@@ -1,0 +1,172 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// backoff keeps a fleet whose instances fail from starting new ones at once
+// [164]. It is memory only: after a restart one more try is made at once.
+type backoff struct {
+	failures int
+	// last is when the last of them was.
+	last   time.Time
+	serial int64
+	hold   planner.Hold
+	// told says that the provider said how long to wait.
+	told bool
+}
+
+const (
+	firstBackoff = 5 * time.Second
+	maxBackoff   = 5 * time.Minute
+	// young is the age up to which the end of an instance is a failure.
+	young = 5 * time.Minute
+	// steady is how long a runner must be healthy before its fleet's failures are
+	// forgotten.
+	steady = time.Minute
+)
+
+// brake notes a failure of a fleet's instance. Errors that only a person can
+// mend wait the longest at once; others double from 5 s to 5 min.
+func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
+	b := w.backoffs[f.ID]
+	b.failures++
+	b.last, b.serial = w.now, f.Serial
+	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
+	class, message := fleet.ErrorTransient, "the answer was lost"
+	b.told = false
+	if failure != nil {
+		class, message = failure.Class, failure.Message
+		if needsPerson(class) {
+			wait = maxBackoff
+		}
+		b.told = failure.RetryAfter > wait
+		wait = max(wait, failure.RetryAfter)
+	}
+	b.hold = planner.Hold{
+		Until:       w.now.Add(wait),
+		NeedsPerson: needsPerson(class),
+		Reason:      fmt.Sprintf("%s in a row. Last: %s (%s)", failureCount(b.failures), message, class),
+	}
+	w.backoffs[f.ID] = b
+}
+
+// brakeCall notes the failure of a row's provision call: of a batch, once.
+func (w *work) brakeCall(r *row, failure *Failure) {
+	batch := r.provision.Batch.Key
+	if batch != "" && w.braked[batch] {
+		return
+	}
+	w.braked[batch] = true
+	w.brake(r.fleet, failure)
+}
+
+// needsPerson says that waiting alone won't help.
+func needsPerson(c fleet.ErrorClass) bool {
+	switch c {
+	case fleet.ErrorAuth, fleet.ErrorPermission, fleet.ErrorInvalid, fleet.ErrorConflict:
+		return true
+	}
+	return false
+}
+
+// countFailures brakes the fleets whose instances came to a bad end in this
+// step, whatever the end was, and forgets the failures of those that have a runner
+// since, which holds. One that was there before says nothing about new ones.
+func (l *Loop) countFailures(w *work) {
+	for _, e := range w.ends {
+		if class, bad := badEnd(w, e); bad {
+			w.brake(e.row.fleet, &Failure{Class: class, Message: e.row.Reason})
+		}
+	}
+	for _, r := range w.rows {
+		b, failed := w.backoffs[r.Fleet]
+		if failed && r.State == fleet.Healthy && !r.Since.Before(b.last) && !l.silent(w, r) && w.now.Sub(r.Since) >= steady {
+			delete(w.backoffs, r.Fleet)
+		}
+	}
+}
+
+// badEnd says whether a move ended an instance before it was of use.
+func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
+	r := e.row
+	if r.neverJoined() {
+		return "", false
+	}
+	switch e.cause {
+	case lifecycle.AdmissionRefused, lifecycle.EvidenceFailed:
+		return fleet.ErrorInvalid, true
+	case lifecycle.DeadlinePassed:
+		return fleet.ErrorTransient, r.State == fleet.Failed
+	case lifecycle.ResourceStopped, lifecycle.ProvenGone, lifecycle.RunnerLeft:
+		// A runner for one short job that went well is no failure, whether or not
+		// it could say that it left.
+		wentWell := r.runner != nil && r.runner.Report.LastExit == "exit status 0"
+		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.terminate == nil && !wentWell
+	}
+	return "", false
+}
+
+// forgive lifts the holds of a provider's fleets: a plugin process with a fresh
+// configuration may fare better.
+func (w *work) forgive(p fleet.ProviderAddress) {
+	for id := range w.backoffs {
+		if f, ok := w.fleets[id]; !ok || f.Provider == p {
+			delete(w.backoffs, id)
+		}
+	}
+}
+
+// tryNow ends the waits of fleets and markets for their next try, but for those that
+// their provider asked for. The failures stay counted: what still isn't mended waits the
+// longer.
+func (l *Loop) tryNow(w *work) {
+	for id, b := range w.backoffs {
+		if !b.told {
+			b.hold.Until = time.Time{}
+			w.backoffs[id] = b
+		}
+	}
+	for _, s := range l.markets {
+		if s.list.Failure != "" && !s.told {
+			s.list.Next = time.Time{}
+		}
+	}
+}
+
+// holds are the holds in force: not over, and of an unchanged definition. One
+// that is over still counts its failures for the next.
+func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
+	out := map[fleet.RunnerFleetID]planner.Hold{}
+	for id, b := range w.backoffs {
+		if f, ok := w.fleets[id]; !ok || f.Serial != b.serial {
+			delete(w.backoffs, id)
+			continue
+		}
+		if b.hold.Until.After(w.now) {
+			out[id] = b.hold
+		}
+	}
+	for id, why := range w.blocked {
+		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+	}
+	for id, why := range w.uninvited {
+		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+	}
+	for id, why := range w.damaged {
+		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+	}
+	return out
+}
+
+func failureCount(n int) string {
+	if n == 1 {
+		return "1 failure"
+	}
+	return fmt.Sprintf("%d failures", n)
+}

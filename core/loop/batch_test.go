@@ -1,0 +1,440 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// batchFleet asks for batches of at most the number, of a provider that makes them.
+func batchFleet(least, most, batch int) fleet.ManagedFleet {
+	f := demoFleet(least, most)
+	f.Batch, f.Admission.Identity = batch, fleet.IdentityRequired
+	return f
+}
+
+// newBatchWorld is a provider that makes batches.
+func newBatchWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
+	w := newWorld(t, fleets...)
+	w.facts.Idempotency, w.facts.Ownership, w.facts.Batches = fleet.IdempotencyNative, fleet.OwnershipSigned, true
+	w.store = newFakeStore(fleets...)
+	w.calls = nil
+	w.restart()
+	return w
+}
+
+func batchCall(e ProvisionBatch) string {
+	words := "batch of " + string(e.Key)
+	for _, m := range e.Members {
+		words += " " + string(m.Operation.ID)
+	}
+	return words
+}
+
+// asked is all that the provider gets with a batch.
+func asked(e ProvisionBatch) string {
+	var text strings.Builder
+	for _, m := range e.Members {
+		fmt.Fprintf(&text, "%s %s %s\n", m.Operation.ID, m.Operation.TokenHash, m.Operation.Request)
+	}
+	return text.String()
+}
+
+// answerAll gives every member the same answer.
+func answerAll(e ProvisionBatch, same ProvisionAnswered) BatchAnswered {
+	var out BatchAnswered
+	for _, m := range e.Members {
+		same.Operation = m.Operation.ID
+		out.Answers = append(out.Answers, same)
+	}
+	return out
+}
+
+// makeBatch is what the provider does with a batch: it knows one that comes again, and
+// never makes what is gone anew.
+func (w *world) makeBatch(e ProvisionBatch) BatchAnswered {
+	w.t.Helper()
+	before, again := w.batches[e.Key]
+	if now := asked(e); again && now != before {
+		w.t.Fatalf("the batch %s comes again as another:\n%s\nbefore:\n%s", e.Key, now, before)
+	}
+	w.batches[e.Key] = asked(e)
+	var out BatchAnswered
+	for _, m := range e.Members {
+		answer := ProvisionAnswered{Operation: m.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true}
+		if _, there := w.cloud[m.Operation.ID]; there || !again {
+			answer.Outcome, answer.Resource = fleet.ProvisionCreated, w.make(m)
+		}
+		out.Answers = append(out.Answers, answer)
+	}
+	return out
+}
+
+// provisionsIn are the requests that an effect sends.
+func provisionsIn(e Effect) []Provision {
+	switch e := e.(type) {
+	case Provision:
+		return []Provision{e}
+	case ProvisionBatch:
+		return e.Members
+	}
+	return nil
+}
+
+// finishBatch ends a call that the plugin works on.
+func (c *chaos) finishBatch(e ProvisionBatch, done bool) Event {
+	_, made := c.batches[e.Key]
+	if e.Members[0].Operation.Attempts > 1 {
+		c.resent++
+	}
+	half := !done && !made && c.random.IntN(4) == 0
+	for _, m := range e.Members {
+		delete(c.inFlight, m.Operation.ID)
+		if done || half {
+			if c.listedAt == nil {
+				c.listedAt = map[fleet.OperationID]time.Time{}
+			}
+			if _, listed := c.listedAt[m.Operation.ID]; !listed {
+				c.listedAt[m.Operation.ID] = c.now.Add(time.Duration(c.random.Int64N(int64(c.facts.ListSettle) + 1)))
+			}
+		}
+	}
+	answer := lost(e, true)
+	switch {
+	case half: // some of them have not been started yet
+		c.tell("half made")
+		c.makeBatch(e)
+		for _, m := range e.Members {
+			if c.random.IntN(2) == 0 {
+				res := c.cloud[m.Operation.ID]
+				res.State = fleet.ResourcePending
+				c.cloud[m.Operation.ID] = res
+			}
+		}
+	case done && c.random.IntN(3) > 0:
+		answer = c.makeBatch(e)
+	case done:
+		c.makeBatch(e)
+	case !made && c.random.IntN(3) == 0:
+		answer = answerAll(e, ProvisionAnswered{Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true})
+	}
+	return answer
+}
+
+// The same as without batches: answers get lost and come late, managers die, lists lag
+// and fail, machines end and the file changes.
+func TestRandomInterleavingsConvergeWithBatches(t *testing.T) {
+	seeds := 200
+	if testing.Short() {
+		seeds = 100
+	}
+	batches, resent := 0, 0
+	for seed := range uint64(seeds) {
+		c := newChaos(t, seed, 12)
+		f := batchFleet(2, 4, 2+int(seed%3))
+		c.store.fleets["f1"] = f
+		c.facts.Idempotency, c.facts.Ownership, c.facts.Batches = fleet.IdempotencyNative, fleet.OwnershipSigned, true
+		c.restart()
+		for range 120 {
+			c.act()
+			c.check()
+		}
+		c.calm()
+		batches, resent = batches+len(c.batches), resent+c.resent
+	}
+	if batches < seeds/2 || resent < seeds/10 {
+		t.Errorf("only %d batches were made in %d runs, and %d calls came again", batches, seeds, resent)
+	}
+}
+
+func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
+	w := newBatchWorld(t, batchFleet(3, 6, 20))
+	call := take[ProvisionBatch](w)
+	if has[Provision](w) || len(call.Members) != 3 {
+		t.Fatalf("%v", w.calls)
+	}
+	for n, m := range call.Members {
+		stored := w.operation(m.Operation.ID)
+		want := fleet.BatchPlace{Key: call.Key, Number: n, Size: 3}
+		if stored.State != fleet.OperationInProgress || stored.Batch != want || stored.TokenHash != "hash of "+string(call.Key) || stored.TokenExpires.IsZero() {
+			t.Errorf("member %d is stored as %+v", n, stored)
+		}
+		if stored.ID == call.Key || m.Intent.Tags[tagKey] != string(stored.ID) || m.Intent.Tags[ProofTag] == "" {
+			t.Errorf("member %d of %s goes out as %s with %v", n, call.Key, stored.ID, m.Intent.Tags)
+		}
+	}
+	w.step(w.run(call))
+	w.settle()
+	if len(w.live()) != 3 || len(w.cloud) != 3 {
+		t.Error(w.describe())
+	}
+}
+
+func TestWhichInstancesGoOutTogether(t *testing.T) {
+	plain, a, b := planner.Request{}, planner.Request{Offers: []fleet.Offer{{Zone: "a"}}}, planner.Request{Offers: []fleet.Offer{{Zone: "b"}}}
+	probe := planner.Request{Offers: a.Offers, Probes: []breaker.Scope{{Zone: "a"}}}
+	older := planner.Request{Offers: a.Offers, Make: &fleet.Make{}}
+	for name, c := range map[string]struct {
+		spoil    func(*fleet.ManagedFleet, *fleet.ProviderFacts)
+		requests []planner.Request
+		want     []int
+	}{
+		"as many as the fleet says":            {nil, []planner.Request{plain, plain, plain, plain, plain}, []int{2, 2, 1}},
+		"no more than the plugin takes":        {func(f *fleet.ManagedFleet, p *fleet.ProviderFacts) { f.Batch, p.MaxBatch = 9, 3 }, []planner.Request{plain, plain, plain, plain}, []int{3, 1}},
+		"one by one by default":                {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) { f.Batch = 0 }, []planner.Request{plain, plain}, []int{1, 1}},
+		"one by one without verified hosts":    {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) { f.Admission.Identity = fleet.IdentityNone }, []planner.Request{plain, plain}, []int{1, 1}},
+		"one by one where the plugin can't":    {func(_ *fleet.ManagedFleet, p *fleet.ProviderFacts) { p.Batches = false }, []planner.Request{plain, plain}, []int{1, 1}},
+		"the same of zones in turn":            {nil, []planner.Request{a, b, a, b, a}, []int{2, 2, 1}},
+		"whoever tries whether there is room":  {nil, []planner.Request{probe, a, a}, []int{1, 2}},
+		"what is made from another definition": {nil, []planner.Request{a, older, a, older}, []int{2, 2}},
+	} {
+		f := batchFleet(1, 9, 2)
+		w := newBatchWorld(t, f)
+		facts := w.facts
+		if c.spoil != nil {
+			c.spoil(&f, &facts)
+		}
+		w.loop.provider(local).facts = &facts
+		var got []int
+		for _, group := range w.loop.inBatches(f, c.requests) {
+			got = append(got, len(group))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: calls of %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// lostBatch is a batch of three whose answer nobody hears.
+func lostBatch(t *testing.T) (*world, ProvisionBatch) {
+	w := newBatchWorld(t, batchFleet(3, 6, 3))
+	w.inspect()
+	call := take[ProvisionBatch](w)
+	w.step(lost(call, true))
+	return w, call
+}
+
+func TestABatchWhoseAnswerIsLostIsFoundByInspection(t *testing.T) {
+	w, call := lostBatch(t)
+	w.makeBatch(call)
+	w.settle()
+	if len(w.cloud) != 3 || len(w.live()) != 3 || has[ProvisionBatch](w) {
+		t.Error(w.describe())
+	}
+}
+
+func TestABatchThatIsProvenAbsentIsTheSameCallAgain(t *testing.T) {
+	w, call := lostBatch(t)
+	w.inspect()
+	for !has[ProvisionBatch](w) {
+		w.wait()
+		w.step()
+	}
+	again := take[ProvisionBatch](w)
+	if again.Key != call.Key || asked(again) != asked(call) || again.Members[0].Operation.Attempts != 2 {
+		t.Errorf("first\n%s%s\nthen\n%s%s", call.Key, asked(call), again.Key, asked(again))
+	}
+	w.step(w.run(again))
+	w.settle()
+	if len(w.cloud) != 3 || len(w.batches) != 1 {
+		t.Error(w.describe())
+	}
+}
+
+func TestABatchOfADeadManagerIsInspectedAndSentAgain(t *testing.T) {
+	for name, made := range map[string]bool{"before the call": false, "after the effect": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newBatchWorld(t, batchFleet(3, 6, 3))
+			call := take[ProvisionBatch](w)
+			if made {
+				w.makeBatch(call)
+			}
+			w.restart()
+			if has[ProvisionBatch](w) {
+				t.Fatal("it is sent again without a look")
+			}
+			w.settle()
+			if len(w.cloud) != 3 || len(w.batches) != 1 || w.batches[call.Key] != asked(call) {
+				t.Error(w.describe())
+			}
+		})
+	}
+}
+
+// A list that lags shows some of a batch. The call for the others is the whole batch
+// again, which gives what there is.
+func TestOfABatchThatIsListedInPartTheWholeIsAskedForAgain(t *testing.T) {
+	w, call := lostBatch(t)
+	w.makeBatch(call)
+	late := call.Members[2].Operation.ID
+	w.hidden[late] = true
+	w.inspect()
+	for !has[ProvisionBatch](w) {
+		w.wait()
+		w.step()
+	}
+	again := take[ProvisionBatch](w)
+	if asked(again) != asked(call) || w.operation(call.Members[0].Operation.ID).State != fleet.OperationSucceeded {
+		t.Fatalf("asked for\n%s\n%s", asked(again), w.describe())
+	}
+	w.step(w.run(again))
+	delete(w.hidden, late)
+	w.settle()
+	if len(w.cloud) != 3 || len(w.live()) != 3 {
+		t.Error(w.describe())
+	}
+}
+
+func (w *world) scale(to int) {
+	f := w.store.fleets["f1"]
+	f.Scaling.Min, f.Scaling.Max, f.Serial = to, max(to, 3), f.Serial+1
+	w.store.fleets["f1"] = f
+}
+
+// A member that is over has no place in a call that would make it.
+func TestABatchThatLostAMemberIsNeverSentAgain(t *testing.T) {
+	w, call := lostBatch(t)
+	wantDone(t, w.tell(Order{Kind: ResolveNotCreated, Instance: call.Members[1].Operation.Instance}))
+	w.settle()
+	if slices.Contains(w.calls[1:], batchCall(call)) || w.batches[call.Key] != "" {
+		t.Errorf("it is sent again: %v", w.calls)
+	}
+	for _, m := range call.Members {
+		if now := w.store.instances[m.Operation.Instance]; now.Live() || w.operation(m.Operation.ID).State != fleet.OperationNotCreated {
+			t.Errorf("%s is %s (%s), its operation %s", now.ID, now.State, now.Reason, w.operation(m.Operation.ID).State)
+		}
+	}
+	if len(w.cloud) != 3 || len(w.live()) != 3 {
+		t.Error(w.describe())
+	}
+}
+
+// Members whose machines are on their way wait for them where the batch isn't sent
+// again; who lacks one is nobody's failure.
+func TestOfABatchThatLostAMemberWhatWasMadeIsKept(t *testing.T) {
+	w, call := lostBatch(t)
+	w.makeBatch(call)
+	slow, gone := call.Members[0].Operation, call.Members[1].Operation
+	half := w.cloud[slow.ID]
+	half.State = fleet.ResourcePending
+	w.cloud[slow.ID] = half
+	w.inspect() // the two others boot
+	w.scale(2)
+	wantDone(t, w.tell(Order{Kind: DrainInstance, Instance: gone.Instance}))
+	for range 5 {
+		w.inspect()
+	}
+	if w.operation(slow.ID).State.Open() != true || has[ProvisionBatch](w) {
+		t.Fatalf("%s, calls %v", w.describe(), w.calls)
+	}
+	half.State = fleet.ResourceRunning
+	w.cloud[slow.ID] = half
+	w.settle()
+	for n, m := range call.Members {
+		now := w.store.instances[m.Operation.Instance]
+		if kept := now.State == fleet.Healthy; kept == (now.ID == gone.Instance) {
+			t.Errorf("member %d: %s", n, w.describe())
+		}
+	}
+	if len(w.cloud) != 2 || len(w.batches) != 1 {
+		t.Error(w.describe())
+	}
+}
+
+// Until a batch has gone out it is nobody's but ours: who is cancelled leaves it.
+func TestMembersThatAreCancelledBeforeTheCallLeaveTheBatch(t *testing.T) {
+	w := newBatchWorld(t, batchFleet(34, 34, 2)) // a call more than go out at once
+	w.inspect()
+	var last fleet.BatchPlace
+	for _, i := range w.live() {
+		if i.State == fleet.Requested {
+			last = w.operation(i.Key).Batch
+		}
+	}
+	if last.Size != 2 {
+		t.Fatalf("the last two wait as %+v", last)
+	}
+	w.scale(33)
+	w.step()
+	w.settle()
+	if got := w.calls[len(w.calls)-1]; !strings.HasPrefix(got, "batch of "+string(last.Key)) || len(strings.Fields(got)) != 4 {
+		t.Errorf("the last call is %q, of the batch %+v", got, last)
+	}
+	if len(w.cloud) != 33 || len(w.batches) != 17 {
+		t.Errorf("%d machines of %d batches", len(w.cloud), len(w.batches))
+	}
+}
+
+func TestABatchThatIsRefusedIsOneFailureOfItsFleet(t *testing.T) {
+	w := newBatchWorld(t, batchFleet(3, 6, 3))
+	call := take[ProvisionBatch](w)
+	w.step(answerAll(call, ProvisionAnswered{Outcome: fleet.ProvisionNotCreated, CallOver: true, Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down"}}))
+	if hold := w.last.Holds["f1"]; !strings.HasPrefix(hold.Reason, "1 failure in a row") || hold.Until.Sub(w.now) > firstBackoff {
+		t.Errorf("held by %+v", hold)
+	}
+	if len(w.live()) != 0 {
+		t.Error(w.describe())
+	}
+}
+
+func TestABatchCountsAsOneCall(t *testing.T) {
+	w := newBatchWorld(t, batchFleet(40, 80, 5))
+	calls := 0
+	for ; has[ProvisionBatch](w); calls++ {
+		take[ProvisionBatch](w)
+	}
+	if calls != 8 || w.loop.callsOn(local) != 8 {
+		t.Errorf("%d calls went out, and %d count", calls, w.loop.callsOn(local))
+	}
+}
+
+// Whoever removes a member while the call may be running could have it made again.
+func TestNothingOfABatchIsRemovedWhileItsCallRuns(t *testing.T) {
+	w, call := lostBatch(t)
+	w.makeBatch(call)
+	w.hidden[call.Members[2].Operation.ID] = true
+	w.inspect()
+	for !has[ProvisionBatch](w) {
+		w.wait()
+		w.step()
+	}
+	wantDone(t, w.tell(Order{Kind: DrainInstance, Instance: call.Members[0].Operation.Instance}))
+	w.pass(time.Minute, w.all)
+	if has[Terminate](w) {
+		t.Fatalf("%v", w.calls)
+	}
+	w.step(w.run(take[ProvisionBatch](w)))
+	clear(w.hidden)
+	w.settle()
+	if len(w.cloud) != 3 {
+		t.Error(w.describe())
+	}
+}
+
+// The hosts of a batch have one token: which of them enrolled is known by evidence
+// alone, whatever the fleet asks for by then.
+func TestAHostOfABatchIsAdmittedByItsVerifiedIdentityAlone(t *testing.T) {
+	w := newBatchWorld(t, batchFleet(2, 2, 2))
+	w.step(w.run(take[ProvisionBatch](w)))
+	w.inspect()
+	f := w.store.fleets["f1"]
+	f.Admission.Identity, f.Serial = fleet.IdentityNone, f.Serial+1
+	w.store.fleets["f1"] = f
+	live := w.live()
+	stranger, other := w.enroll(live[0]), w.enroll(live[1])
+	w.beat(stranger, func(r *fleet.Runner) { r.Identity = fleet.VerifiedIdentity{} })
+	w.beat(other, func(r *fleet.Runner) { r.Identity.Resource = w.store.instances[live[0].ID].ProviderInstance })
+	w.step()
+	if got := w.store.instances[live[0].ID]; got.Admission.State != fleet.AdmissionRejected {
+		t.Errorf("without evidence it is %s: %+v", got.State, got.Admission)
+	}
+	if got := w.store.instances[live[1].ID]; got.Admission.State != fleet.AdmissionQuarantined {
+		t.Errorf("with another's evidence it is %s: %+v", got.State, got.Admission)
+	}
+}

@@ -1,0 +1,75 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// passDeadlines moves the rows whose time in a state is over, so that no state
+// is without an end. Draining and Terminating have deadlines that only raise an
+// alarm: a job is never ended for being slow, and what isn't proven gone stays
+// on the books.
+func (l *Loop) passDeadlines(w *work) {
+	for _, r := range w.rows {
+		if w.frozen(r) {
+			l.row(r.ID).kept = w.now
+		}
+		switch r.State {
+		case fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
+			if !l.passJoin(w, r) {
+				l.passBoot(w, r)
+			}
+		case fleet.Healthy:
+			l.passSilence(w, r)
+		case fleet.Quarantined:
+			l.passQuarantine(w, r)
+		}
+	}
+}
+
+// passBoot fails a row that isn't up in time. Coming up takes a manager that
+// listens, so time without one doesn't count, and a request that a freeze keeps from
+// going out can't be late.
+func (l *Loop) passBoot(w *work, r *row) {
+	deadline := lifecycle.Deadline(r.State, r.fleet.Timeouts)
+	since := later(r.Since, l.witnessed)
+	if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending {
+		since = later(since, l.row(r.ID).kept)
+	}
+	if w.now.Sub(since) < deadline {
+		return
+	}
+	late := fmt.Sprintf("%s took longer than %s.", r.State, deadline)
+	if r.State == fleet.Enrolling {
+		late += " " + pendingChecks(r.Admission)
+	}
+	w.move(r, fleet.Failed, lifecycle.DeadlinePassed, late)
+}
+
+// passSilence quarantines a runner that has been silent beyond lost_grace.
+func (l *Loop) passSilence(w *work, r *row) {
+	if s := l.silentFor(w, r); s > max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat) {
+		w.move(r, fleet.Quarantined, lifecycle.RunnerLost, fmt.Sprintf("No heartbeat for %s.", s.Truncate(time.Second)))
+	}
+}
+
+// passQuarantine ends a quarantine whose time is over, once no job can be there.
+func (l *Loop) passQuarantine(w *work, r *row) {
+	if w.now.Sub(r.Since) < r.fleet.Timeouts.Quarantine && !w.released(r) {
+		return
+	}
+	if r.Admission.State != fleet.AdmissionVerified {
+		why := fmt.Sprintf("quarantined for longer than %s.", r.fleet.Timeouts.Quarantine)
+		if w.released(r) {
+			why = "Its quarantine was taken back, and it was never given work."
+		}
+		w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, why)
+		return
+	}
+	if proof, ok := l.idleProof(w, r); ok {
+		w.move(r, fleet.Terminating, lifecycle.IdleProven, proof)
+	}
+}

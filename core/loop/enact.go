@@ -1,0 +1,368 @@
+package loop
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// plan asks the planner about the state as this step leaves it.
+func (l *Loop) plan(w *work) planner.Output {
+	l.holdUninvited(w)
+	l.holdBlocked(w)
+	in := planner.Input{
+		Now:          w.now,
+		AgentVersion: l.settings.AgentVersion,
+		Unobserved:   l.unobserved(w),
+		Faults:       l.faults(),
+		Holds:        w.holds(),
+		Demand:       l.demand(w),
+		Scaled:       l.scaled,
+		Assets:       w.assets,
+		Offers:       l.offers(w),
+		Circuits:     w.circuits.Clone(),
+		Reservations: w.reservations,
+		Standing:     w.standing,
+		Forecasts:    w.forecasts,
+		Policy:       w.policy,
+		Leases:       w.paidFor(),
+		Rollouts:     w.rollouts,
+	}
+	in.ImprovementSteps = planner.DefaultImprovementSteps
+	for _, f := range w.fleets {
+		in.Fleets = append(in.Fleets, f)
+	}
+	spoiled := w.spoiled()
+	for _, r := range w.rows {
+		in.Instances = append(in.Instances, planner.Instance{
+			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
+			JoinUntil: r.joinUntil(), Spoiled: spoiled[r.ID], HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
+		})
+	}
+	return l.settings.Planner(in)
+}
+
+// paidFor is what ended instances are paid for. The store knows those that ended
+// before this step; what ends in it is paid for, too.
+func (w *work) paidFor() []fleet.Lease {
+	known := make(map[fleet.CapacityInstanceID]bool, len(w.leases))
+	for _, l := range w.leases {
+		known[l.Instance] = true
+	}
+	leases := slices.Clip(w.leases)
+	for _, r := range w.rows {
+		if lease, paid := r.Lease(); paid && !known[r.ID] {
+			leases = append(leases, lease)
+		}
+	}
+	return leases
+}
+
+// holdUninvited holds the fleets whose new hosts couldn't be let in, so that none
+// of theirs is drained for a replacement that can't come.
+func (l *Loop) holdUninvited(w *work) {
+	type invitation struct {
+		provider fleet.ProviderAddress
+		kind     string
+		platform fleet.Platform
+	}
+	known := map[invitation]error{}
+	for id, f := range w.fleets {
+		if f.Joined || f.Operational == fleet.FleetDraining {
+			continue
+		}
+		which := invitation{f.Provider, f.Image.Bootstrap, f.Class.Platform}
+		err, asked := known[which]
+		if !asked {
+			_, err = l.enrollment.Bootstrap(which.provider, which.kind, which.platform)
+			known[which] = err
+		}
+		if err != nil {
+			w.uninvited[id] = capital(err.Error()) + "."
+		}
+	}
+}
+
+// dropOutdated gives up requests that wait to go out again although the
+// definition has changed: a corrected file must not wait for the old request. What
+// a call before may have left half made is cleaned up like any failed instance.
+func (l *Loop) dropOutdated(w *work) {
+	for _, r := range w.rows {
+		if r.State != fleet.Provisioning || r.provision.State != fleet.OperationPending {
+			continue
+		}
+		outdated := r.InstanceDigest != r.fleet.InstanceDigest() || r.Class != r.fleet.Class.ID() ||
+			r.Image != r.fleet.Image.ID(l.settings.AgentVersion) || r.Provider != r.fleet.Provider
+		if outdated && !w.standsIn(r, l.settings.AgentVersion) {
+			w.move(r, fleet.Failed, lifecycle.Withdrawn, "Its request is of an older definition and doesn't go out again.")
+		}
+	}
+}
+
+// unobserved names the providers about whose instances nothing may be concluded
+// now: they can't be seen, or their runners can't be heard.
+func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
+	out := map[fleet.ProviderAddress]string{}
+	for _, r := range w.rows {
+		if p := l.provider(r.Provider); p.blind != "" {
+			out[r.Provider] = p.blind
+		} else if why, deaf := w.deaf[r.Provider]; deaf {
+			out[r.Provider] = why
+		}
+	}
+	for _, f := range w.fleets { // whose fleets may have nothing yet
+		if p := l.provider(f.Provider); p.blocked || p.fault != "" {
+			out[f.Provider] = p.blind
+		}
+	}
+	return out
+}
+
+// faults are what went wrong with the providers last.
+func (l *Loop) faults() map[fleet.ProviderAddress]string {
+	out := map[fleet.ProviderAddress]string{}
+	for address, p := range l.providers {
+		if p.fault != "" {
+			out[address] = p.fault
+		}
+	}
+	return out
+}
+
+// holdBlocked holds the fleets whose provider doesn't come back by itself: what
+// nobody can make isn't asked for.
+func (l *Loop) holdBlocked(w *work) {
+	w.blocked = map[fleet.RunnerFleetID]string{}
+	for id, f := range w.fleets {
+		if p := l.provider(f.Provider); p.blocked {
+			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts: %s", f.Provider, p.down)
+		}
+	}
+}
+
+// enact turns the plan into stored intents and moves, and records the decision
+// behind them.
+func (l *Loop) enact(w *work, plan planner.Output) error {
+	rows := make(map[fleet.CapacityInstanceID]*row, len(w.rows))
+	for _, r := range w.rows {
+		rows[r.ID] = r
+	}
+	for _, p := range plan.Fleets {
+		f := w.fleets[p.Fleet]
+		created, err := l.create(w, f, p)
+		if err != nil {
+			return err
+		}
+		p.Create = created
+		l.countSurplus(w, p.Fleet, p.Counts.Capacity, p.Desired)
+		if created > 0 || slices.ContainsFunc(p.Actions, func(a planner.Action) bool { return a.Kind == planner.Drain }) {
+			l.scaled[p.Fleet] = w.now
+		}
+		for _, a := range p.Actions {
+			w.act(rows[a.Instance], a)
+		}
+		if p.Remember != nil {
+			w.remembered = append(w.remembered, *p.Remember)
+		}
+		if err := l.decide(w, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// act carries out one action of the plan on a row.
+func (w *work) act(r *row, a planner.Action) {
+	switch a.Kind {
+	case planner.Cancel:
+		if w.move(r, fleet.Terminated, a.Cause, a.Reason) {
+			op := r.edit(r.provision)
+			op.State, op.Message = fleet.OperationNotCreated, "Cancelled before it was sent."
+		}
+	case planner.Withdraw:
+		w.move(r, fleet.Terminating, a.Cause, a.Reason)
+	case planner.Drain:
+		w.move(r, fleet.Draining, a.Cause, a.Reason)
+	case planner.Reactivate:
+		w.move(r, fleet.Healthy, a.Cause, a.Reason)
+	}
+}
+
+// create stores the intent of p.Create new instances of a fleet and returns how
+// many it stored: fewer where hosts of the platform could not be let in.
+func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, error) {
+	if p.Create == 0 {
+		return 0, nil
+	}
+	created := 0
+	for _, group := range l.inBatches(f, requestsOf(p)) {
+		of := f
+		if group[0].Make != nil {
+			of = f.From(*group[0].Make)
+		}
+		bootstrap, err := l.enrollment.Bootstrap(of.Provider, of.Image.Bootstrap, of.Class.Platform)
+		if err != nil {
+			w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
+			return created, nil
+		}
+		invitations, err := l.invite(w, len(group))
+		if err != nil {
+			return 0, fmt.Errorf("make enrollment tokens for %s: %w", f.Address, err)
+		}
+		for n, may := range group {
+			if err := l.request(w, f, of, bootstrap, may, invitations[n], p.CreateReason); err != nil {
+				return 0, err
+			}
+			created++
+		}
+	}
+	return created, nil
+}
+
+// requestsOf are what the instances that a plan makes may be made of. A planner that
+// says nothing of offers leaves them to the provider.
+func requestsOf(p planner.FleetPlan) []planner.Request {
+	requests := make([]planner.Request, p.Create)
+	copy(requests, p.Requests)
+	return requests
+}
+
+// invitation is who a new instance is, and what its host enrolls with.
+type invitation struct {
+	id    fleet.CapacityInstanceID
+	key   fleet.OperationID
+	nonce []byte
+	hash  string
+	batch fleet.BatchPlace
+}
+
+// invite names instances that go out together. Several share the token of their batch.
+func (l *Loop) invite(w *work, n int) ([]invitation, error) {
+	invitations := make([]invitation, n)
+	for i := range invitations {
+		id, failed := l.settings.NewID(w.now)
+		key, err := l.settings.NewID(w.now)
+		if err := errors.Join(failed, err); err != nil {
+			return nil, err
+		}
+		invitations[i].id, invitations[i].key = fleet.CapacityInstanceID(id), fleet.OperationID(key)
+	}
+	of := invitations[0].key
+	if n > 1 {
+		key, err := l.settings.NewID(w.now)
+		if err != nil {
+			return nil, err
+		}
+		of = fleet.OperationID(key)
+	}
+	nonce, hash, err := l.enrollment.Issue(of)
+	for i := range invitations {
+		invitations[i].nonce, invitations[i].hash = nonce, hash
+		if n > 1 {
+			invitations[i].batch = fleet.BatchPlace{Key: of, Number: i, Size: n}
+		}
+	}
+	return invitations, err
+}
+
+// request stores one instance of a fleet and the operation that will provision it,
+// with everything that goes to the provider [151]. of is the fleet as it is made
+// from now.
+func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, invited invitation, reason string) error {
+	instance := fleet.CapacityInstance{
+		ID: invited.id, Fleet: f.ID, Provider: f.Provider, Key: invited.key,
+		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
+		Class: of.Class.ID(), Image: of.Image.ID(l.settings.AgentVersion), InstanceDigest: of.InstanceDigest(),
+		ImageDigest: of.Image.Digest, Cost: f.Cost.Of(may.Offers...),
+	}
+	tags, err := l.tags(f, instance)
+	if err != nil {
+		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
+	}
+	intent, err := json.Marshal(fleet.ProvisionIntent{
+		Fleet: f.Address, Name: instanceName(f.Address, string(invited.key)), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
+		Image: of.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
+	})
+	if err != nil {
+		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
+	}
+	op := &fleet.Operation{
+		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: f.ID, Provider: f.Provider,
+		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: invited.nonce, TokenHash: invited.hash,
+		Batch: invited.batch,
+	}
+	w.circuits.Begin(op.ID, may.Probes, w.now)
+	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
+	r.edit(op)
+	w.add(r)
+	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
+	return nil
+}
+
+// instanceName is a name for people that fits a host name: the fleet and the
+// end of the key.
+func instanceName(a fleet.FleetAddress, key string) string {
+	name := strings.Trim(strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, a.Name()), "-")
+	return name[:min(len(name), 50)] + "-" + key[len(key)-8:]
+}
+
+// decide records what was decided about a fleet and why. A plan that does
+// nothing records nothing.
+func (l *Loop) decide(w *work, p planner.FleetPlan) error {
+	var decisions []fleet.Decision
+	if p.Turn != "" {
+		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutTurn, Reason: p.Turn})
+	}
+	if p.Create > 0 {
+		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})
+	}
+	for _, a := range p.Actions {
+		decisions = append(decisions, fleet.Decision{Kind: decisionKind(a), Instances: []fleet.CapacityInstanceID{a.Instance}, Reason: a.Reason})
+	}
+	for _, d := range decisions {
+		id, err := l.settings.NewID(w.now)
+		if err != nil {
+			return err
+		}
+		d.ID, d.At, d.Fleet, d.Bounds = id, w.now, p.Fleet, p.Bounds
+		w.decisions = append(w.decisions, d)
+	}
+	return nil
+}
+
+func decisionKind(a planner.Action) fleet.DecisionKind {
+	switch {
+	case a.Kind == planner.Cancel:
+		return fleet.Cancel
+	case a.Kind == planner.Reactivate:
+		return fleet.Reactivate
+	case a.Cause == lifecycle.ForRollout:
+		return fleet.Replace
+	}
+	return fleet.ScaleDown
+}
+
+// retire forgets removed fleets that have nothing left.
+func (l *Loop) retire(w *work) {
+	live := map[fleet.RunnerFleetID]bool{}
+	for _, r := range w.rows {
+		live[r.Fleet] = live[r.Fleet] || !r.Concluded()
+	}
+	for id, f := range w.fleets {
+		if f.Operational == fleet.FleetDraining && !live[id] {
+			w.retired = append(w.retired, id)
+		}
+	}
+	slices.Sort(w.retired)
+}

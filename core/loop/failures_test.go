@@ -1,0 +1,471 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// Each test here is named for a failure that must not come back.
+
+// running makes every live runner busy.
+func (w *world) running() {
+	for _, i := range w.live() {
+		w.beat(i.Runner, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseRunning, false })
+	}
+}
+
+func TestARunnerThatBeatsIsNotGoneBecauseAListLacksIt(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.settle()
+	i := w.only()
+	w.hidden[i.Key] = true
+	w.calls = nil
+	w.pass(time.Hour, w.running)
+	if got := w.only(); got.ID != i.ID || got.State != fleet.Healthy || !strings.Contains(got.Conflict, "doesn't list it") {
+		t.Fatalf("an hour of beats, and not listed: %s", w.describe())
+	}
+	w.pass(fleet.DefaultTimeouts().Heartbeat+time.Minute, nil)
+	if got := w.store.instances[i.ID]; got.State != fleet.Terminated {
+		t.Errorf("neither listed nor heard for a heartbeat: %s %s", got.State, got.Conflict)
+	}
+}
+
+func TestAListFromWhichMostThingsVanishedIsNotBelieved(t *testing.T) {
+	w := newWorld(t, demoFleet(4, 8))
+	w.settle()
+	w.calls = nil
+	for _, i := range w.live()[:3] {
+		w.hidden[i.Key] = true
+	}
+	w.pass(10*time.Minute, w.running)
+	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Unobserved[local], "3 of 4 known resources are missing") {
+		t.Errorf("%s, unobserved %v", w.describe(), w.last.Unobserved)
+	}
+}
+
+func TestAManagerThatHearsNobodyReplacesNobody(t *testing.T) {
+	w := newWorld(t, demoFleet(4, 8))
+	w.settle()
+	w.running()
+	w.calls = nil
+	w.pass(3*24*time.Hour, nil)
+	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Unobserved[local], "fell silent together") {
+		t.Fatalf("after three days of silence from all: %s, unobserved %v", w.describe(), w.last.Unobserved)
+	}
+	w.pass(5*time.Minute, w.running)
+	for _, i := range w.live() {
+		if i.State != fleet.Healthy {
+			t.Errorf("heard again, and %s", i.State)
+		}
+	}
+}
+
+func TestSleepOfTheManagerIsNotSilenceOfItsRunners(t *testing.T) {
+	for _, gap := range []time.Duration{60 * time.Hour, -2 * time.Hour} {
+		w := newWorld(t, demoFleet(1, 2))
+		w.settle()
+		i := w.only()
+		w.running()
+		w.remove()
+		w.step()
+		w.calls = nil
+		w.now = w.now.Add(gap) // the lid closed for a weekend, or the clock was set back
+		w.step()
+		if got := w.store.instances[i.ID]; got.State != fleet.Draining || len(w.calls) != 0 {
+			t.Errorf("after %s the busy runner is %s: %s", gap, got.State, got.Reason)
+		}
+		w.beat(i.Runner, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseIdle, true })
+		w.settle()
+		if len(w.live()) != 0 {
+			t.Errorf("after %s the drain doesn't end: %s", gap, w.describe())
+		}
+	}
+}
+
+func TestABusyRunnerIsNotEndedByItsQuarantine(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 1))
+	w.settle()
+	i := w.only()
+	w.beat(i.Runner, func(r *fleet.Runner) {
+		r.Report.Phase, r.Report.GroupEmpty, r.Report.Unhealthy = fleet.PhaseRunning, false, "the files of a job could not be removed"
+	})
+	w.pass(30*time.Hour, func() { w.beat(i.Runner, func(*fleet.Runner) {}) })
+	if got := w.store.instances[i.ID]; got.State != fleet.Quarantined || got.Cause != string(lifecycle.RunnerUnfit) {
+		t.Errorf("a runner whose agent complains is %s: %s", got.State, got.Reason)
+	}
+}
+
+func TestAnOldReportOfHavingStoppedProvesNothing(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.settle()
+	i := w.only()
+	w.remove()
+	w.step() // draining: the order to stop has a name
+	w.beat(i.Runner, func(r *fleet.Runner) {
+		r.Report.Phase, r.Report.GroupEmpty, r.Report.Heard, r.Report.Order = fleet.PhaseStopped, true, "stop", "stop-of-another-drain"
+	})
+	w.step()
+	if got := w.only(); got.State != fleet.Draining {
+		t.Errorf("the echo of another drain ended this one: %s", got.Reason)
+	}
+}
+
+func TestALostRunnerComesBackByABeatAndNotByARestart(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 1))
+	w.settle()
+	i := w.only()
+	w.pass(20*time.Minute, nil)
+	w.restart()
+	if got := w.store.instances[i.ID]; got.State != fleet.Quarantined {
+		t.Fatalf("after a restart without a beat: %s", got.State)
+	}
+	w.beat(i.Runner, func(*fleet.Runner) {})
+	w.step()
+	if got := w.store.instances[i.ID]; got.State != fleet.Healthy {
+		t.Errorf("after a beat: %s", got.State)
+	}
+}
+
+func TestWhatAPersonMustCheckIsNotGivenUpAtADeadline(t *testing.T) {
+	w, p := begun(t, func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone })
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
+	w.inspect()
+	first, commits := w.only().ID, w.store.commits
+	w.inspect()
+	w.inspect()
+	if w.store.commits != commits {
+		t.Errorf("looking again wrote %d times", w.store.commits-commits)
+	}
+	w.pass(time.Hour, nil)
+	if got := w.store.instances[first]; !got.Live() || !strings.Contains(got.Conflict, "a person must check") {
+		t.Errorf("an hour later it is %s: %s", got.State, got.Conflict)
+	}
+}
+
+func TestAnAcceptedOrderIsNotForgotten(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionAccepted, CallOver: true})
+	first := w.only().ID
+	w.pass(20*time.Minute, nil)
+	if !w.store.instances[first].Live() {
+		t.Fatalf("the order is off the books: %s", w.describe())
+	}
+	w.make(p) // it arrives after its deadline
+	w.settle()
+	if _, left := w.cloud[p.Operation.ID]; left || len(w.live()) != 1 {
+		t.Errorf("what arrived late is left behind: %s", w.describe())
+	}
+}
+
+func TestWhatWasFoundIsNotGoneBeforeTheListSettles(t *testing.T) {
+	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
+	w.make(p)
+	w.restart()
+	w.inspect()
+	w.hidden[p.Operation.ID] = true
+	w.inspect()
+	if i := w.only(); !i.Live() {
+		t.Errorf("seen, then missing from a list that lags: %s", i.Reason)
+	}
+}
+
+func TestWhatWasSeenIsNotForgottenOnAPluginsWord(t *testing.T) {
+	w, p := begun(t, nil)
+	w.make(p)
+	w.inFlight[p.Operation.ID] = true
+	w.inspect()
+	delete(w.inFlight, p.Operation.ID)
+	first := w.only().ID
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorTransient, Message: "start failed"}, CallOver: true})
+	w.pass(10*time.Minute, nil)
+	if i := w.store.instances[first]; !i.Live() && w.cloud[p.Operation.ID].Key != "" {
+		t.Errorf("%s, and the resource is left behind", i.Reason)
+	}
+}
+
+func TestHostsThatDieAtOnceAreNotBoughtWithoutAPause(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.calls = nil
+	for end := w.now.Add(5 * time.Minute); w.now.Before(end); {
+		var events []Event
+		for _, e := range w.effects {
+			events = append(events, w.run(e))
+		}
+		w.effects = nil
+		for key, res := range w.cloud {
+			res.State = fleet.ResourceStopped
+			w.cloud[key] = res
+		}
+		w.step(events...)
+		w.wait()
+	}
+	provisions := 0
+	for _, c := range w.calls {
+		if strings.HasPrefix(c, "provision") {
+			provisions++
+		}
+	}
+	if provisions > 10 {
+		t.Errorf("%d hosts bought in five minutes", provisions)
+	}
+}
+
+func TestARequestPendingAtItsDeadlineEnds(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
+	w.inspect() // absent: it waits to go out again
+	first := w.only().ID
+	w.step(ProviderDown{Provider: local, Reason: "it died"})
+	w.pass(11*time.Minute, nil)
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	w.settle()
+	if i := w.store.instances[first]; i.Live() {
+		t.Errorf("it is %s: %s", i.State, i.Reason)
+	}
+}
+
+// ambiguous is a store whose commit is stored and fails all the same.
+type ambiguous struct {
+	*fakeStore
+	armed bool
+}
+
+func (a *ambiguous) Commit(ctx context.Context, c store.Change) error {
+	err := a.fakeStore.Commit(ctx, c)
+	if a.armed && len(c.Operations) > 0 {
+		a.armed = false
+		return errors.Join(err, errFenced)
+	}
+	return err
+}
+
+func TestACommitThatFailedAndWasStoredWedgesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.loop.store = &ambiguous{fakeStore: w.store, armed: true}
+	w.store.fleets["f1"] = demoFleet(1, 2)
+	if _, err := w.loop.Step(t.Context(), w.now, nil); err == nil {
+		t.Fatal("the commit should fail")
+	}
+	w.settle()
+	if i := w.only(); i.State != fleet.Healthy {
+		t.Errorf("it is %s", i.State)
+	}
+}
+
+func TestACallAnsweredAfterItsInstanceEndedFreesItsSlot(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.settle()
+	w.remove()
+	e := terminating(w)
+	delete(w.cloud, e.Key)
+	w.inspect()
+	if len(w.live()) != 0 {
+		t.Fatalf("not proven gone: %s", w.describe())
+	}
+	if w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}); w.last.Calls != 0 {
+		t.Errorf("%d calls under way", w.last.Calls)
+	}
+}
+
+func TestARestartDoesNotFailWhatIsComingUp(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(w.run(p))
+	i := w.only()
+	id := w.enroll(i)
+	w.step()
+	w.now = w.now.Add(10 * time.Minute) // the manager was away
+	w.restart()
+	w.beat(id, func(*fleet.Runner) {})
+	w.settle()
+	if got := w.only(); got.ID != i.ID {
+		t.Errorf("thrown away: %s", w.store.instances[i.ID].Reason)
+	}
+}
+
+func TestARequestSentLateHasATokenThatIsGood(t *testing.T) {
+	w := newWorld(t)
+	w.step(ProviderDown{Provider: local, Reason: "broken"})
+	w.store.fleets["f1"] = demoFleet(1, 2)
+	w.step()
+	w.now = w.now.Add(24 * time.Hour)
+	w.restart()
+	if p := take[Provision](w); !p.Operation.TokenExpires.After(w.now) {
+		t.Errorf("sent at %s with a token until %s", w.now, p.Operation.TokenExpires)
+	}
+}
+
+func TestARequestFromAnOlderDefinitionIsNotSent(t *testing.T) {
+	w := newWorld(t)
+	w.step(ProviderDown{Provider: local, Reason: "broken"})
+	w.store.fleets["f1"] = demoFleet(1, 2)
+	w.step()
+	f := w.store.fleets["f1"]
+	f.Instance, f.Immutable, f.Serial = []byte(`{"nice":9}`), []byte(`{"nice":9}`), 2
+	w.store.fleets["f1"] = f
+	w.step()
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	w.step()
+	if p := take[Provision](w); string(p.Intent.Instance) != `{"nice":9}` {
+		t.Errorf("sent %s", p.Intent.Instance)
+	}
+}
+
+func TestACorrectedFileDoesNotWaitForTheOldRequest(t *testing.T) {
+	w, p := begun(t, nil)
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
+	w.inspect() // absent: the same request waits to go out again
+	f := w.store.fleets["f1"]
+	f.Instance, f.Immutable, f.Serial = []byte(`{"nice":1}`), []byte(`{"nice":1}`), 2
+	w.store.fleets["f1"] = f
+	w.settle()
+	for _, call := range w.calls[1:] {
+		if call == "provision "+string(p.Operation.ID) {
+			t.Errorf("the old request went out again: %v", w.calls)
+		}
+	}
+	if i := w.only(); i.InstanceDigest != f.InstanceDigest() {
+		t.Errorf("left with %s", i.InstanceDigest)
+	}
+}
+
+func TestAFrozenFleetMakesNoCall(t *testing.T) {
+	w := newWorld(t)
+	w.step(ProviderDown{Provider: local, Reason: "broken"})
+	w.store.fleets["f1"] = demoFleet(1, 2)
+	w.step()
+	f := w.store.fleets["f1"]
+	f.Operational = fleet.FleetFrozen
+	w.store.fleets["f1"] = f
+	if w.step(ProviderReady{Provider: local, Facts: w.facts}); len(w.calls) != 0 {
+		t.Errorf("calls %v", w.calls)
+	}
+}
+
+func TestOneBadRowStopsNoOtherFleet(t *testing.T) {
+	good := demoFleet(1, 2)
+	good.ID, good.Address = "f2", "fleet.good"
+	w := newWorld(t, demoFleet(1, 2), good)
+	w.store.instances["bad"] = fleet.CapacityInstance{ID: "bad", Fleet: "f1", Key: "nowhere", State: fleet.Healthy, Provider: local}
+	w.pass(time.Minute, nil)
+	if len(w.last.Damaged) != 1 || !w.last.Holds["f1"].NeedsPerson || w.last.Holds["f2"].Reason != "" {
+		t.Errorf("damaged %v, holds %v", w.last.Damaged, w.last.Holds)
+	}
+}
+
+func TestWhatCouldNotBeDeletedIsNotMade(t *testing.T) {
+	w := newWorld(t)
+	w.facts.Ownership = fleet.OwnershipNone
+	w.restart()
+	w.store.fleets["f1"] = demoFleet(1, 2)
+	w.step()
+	w.step()
+	if i := w.only(); len(w.calls) != 0 || !strings.Contains(i.Conflict, "makes nothing that it can't delete") {
+		t.Errorf("calls %v, %s", w.calls, i.Conflict)
+	}
+}
+
+func TestAHostOfAnotherClassIsNotAdmittedIntoTheNewOne(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.step(w.run(take[Provision](w)))
+	first := w.only()
+	w.enroll(first)
+	f := w.store.fleets["f1"]
+	f.Class.Trust, f.Serial = "release", 2
+	w.store.fleets["f1"] = f
+	w.settle()
+	if got := w.store.instances[first.ID]; got.Live() || w.only().Class != f.Class.ID() {
+		t.Errorf("the host made for trust %q is %s", "standard", got.State)
+	}
+}
+
+func TestApplyDoesNotSettleOnAgentsThatItHasNotHeard(t *testing.T) {
+	w := newWorld(t, demoFleet(2, 3))
+	w.settle()
+	w.now = w.now.Add(72 * time.Hour)
+	w.restart()
+	if w.inspect(); w.last.Settled {
+		t.Fatal("settled without a beat since the start")
+	}
+	w.all()
+	w.settle()
+	if len(w.live()) != 2 {
+		t.Errorf("once heard: %s", w.describe())
+	}
+}
+
+func TestALateInspectionDoesNotHideThatTheProviderIsDown(t *testing.T) {
+	w := newWorld(t, demoFleet(1, 2))
+	w.settle()
+	seen := w.look()
+	if w.step(ProviderDown{Provider: local, Reason: "it died"}, seen); w.last.Unobserved[local] != "it died" {
+		t.Errorf("unobserved %v", w.last.Unobserved)
+	}
+}
+
+func TestARequestThatCouldNotBeSentGoesOutAgainUnderItsKey(t *testing.T) {
+	w, p := begun(t, func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone })
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotSent, CallOver: true})
+	w.now = w.now.Add(2 * time.Second)
+	w.step()
+	if again := take[Provision](w); again.Operation.ID != p.Operation.ID {
+		t.Errorf("sent as %s, was %s", again.Operation.ID, p.Operation.ID)
+	}
+}
+
+// A plugin that died too often waits for a person; the rest of the world doesn't.
+func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
+	broken := demoFleet(1, 3)
+	w := newWorld(t, broken)
+	w.settle()
+	old := w.only()
+	const elsewhere = fleet.ProviderAddress("local.elsewhere")
+	other := demoFleet(1, 2)
+	other.ID, other.Address, other.Provider = "f2", "fleet.other", elsewhere
+	empty := demoFleet(0, 2)
+	empty.ID, empty.Address = "f3", "fleet.empty"
+	grown := w.store.fleets["f1"]
+	grown.Scaling.Min = 2
+	w.store.fleets["f1"], w.store.fleets["f2"], w.store.fleets["f3"] = grown, other, empty
+	w.calls = nil
+
+	w.step(ProviderDown{Provider: local, Reason: "It died 5 times.", Detail: "It died 5 times.\n    panic: oh", NeedsPerson: true},
+		ProviderReady{Provider: elsewhere, Facts: w.facts})
+	for range 20 {
+		w.step()
+	}
+	if len(w.calls) != 1 {
+		t.Errorf("calls %v, want one for the other fleet", w.calls)
+	}
+	for _, i := range w.live() {
+		if i.Fleet == "f1" && i.ID != old.ID {
+			t.Errorf("instance %s was asked for of a provider that is broken", i.ID)
+		}
+	}
+	hold := w.last.Holds["f1"]
+	if !hold.NeedsPerson || !strings.Contains(hold.Reason, "local.here, is not started again") || w.last.Holds["f2"].Reason != "" {
+		t.Errorf("holds %v", w.last.Holds)
+	}
+	if got := w.last.Unobserved[local]; got != "It died 5 times." {
+		t.Errorf("status would say %q", got)
+	}
+	if got := w.last.Blocked[local]; !strings.Contains(got, "panic: oh") {
+		t.Errorf("whoever applies is told %q", got)
+	}
+
+	w.step(ProviderReady{Provider: local, Facts: w.facts})
+	w.inspect()
+	w.step()
+	if hold := w.last.Holds["f1"]; hold.Reason != "" || len(w.last.Blocked) != 0 {
+		t.Errorf("after its return it is held: %+v, blocked %v", hold, w.last.Blocked)
+	}
+	if len(w.calls) != 2 {
+		t.Errorf("calls %v, want one for what was missing", w.calls)
+	}
+}

@@ -1,0 +1,218 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+// Store is the durable truth as the loop needs it. Commit is one transaction
+// and fails as a whole; it fails for good once another writer took over.
+type Store interface {
+	Load(ctx context.Context) (store.State, error)
+	Commit(ctx context.Context, c store.Change) error
+	// Recall finds instances, live or ended, by the keys that made them or by
+	// their ids.
+	Recall(ctx context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) ([]store.Recalled, error)
+}
+
+// Enrollment gives new hosts their way in.
+type Enrollment interface {
+	// Issue makes the nonce of an operation's single-use token, and the hash to
+	// store.
+	Issue(op fleet.OperationID) (nonce []byte, hash string, err error)
+	// Bootstrap is the first-boot document for a provider's host of the platform,
+	// without its token. It fails where there is no agent for the platform.
+	Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error)
+}
+
+// Settings are fixed for the life of a Loop.
+type Settings struct {
+	Installation string
+	// AgentVersion is the version that hosts must run.
+	AgentVersion string
+	// NewID makes a ULID for a time.
+	NewID func(time.Time) (string, error)
+	// Started is when this process began: no silence is counted before it.
+	Started time.Time
+	// Ownership returns the keys that prove resources to be ours. It is asked in
+	// every step, since a rotation may come in between.
+	Ownership func() ownership.Keyring
+	// OrphanGrace is how long an orphan must have been seen without a gap before it
+	// is removed; 0: DefaultOrphanGrace.
+	OrphanGrace time.Duration
+	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
+	CallLimit int
+	// Random gives numbers in [0, 1), so that not all who wait try again at once;
+	// nil: always 0.
+	Random func() float64
+	// Needed reads what fleets needed before, for their forecasts; nil: nothing is
+	// kept.
+	Needed func(context.Context, []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error)
+	// Planner decides what each fleet needs; nil: planner.Plan.
+	Planner func(planner.Input) planner.Output
+}
+
+// DefaultCallLimit bounds the provision and terminate calls under way on one
+// provider.
+const DefaultCallLimit = 16
+
+// Loop drives the step function. It isn't safe for concurrent use.
+type Loop struct {
+	store      Store
+	enrollment Enrollment
+	settings   Settings
+	memory
+	// backlog holds events whose step could not be committed.
+	backlog []Event
+}
+
+// New makes a loop that knows nothing yet: its first step inspects.
+func New(s Store, e Enrollment, settings Settings) *Loop {
+	if settings.CallLimit <= 0 {
+		settings.CallLimit = DefaultCallLimit
+	}
+	if settings.OrphanGrace <= 0 {
+		settings.OrphanGrace = DefaultOrphanGrace
+	}
+	if settings.Random == nil {
+		settings.Random = func() float64 { return 0 }
+	}
+	if settings.Planner == nil {
+		settings.Planner = planner.Plan
+	}
+	return &Loop{store: s, enrollment: e, settings: settings, memory: newMemory(settings.Started)}
+}
+
+// Result is what a step leads to.
+type Result struct {
+	Effects []Effect
+	// Wake is when the next step is due if nothing happens before.
+	Wake time.Time
+	// Serial is of the definition that the step worked with.
+	Serial int64
+	// Plan is what the planner said.
+	Plan planner.Output
+	// Transitions are the moves of this step, for logs and progress.
+	Transitions []Transition
+	// Instances are the live instances and those that ended in this step.
+	Instances []fleet.CapacityInstance
+	// Settled says that everything was seen and nothing is on its way: no
+	// instance between two states, no unknown outcome, no fleet that waits.
+	Settled bool
+	// Unresolved counts operations whose outcome is unknown.
+	Unresolved int
+	// Calls counts the provider calls under way, inspections aside.
+	Calls int
+	// Blocked names the providers that only a person can bring back, with the
+	// reason.
+	Blocked map[fleet.ProviderAddress]string
+	// Unobserved names the providers that can't be seen now, with the reason.
+	Unobserved map[fleet.ProviderAddress]string
+	// Faults are what went wrong with providers last: a plugin that doesn't start, a
+	// configuration that is refused, an inspection that failed.
+	Faults map[fleet.ProviderAddress]string
+	// Observed says of each provider when its last complete inspection began.
+	Observed map[fleet.ProviderAddress]time.Time
+	// Accounts says what the credentials of each provider reached last.
+	Accounts map[fleet.ProviderAddress]string
+	// Silent are the live instances whose agents have missed their heartbeats.
+	Silent []fleet.CapacityInstanceID
+	// Damaged names the rows of the store that make no sense, with the reason.
+	// They are left alone, and their fleets start nothing.
+	Damaged []string
+	// Unrecorded are the resources of the installation without a live record, by
+	// provider, with what they are and why they are left alone.
+	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
+	// Orders are the decisions of people that were carried out or refused.
+	Orders []OrderOutcome
+	// Demand is what the schedulers said last, Usage what they show of instances.
+	Demand map[fleet.SchedulerAddress]planner.Demand
+	Usage  map[fleet.CapacityInstanceID]planner.Usage
+	// Scaled is when fleets last changed their size.
+	Scaled map[fleet.RunnerFleetID]time.Time
+	// Schedulers are those that can't be seen, with the reason; not those whose
+	// first answer is still awaited.
+	Schedulers map[fleet.SchedulerAddress]string
+	// Offers are what markets said last, and Circuits where there was no room.
+	Offers   map[fleet.MarketKey]fleet.OfferList
+	Circuits breaker.Circuits
+	// Forecasts are what the models of the fleets' forecast blocks say now.
+	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
+	// Holds are the fleets that may not start instances now, with the reason.
+	Holds map[fleet.RunnerFleetID]planner.Hold
+}
+
+// Transition is one move of one instance.
+type Transition struct {
+	Instance fleet.CapacityInstanceID    `json:"instance"`
+	Fleet    fleet.FleetAddress          `json:"fleet"`
+	From     fleet.CapacityInstanceState `json:"from,omitempty"`
+	To       fleet.CapacityInstanceState `json:"to"`
+	Reason   string                      `json:"reason"`
+}
+
+// Step takes in events and returns what to do next. If it fails nothing must be
+// done; the events are kept for the next step, which finds out what of this one
+// was stored.
+func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
+	l.backlog = append(l.backlog, events...)
+	l.watch(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
+	w, err := l.load(ctx, now)
+	if err != nil {
+		return Result{}, err
+	}
+	l.takeIn(w, l.backlog)
+	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
+	l.listen(w)
+	if err := l.classify(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
+	}
+	if err := l.findGhosts(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
+	}
+	if err := l.obey(w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
+	}
+	if err := l.collectOrphans(w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: take orphans onto the books: %w", err)
+	}
+	l.contact(w)
+	l.condemn(w)
+	l.admit(w)
+	l.interrupt(w)
+	l.countLeases(w)
+	l.missCredentials(w)
+	l.passDeadlines(w)
+	l.dropOutdated(w)
+	l.countFailures(w)
+	w.passCircuits()
+	l.foresee(ctx, w)
+	plan := l.plan(w)
+	l.takeDown(w, plan)
+	if err := l.enact(w, plan); err != nil {
+		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
+	}
+	l.progressDrains(w)
+	if err := l.intendTerminations(w); err != nil {
+		return Result{}, fmt.Errorf("reconcile: terminate: %w", err)
+	}
+	effects := l.send(w)
+	l.retire(w)
+	if err := l.commit(ctx, w); err != nil {
+		return Result{}, err
+	}
+	l.forget(w)
+	l.obeyed(w)
+	result := l.result(w, plan, effects)
+	l.remember(effects, now, result.Wake)
+	return result, nil
+}

@@ -1,0 +1,292 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// OrderKind is what a person decides.
+type OrderKind string
+
+// The kinds of order.
+const (
+	// ResolveCreated: the open provision made Order.Resource.
+	ResolveCreated OrderKind = "created"
+	// ResolveNotCreated: the open provision made nothing.
+	ResolveNotCreated OrderKind = "not_created"
+	// ResolveGone: the instance's resource exists no more.
+	ResolveGone OrderKind = "gone"
+	// ReplaceInstance drains an instance; the fleet makes another.
+	ReplaceInstance OrderKind = "replace"
+	// DrainInstance is the same order, by who only may drain.
+	DrainInstance OrderKind = "drain"
+	// ForceDrain gives up the job of an instance that drains [35].
+	ForceDrain OrderKind = "drain_force"
+	// AdoptResource takes Order.Resource of Order.Provider onto the books of
+	// Order.Fleet and removes it.
+	AdoptResource OrderKind = "adopt"
+	// TakeNote asks for nothing: its outcome says that a step has seen what was
+	// stored before, so that none goes on without it.
+	TakeNote OrderKind = "take_note"
+)
+
+// Order is a person's decision. It is carried out once or refused with a reason;
+// one that must look at the provider first waits for that until Until.
+type Order struct {
+	ID       string
+	Kind     OrderKind
+	Instance fleet.CapacityInstanceID
+	Resource fleet.ProviderInstanceRef
+	Provider fleet.ProviderAddress
+	Fleet    fleet.FleetAddress
+	By       string
+	Until    time.Time
+}
+
+// OrderOutcome is what became of an order: Done or Refused is set.
+type OrderOutcome struct {
+	ID       string
+	Instance fleet.CapacityInstanceID
+	// Done says what was done, Refused why nothing was.
+	Done    string
+	Refused string
+}
+
+// pendingOrder is an order with the step that took it in: only an inspection that
+// began later shows what the person may have changed before.
+type pendingOrder struct {
+	Order
+	step     int
+	provider fleet.ProviderAddress // that must be looked at; "": none, or not known yet
+}
+
+// order takes an order in. The same one may come again if a commit failed.
+func (m *memory) order(o Order) {
+	if !slices.ContainsFunc(m.orders, func(p pendingOrder) bool { return p.ID == o.ID }) {
+		m.orders = append(m.orders, pendingOrder{Order: o, step: m.steps, provider: o.Provider})
+	}
+}
+
+// obey carries out the orders that can be.
+func (l *Loop) obey(w *work) error {
+	for n := range l.orders {
+		o := &l.orders[n]
+		outcome, err := l.carryOut(w, o)
+		if err != nil {
+			return err
+		}
+		if outcome == (OrderOutcome{}) && w.now.After(o.Until) {
+			outcome = l.unseen(w, o)
+		}
+		if outcome != (OrderOutcome{}) {
+			outcome.ID = o.ID
+			if outcome.Instance == "" {
+				outcome.Instance = o.Instance
+			}
+			w.outcomes = append(w.outcomes, outcome)
+		}
+	}
+	return nil
+}
+
+// unseen ends an order whose provider couldn't be looked at in time. That
+// something is gone is then a person's to say.
+func (l *Loop) unseen(w *work, o *pendingOrder) OrderOutcome {
+	if r := w.byID[o.Instance]; o.Kind == ResolveGone && r != nil {
+		return l.resolveGone(w, r, nil)
+	}
+	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).blind)
+}
+
+// obeyed forgets the orders that came to their end, after the commit.
+func (l *Loop) obeyed(w *work) {
+	l.orders = slices.DeleteFunc(l.orders, func(p pendingOrder) bool {
+		return slices.ContainsFunc(w.outcomes, func(o OrderOutcome) bool { return o.ID == p.ID })
+	})
+}
+
+// ordersWait says whether an order waits for a look at the provider that has not
+// begun.
+func (l *Loop) ordersWait(address fleet.ProviderAddress, p *provider) bool {
+	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.inspectStep < o.step })
+}
+
+func refuse(format string, args ...any) OrderOutcome {
+	return OrderOutcome{Refused: fmt.Sprintf(format, args...)}
+}
+
+func done(format string, args ...any) OrderOutcome {
+	return OrderOutcome{Done: fmt.Sprintf(format, args...)}
+}
+
+// carryOut does what an order says; the zero outcome says that it waits.
+func (l *Loop) carryOut(w *work, o *pendingOrder) (OrderOutcome, error) {
+	switch o.Kind {
+	case AdoptResource:
+		return l.adopt(w, o)
+	case TakeNote:
+		return done("the manager goes by it now"), nil
+	}
+	n := slices.IndexFunc(w.rows, func(r *row) bool { return r.ID == o.Instance })
+	if n < 0 {
+		return refuse("the instance %s has ended, or there never was one", o.Instance), nil
+	}
+	r := w.rows[n]
+	switch o.Kind {
+	case ReplaceInstance, DrainInstance:
+		return w.drainByOrder(r, o.By), nil
+	case ForceDrain:
+		return w.forceDrain(r, o.By), nil
+	case ResolveCreated, ResolveNotCreated, ResolveGone:
+		o.provider = r.Provider
+		return l.resolve(w, r, o), nil
+	}
+	return refuse("this version knows no order %q", o.Kind), nil
+}
+
+// drainByOrder lets an instance leave after its job. One that was never given
+// work is withdrawn.
+func (w *work) drainByOrder(r *row, by string) OrderOutcome {
+	reason := fmt.Sprintf("%s asked for it.", by)
+	switch r.State {
+	case fleet.Healthy:
+		w.move(r, fleet.Draining, lifecycle.ForOperator, reason)
+		return done("it drains: it leaves after its job, and the fleet makes another where it still wants one")
+	case fleet.Bootstrapping, fleet.Enrolling:
+		w.move(r, fleet.Terminating, lifecycle.Withdrawn, reason)
+		return done("it was never given work and is removed at once")
+	case fleet.Draining:
+		if lifecycle.Cause(r.Cause) == lifecycle.ForScaleDown { // demand would have it back
+			w.move(r, fleet.Draining, lifecycle.ForOperator, reason)
+			return done("it drains already, and isn't taken back now")
+		}
+		return done("it is draining already")
+	case fleet.Terminating, fleet.Failed:
+		return done("it is %s already", r.State)
+	case fleet.Quarantined:
+		return refuse("it is quarantined: it gets no work, and leaves once no job can be on it; to give its job up: forgeyard-fleet drain %s --force", r.ID)
+	}
+	return refuse("it is %s: its request is on its way to the provider; wait until it has been answered", r.State)
+}
+
+// forceDrain gives up the job of an instance that gets no new one [35].
+func (w *work) forceDrain(r *row, by string) OrderOutcome {
+	switch r.State {
+	case fleet.Draining, fleet.Quarantined:
+		w.move(r, fleet.Terminating, lifecycle.Forced, fmt.Sprintf("%s gave up what may run on it.", by))
+		return done("it is removed without waiting for its job")
+	case fleet.Terminating:
+		return done("it is terminating already")
+	case fleet.Healthy:
+		return refuse("it takes work: drain it first without --force, and give it the time to finish its job")
+	}
+	return refuse("it is %s and was never given work: forgeyard-fleet drain %s is enough", r.State, r.ID)
+}
+
+// resolve takes a person's word for what became of an operation or a resource,
+// as far as a look at the provider doesn't say otherwise.
+func (l *Loop) resolve(w *work, r *row, o *pendingOrder) OrderOutcome {
+	p := l.provider(r.Provider)
+	_, calling := l.calls[r.Key]
+	switch {
+	case r.State == fleet.Requested:
+		return refuse("nothing was asked of the provider yet")
+	case calling || r.terminate != nil && l.calls[r.terminate.ID] != "":
+		return refuse("a call to the provider is under way; wait for its answer")
+	}
+	looked := p.facts != nil && p.blind == "" && p.sight != nil && p.sight.step >= o.step
+	if !looked {
+		// A plugin that hasn't started yet will look soon. Only where nothing will,
+		// or a look begun since has failed, a person's word is all there is.
+		gaveUp := p.facts == nil && p.blocked || p.facts != nil && !p.inspecting && p.inspectStep >= o.step && p.blind != ""
+		if o.Kind == ResolveGone && gaveUp {
+			return l.resolveGone(w, r, nil)
+		}
+		return OrderOutcome{}
+	}
+	if p.sight.inFlight[r.Key] {
+		return refuse("a call for its key still runs inside the plugin; wait until it is over")
+	}
+	switch o.Kind {
+	case ResolveCreated:
+		return l.resolveCreated(w, r, p, o)
+	case ResolveNotCreated:
+		return l.resolveNotCreated(w, r, p.sight.of(r))
+	}
+	return l.resolveGone(w, r, p.sight.of(r))
+}
+
+func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) OrderOutcome {
+	id := o.Resource
+	if id == "" {
+		return refuse("the id of the resource is missing")
+	}
+	if other, taken := w.recordedElsewhere(r, id); taken {
+		return refuse("%s is the resource of the instance %s", id, other)
+	}
+	listed := slices.DeleteFunc(slices.Clone(p.sight.byID[id]), func(res fleet.Resource) bool { return !isInstance(res) })
+	if len(listed) != 1 {
+		return refuse("the provider lists %d instances of the id %s", len(listed), id)
+	}
+	if listed[0].Key != "" && listed[0].Key != r.Key {
+		return refuse("%s carries the key %s, and not %s", id, listed[0].Key, r.Key)
+	}
+	if r.provision.State != fleet.OperationSucceeded {
+		op := r.edit(r.provision)
+		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "A person found what it made."
+	}
+	w.record(r, id)
+	r.dirty = true
+	if listed[0].Key == "" {
+		r.Adopted = o.By // nothing but the person's word says that it is the row's
+	}
+	r.conflict("")
+	if r.State == fleet.Provisioning {
+		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("A person found %s.", id))
+	}
+	return done("%s is recorded as its resource", id)
+}
+
+func (l *Loop) resolveNotCreated(w *work, r *row, listed []fleet.Resource) OrderOutcome {
+	switch {
+	case len(listed) > 0:
+		return refuse("the provider lists %s for its key", listed[0].ID)
+	case r.everSeen():
+		return refuse("something of it was seen before; if that is gone: forgeyard-fleet instance resolve %s --gone", r.ID)
+	case r.State == fleet.Provisioning:
+		r.settleNotCreated()
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, "A person says that nothing was made.")
+	default:
+		r.settleNotCreated()
+		w.gone(r, "A person says that nothing was made.")
+	}
+	return done("it is closed: nothing was made for its key")
+}
+
+func (r *row) settleNotCreated() {
+	op := r.edit(r.provision)
+	op.State, op.Message = fleet.OperationNotCreated, "A person says that nothing was made."
+	r.conflict("")
+}
+
+// resolveGone ends an instance on a person's word. An agent that beats says
+// otherwise, and so does a list that shows it.
+func (l *Loop) resolveGone(w *work, r *row, listed []fleet.Resource) OrderOutcome {
+	switch {
+	case len(listed) > 0:
+		return refuse("the provider lists it: %s", listed[0].ID)
+	case r.runner != nil && w.now.Sub(r.runner.LastBeat) <= r.fleet.Timeouts.Heartbeat:
+		return refuse("its agent called %s ago", w.now.Sub(r.runner.LastBeat).Truncate(time.Second))
+	}
+	if r.provision.State.Open() {
+		op := r.edit(r.provision)
+		op.State, op.Message = fleet.OperationNotCreated, "A person says that it is gone."
+	}
+	r.conflict("")
+	w.gone(r, "A person says that it is gone.")
+	return done("it is closed")
+}

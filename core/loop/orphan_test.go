@@ -1,0 +1,411 @@
+package loop
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// found is what a world's provider has without a record, by id.
+func (w *world) found() map[fleet.ProviderInstanceRef]fleet.UnrecordedResource {
+	out := map[fleet.ProviderInstanceRef]fleet.UnrecordedResource{}
+	for _, u := range w.last.Unrecorded[local].Resources {
+		out[u.ID] = u
+	}
+	return out
+}
+
+// ended is a signed world whose only instance has ended, and what it had been.
+func ended(t testing.TB) (*world, fleet.CapacityInstance, fleet.Resource) {
+	w := signed(t, 1)
+	i := w.only()
+	res := w.cloud[i.Key]
+	f := demoFleet(0, 4)
+	f.Serial = 2
+	w.store.fleets["f1"] = f
+	w.settle()
+	if len(w.live()) != 0 {
+		t.Fatalf("%s", w.describe())
+	}
+	w.calls = nil
+	return w, w.store.instances[i.ID], res
+}
+
+func TestAnOrphanIsRemovedAfterTwoSightingsAndTheGrace(t *testing.T) {
+	for name, orphan := range map[string]func(w *world, ended fleet.Resource) fleet.Resource{
+		"an ended instance that came back": func(_ *world, res fleet.Resource) fleet.Resource { return res },
+		"one with our proof that the store never had": func(w *world, _ fleet.Resource) fleet.Resource {
+			return stranger("vm-lost", tagsOf(w.keys, "demo", "f1", "lost", "lost"))
+		},
+		"one with the proof of an earlier key": func(w *world, _ fleet.Resource) fleet.Resource {
+			w.keys = keyring(2, 1)
+			return stranger("vm-lost", tagsOf(keyring(1), "demo", "f1", "lost", "lost"))
+		},
+		"a volume with our proof": func(w *world, _ fleet.Resource) fleet.Resource {
+			volume := stranger("vol-1", tagsOf(w.keys, "demo", "f1", "lost", "lost"))
+			volume.Kind = "volume"
+			return volume
+		},
+		"a volume of an ended instance": func(_ *world, res fleet.Resource) fleet.Resource {
+			res.ID, res.Kind = "vol-1", "volume"
+			return res
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, res := ended(t)
+			w.others = []fleet.Resource{orphan(w, res)}
+			w.inspect()
+			if got := w.found()[w.others[0].ID]; got.Standing != fleet.Orphan || !strings.Contains(got.Decide, "removed by itself") || !got.RemovedAfter.Equal(got.FirstSeen.Add(DefaultOrphanGrace)) {
+				t.Errorf("after one sighting: %+v", got)
+			}
+			w.work(DefaultOrphanGrace - time.Minute)
+			if len(w.terminations()) != 0 || len(w.live()) != 0 {
+				t.Fatalf("before the grace: %s", w.describe())
+			}
+			w.pass(3*time.Minute, nil)
+			if i := w.only(); i.State != fleet.Terminating || i.Fleet != "f1" || w.last.Plan.Fleets[0].Counts.Footprint != 1 {
+				t.Fatalf("after the grace: %s", w.describe())
+			}
+			w.settle()
+			if len(w.others) != 0 || len(w.live()) != 0 || len(w.terminations()) != 1 {
+				t.Errorf("at the end: %s, %v", w.describe(), w.others)
+			}
+			w.inspect()
+			if len(w.found()) != 0 {
+				t.Errorf("still shown: %v", w.found())
+			}
+		})
+	}
+}
+
+func TestAnOrphanIsLeftWhileItWasNotSeenWithoutAGap(t *testing.T) {
+	tests := []struct {
+		name  string
+		story func(w *world)
+	}{
+		{"one sighting", func(w *world) { w.now = w.now.Add(time.Hour); w.step() }},
+		{"a list was partial between", func(w *world) {
+			w.pass(10*time.Minute, nil)
+			w.inspectWith(func(e *Inspected) { e.Inspection.Complete, e.Inspection.Resources = false, nil })
+			w.pass(10*time.Minute, nil)
+		}},
+		{"a list failed between", func(w *world) {
+			w.pass(10*time.Minute, nil)
+			w.inspectWith(func(e *Inspected) { e.Failure = &Failure{Class: fleet.ErrorTransient, Message: "page 2"} })
+			w.pass(10*time.Minute, nil)
+		}},
+		{"it was missing between", func(w *world) {
+			w.pass(10*time.Minute, nil)
+			away := w.others
+			w.others = nil
+			w.inspect()
+			w.others = away
+			w.pass(10*time.Minute, nil)
+		}},
+		{"the manager was started again between", func(w *world) {
+			w.pass(10*time.Minute, nil)
+			w.restart()
+			w.pass(10*time.Minute, nil)
+		}},
+		{"the plugin was started again between", func(w *world) {
+			w.pass(10*time.Minute, nil)
+			w.step(ProviderDown{Provider: local, Reason: "it died"}, ProviderReady{Provider: local, Facts: w.facts})
+			w.pass(10*time.Minute, nil)
+		}},
+		{"the machine slept", func(w *world) {
+			w.now = w.now.Add(10 * time.Hour)
+			w.pass(time.Minute, nil)
+		}},
+		{"the provider is down since", func(w *world) {
+			w.pass(10*time.Minute, nil)
+			w.step(ProviderDown{Provider: local, Reason: "it died"})
+			w.pass(time.Hour, nil)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, _, res := ended(t)
+			w.others = []fleet.Resource{res}
+			w.inspect()
+			tt.story(w)
+			if len(w.terminations()) != 0 || len(w.live()) != 0 {
+				t.Errorf("%s", w.describe())
+			}
+		})
+	}
+}
+
+// inspectWith answers the next inspection after a change to it.
+func (w *world) inspectWith(change func(*Inspected)) {
+	w.t.Helper()
+	for !has[Inspect](w) {
+		w.wait()
+		w.step()
+	}
+	take[Inspect](w)
+	e := w.look()
+	change(&e)
+	w.step(e)
+}
+
+func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
+	other := keyring(9)
+	tests := []struct {
+		name  string
+		named bool
+		make  func(w *world, ended fleet.Resource) []fleet.Resource
+		want  string
+	}{
+		{"no tags at all", false, func(*world, fleet.Resource) []fleet.Resource { return []fleet.Resource{{ID: "x"}} }, "no proof"},
+		{"our tags and an unknown key, without a proof", false, func(*world, fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{stranger("x", map[string]string{tagInstallation: "demo", tagFleet: "f1", tagKey: "unknown"})}
+		}, "no proof"},
+		{"named by an unknown key", true, func(*world, fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{stranger("x", map[string]string{tagKey: "unknown"})}
+		}, "isn't of any operation in the store"},
+		{"the tags of an ended instance without the proof", false, func(_ *world, res fleet.Resource) []fleet.Resource {
+			delete(res.Tags, ProofTag)
+			return []fleet.Resource{res}
+		}, "no proof"},
+		{"a proof by another key", false, func(*world, fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{stranger("x", tagsOf(other, "demo", "f1", "lost", "lost"))}
+		}, "which this installation doesn't have"},
+		{"another installation's", false, func(*world, fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{stranger("x", tagsOf(other, "other", "f1", "lost", "lost"))}
+		}, `the installation "other"`},
+		{"the name of another installation, proven by our own key", false, func(w *world, _ fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{stranger("x", tagsOf(w.keys, "other", "f1", "lost", "lost"))}
+		}, `the installation "other"`},
+		{"our proof on a resource with another key", false, func(w *world, _ fleet.Resource) []fleet.Resource {
+			res := stranger("x", tagsOf(w.keys, "demo", "f1", "lost", "lost"))
+			res.Key = "found"
+			return []fleet.Resource{res}
+		}, `its proof is of the key "lost"`},
+		{"our proof, of an instance that had another key", false, func(w *world, res fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{stranger("x", tagsOf(w.keys, "demo", "f1", res.Tags[tagInstance], "lost"))}
+		}, "which was made with another key"},
+		{"a copy of what an ended instance had", false, func(_ *world, res fleet.Resource) []fleet.Resource {
+			res.ID = "x"
+			return []fleet.Resource{res}
+		}, "this one is a copy"},
+		{"two copies of what the store never had", false, func(w *world, _ fleet.Resource) []fleet.Resource {
+			tags := tagsOf(w.keys, "demo", "f1", "lost", "lost")
+			return []fleet.Resource{stranger("x", tags), stranger("y", tags)}
+		}, "2 resources carry its key"},
+		{"a volume named by somebody", true, func(*world, fleet.Resource) []fleet.Resource {
+			return []fleet.Resource{{ID: "vol", Kind: "volume", BelongsTo: "vm-x"}}
+		}, "isn't of any operation"},
+		{"the ended instance of another account", true, func(w *world, res fleet.Resource) []fleet.Resource {
+			for id, i := range w.store.instances {
+				i.Account = "elsewhere"
+				w.store.instances[id] = i
+			}
+			return []fleet.Resource{res}
+		}, `was made in "elsewhere"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w, _, res := ended(t)
+			if tt.named {
+				w.facts.Ownership = fleet.OwnershipNamed
+				w.step(ProviderReady{Provider: local, Facts: w.facts})
+			}
+			w.others = tt.make(w, res)
+			n := len(w.others)
+			w.work(3 * time.Hour)
+			if len(w.calls) != 0 || len(w.others) != n || len(w.live()) != 0 {
+				t.Fatalf("it was touched: %s", w.describe())
+			}
+			got := w.found()[w.others[0].ID]
+			if got.Standing != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
+				t.Errorf("shown as %+v, want %q", got, tt.want)
+			}
+			if all := w.last.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
+				t.Errorf("counted %+v", all)
+			}
+		})
+	}
+}
+
+// A fleet that was removed and forgotten can have something come back. Nothing is
+// guessed about whose it is now.
+func TestAnOrphanOfAForgottenFleetIsLeftToAPerson(t *testing.T) {
+	w, _, res := ended(t)
+	w.remove()
+	w.settle()
+	if len(w.store.fleets) != 0 {
+		t.Fatal("the fleet is still there")
+	}
+	w.others = []fleet.Resource{res}
+	w.work(2 * time.Hour)
+	if got := w.found()[res.ID]; got.Standing != fleet.Orphan || !strings.Contains(got.Decide, "isn't declared any more") || len(w.calls) != 0 {
+		t.Errorf("%+v, calls %v", got, w.calls)
+	}
+}
+
+func TestOrphansAreTakenAFewAtATime(t *testing.T) {
+	w, _, _ := ended(t)
+	for n := range 12 {
+		id := string(rune('a' + n))
+		w.others = append(w.others, stranger("vm-"+id, tagsOf(w.keys, "demo", "f1", "i"+id, "k"+id)))
+	}
+	w.inspect()
+	w.now = w.now.Add(30 * time.Second) // not a gap
+	for w.now.Before(w.found()["vm-a"].RemovedAfter) {
+		w.pass(30*time.Second, nil)
+	}
+	before := len(w.live())
+	w.inspect()
+	if got := len(w.live()) - before; got > orphansPerStep {
+		t.Errorf("%d in one step", got)
+	}
+	w.settle()
+	w.work(time.Minute)
+	if len(w.others) != 0 {
+		t.Errorf("%d are left", len(w.others))
+	}
+}
+
+func TestWhatBelongsToALiveInstanceIsNoOrphanAndGoesWithIt(t *testing.T) {
+	for name, part := range map[string]func(w *world, i fleet.CapacityInstance) fleet.Resource{
+		"with its own proof": func(w *world, i fleet.CapacityInstance) fleet.Resource {
+			return fleet.Resource{ID: "vol-7", Kind: "volume", Tags: w.cloud[i.Key].Tags}
+		},
+		"by a name with the key in it": func(_ *world, i fleet.CapacityInstance) fleet.Resource {
+			return fleet.Resource{ID: "disk-" + fleet.ProviderInstanceRef(i.Key), Kind: "volume", BelongsTo: i.ProviderInstance}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := signed(t, 1)
+			i := w.only()
+			volume := part(w, i)
+			w.others = []fleet.Resource{volume}
+			w.work(2 * time.Hour)
+			if len(w.calls) != 0 || len(w.last.Unrecorded) != 0 {
+				t.Fatalf("calls %v, unrecorded %v", w.calls, w.last.Unrecorded)
+			}
+			w.remove()
+			w.settle()
+			want := []string{string(i.Key), string(volume.ID)}
+			if got := w.terminations(); !slices.Equal(got, want) || len(w.others) != 0 {
+				t.Errorf("terminated %v, want the instance, then what it had: %v", got, want)
+			}
+		})
+	}
+}
+
+func TestAnInstanceIsNotOverWhileWhatBelongsToItIsThere(t *testing.T) {
+	w := signed(t, 1)
+	i := w.only()
+	w.others = []fleet.Resource{{ID: "vol-7", Kind: "volume", Tags: w.cloud[i.Key].Tags}}
+	f := demoFleet(0, 4)
+	f.Serial = 2
+	w.store.fleets["f1"] = f
+	w.inspect()
+	delete(w.cloud, i.Key) // it went by itself
+	w.pass(10*time.Minute, nil)
+	if got := w.store.instances[i.ID]; got.State != fleet.Terminating {
+		t.Fatalf("it is %s: %s", got.State, got.Reason)
+	}
+	w.settle()
+	if got := w.terminations(); !slices.Equal(got, []string{"vol-7"}) || len(w.live()) != 0 {
+		t.Errorf("terminated %v: %s", got, w.describe())
+	}
+}
+
+// A dedicated host is paid for longer than its machine lives: it is listed as an asset
+// until it can be given back, and then again as what the ended instance had.
+func TestWhatIsKeptAsAnAssetHoldsUpNoEndAndIsAnOrphanOnlyAfterwards(t *testing.T) {
+	w := signed(t, 1)
+	i := w.only()
+	host := fleet.Resource{ID: "h-1", Kind: "dedicated-host", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: w.cloud[i.Key].Tags}
+	kept := fleet.Resource{ID: "h-1", Kind: fleet.AssetKind, Tags: host.Tags}
+	w.others = []fleet.Resource{host}
+	f := demoFleet(0, 4)
+	f.Serial = 2
+	w.store.fleets["f1"] = f
+	w.inspect()
+	delete(w.cloud, i.Key)
+	w.others = []fleet.Resource{kept}
+	w.pass(10*time.Minute, nil)
+	w.settle()
+	w.work(3 * time.Hour)
+	if got := w.terminations(); len(got) != 0 || len(w.live()) != 0 || len(w.last.Unrecorded) != 0 {
+		t.Fatalf("terminated %v, unrecorded %v: %s", got, w.last.Unrecorded, w.describe())
+	}
+	host.BelongsTo = ""
+	w.others = []fleet.Resource{host}
+	w.work(time.Hour)
+	if got := w.terminations(); !slices.Equal(got, []string{"h-1"}) || len(w.others) != 0 || len(w.live()) != 0 {
+		t.Errorf("terminated %v: %s", got, w.describe())
+	}
+}
+
+func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
+	w := signed(t, 1)
+	i := w.only()
+	w.others = []fleet.Resource{
+		{ID: "disk-" + fleet.ProviderInstanceRef(i.Key), Kind: "volume"},                                                 // says whose it is by its name alone
+		{ID: "vol-1", Kind: "volume", BelongsTo: i.ProviderInstance},                                                     // attached by hand
+		{ID: "vol-2", Kind: "volume", Tags: map[string]string{tagKey: string(i.Key), tagInstance: string(i.ID)}},         // no proof
+		{ID: "vol-3", Kind: "volume", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: map[string]string{ProofTag: "x"}}, // a bad one
+		{ID: "free", Kind: "asset"},
+	}
+	w.remove()
+	w.settle()
+	w.work(time.Hour)
+	if got := w.terminations(); !slices.Equal(got, []string{string(i.Key)}) || len(w.others) != 5 {
+		t.Errorf("terminated %v", got)
+	}
+	if got := w.last.Unrecorded[local]; got.Foreign != 4 {
+		t.Errorf("shown: %+v", got)
+	}
+}
+
+// Somebody attached it to a machine of his own, say. It was tried first for ever.
+func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
+	w := signed(t, 1)
+	i := w.only()
+	for _, id := range []fleet.ProviderInstanceRef{"vol-1", "vol-2", "vol-3", "vol-4"} {
+		w.others = append(w.others, fleet.Resource{ID: id, Kind: "volume", Key: i.Key, Tags: w.cloud[i.Key].Tags})
+	}
+	w.held = map[fleet.ProviderInstanceRef]string{"vol-1": "vol-1 is held by i-77: end that first", "vol-3": "vol-3 is locked"}
+	w.remove()
+	w.work(10 * time.Minute)
+	if len(w.cloud) != 0 || len(w.others) != 2 || w.others[0].ID != "vol-1" || w.others[1].ID != "vol-3" {
+		t.Fatalf("left %v: %s", w.others, w.describe())
+	}
+	told := func() bool {
+		op := w.termination(i.ID)
+		return op.State == fleet.OperationRefused && strings.Contains(op.Message, "i-77") && strings.Contains(op.Message, "vol-3 is locked")
+	}
+	for tries := 0; !told(); tries++ { // but for the moment of a try
+		if tries == 20 {
+			t.Fatalf("it isn't told: %s", w.describe())
+		}
+		w.work(20 * time.Second)
+	}
+	before := len(w.terminations())
+	w.work(time.Hour)
+	if more := len(w.terminations()) - before; more < 20 || more > 26 {
+		t.Errorf("each of two is tried every five minutes, and in an hour there were %d calls", more)
+	}
+	w.held = nil // he has let it go
+	w.work(10 * time.Minute)
+	if len(w.others) != 0 || len(w.live()) != 0 {
+		t.Errorf("left %v: %s", w.others, w.describe())
+	}
+}
+
+// An instance without an id was counted among what others had left, and then each call for
+// any instance that hadn't gone went out again at once.
+func TestACallForAnInstanceThatHasNoIDYetWaitsLikeEveryOther(t *testing.T) {
+	m := newMemory(time.Time{})
+	m.remember([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
+	if m.row("i1").notRemoved(&fleet.Operation{}, time.Time{}) {
+		t.Error("it counts as something that was left behind")
+	}
+}

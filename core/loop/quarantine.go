@@ -1,0 +1,74 @@
+package loop
+
+import (
+	"fmt"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// condemn takes what people quarantined out of work. A job that runs goes on; what
+// was never asked of a provider isn't asked; what still boots is met as soon as its
+// agent calls, before it can be admitted; and one that was lost as soon as it is
+// back.
+func (l *Loop) condemn(w *work) {
+	if len(w.standing.Quarantines) == 0 {
+		return
+	}
+	for _, r := range w.rows {
+		q, condemned := w.standing.Condemns(r.CapacityInstance)
+		if !condemned {
+			continue
+		}
+		reason := quarantineReason(q)
+		switch r.State {
+		case fleet.Requested:
+			if w.move(r, fleet.Terminated, lifecycle.Cancelled, reason) {
+				op := r.edit(r.provision)
+				op.State, op.Message = fleet.OperationNotCreated, "Cancelled before it was sent."
+			}
+		case fleet.Provisioning:
+			if r.provision.State == fleet.OperationPending {
+				w.move(r, fleet.Failed, lifecycle.Withdrawn, reason+" Its request doesn't go out again.")
+			}
+		case fleet.Enrolling, fleet.Healthy:
+			w.move(r, fleet.Quarantined, lifecycle.Condemned, reason)
+		case fleet.Draining:
+			if r.Drain == fleet.Cordoned { // it could be taken back
+				w.move(r, fleet.Quarantined, lifecycle.Condemned, reason)
+			}
+		}
+	}
+}
+
+func quarantineReason(q fleet.Quarantine) string {
+	what := "it"
+	switch {
+	case q.Fleet != "":
+		what = "its fleet"
+	case q.Image != "":
+		what = "its image"
+	}
+	text := fmt.Sprintf("%s quarantined %s", q.By, what)
+	if q.Reason != "" {
+		text += ": " + q.Reason
+	}
+	return text + "."
+}
+
+// released says that an instance was quarantined by a person who has taken that
+// back. It isn't trusted again for that: it leaves once no job is on it, and its
+// fleet makes another.
+func (w *work) released(r *row) bool {
+	if r.Cause != string(lifecycle.Condemned) {
+		return false
+	}
+	_, condemned := w.standing.Condemns(r.CapacityInstance)
+	return !condemned
+}
+
+// frozen says that no provider may be written to for a row: its fleet is frozen,
+// or the provider that has it.
+func (w *work) frozen(r *row) bool {
+	return r.fleet.Operational == fleet.FleetFrozen || w.standing.Frozen(r.Provider)
+}

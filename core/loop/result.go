@@ -1,0 +1,184 @@
+package loop
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+)
+
+// result is what a step came to, for whoever drives the loop and shows it.
+func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
+	res := Result{
+		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
+		Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts,
+		Demand: l.demand(w), Usage: l.usages(w), Scaled: maps.Clone(l.scaled), Unobserved: l.unobserved(w), Faults: l.faults(),
+		Damaged: slices.Sorted(maps.Values(w.damaged)),
+	}
+	res.Settled = len(l.orders) == 0
+	l.instancesInto(&res, w)
+	l.schedulersInto(&res, w)
+	l.providersInto(&res, w)
+	for _, p := range plan.Fleets {
+		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
+			res.Settled = false
+		}
+	}
+	return res
+}
+
+// instancesInto adds the instances, and which of them are silent or not settled.
+func (l *Loop) instancesInto(res *Result, w *work) {
+	res.Instances = make([]fleet.CapacityInstance, 0, len(w.rows))
+	for _, r := range w.rows {
+		res.Instances = append(res.Instances, r.CapacityInstance)
+		if r.Live() && l.silent(w, r) {
+			res.Silent = append(res.Silent, r.ID)
+		}
+		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+			if op != nil && r.Live() && op.State == fleet.OperationUnknown {
+				res.Unresolved++
+			}
+		}
+		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
+		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
+		if untold || !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+			res.Settled = false
+		}
+	}
+	if res.Unresolved > 0 {
+		res.Settled = false
+	}
+}
+
+// schedulersInto adds the schedulers that can't be seen. Of one that hasn't answered
+// yet nobody knows what it wants.
+func (l *Loop) schedulersInto(res *Result, w *work) {
+	res.Schedulers = map[fleet.SchedulerAddress]string{}
+	for _, address := range l.schedulersIn(w) {
+		switch s := l.scheduler(address); s.blind {
+		case "":
+		case notAnsweredYet:
+			res.Settled = false
+		default:
+			res.Schedulers[address] = s.blind
+		}
+	}
+}
+
+// providersInto adds what is known of the providers.
+func (l *Loop) providersInto(res *Result, w *work) {
+	res.Blocked, res.Accounts = map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]string{}
+	res.Observed, res.Unrecorded = map[fleet.ProviderAddress]time.Time{}, map[fleet.ProviderAddress]fleet.Unrecorded{}
+	for address, p := range l.providers {
+		if p.blocked {
+			res.Blocked[address] = cmp.Or(p.detail, p.down)
+		}
+		if p.account != "" {
+			res.Accounts[address] = p.account
+		}
+		if p.sight != nil {
+			res.Observed[address] = p.sight.began
+		}
+		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
+			res.Unrecorded[address] = shown
+		}
+	}
+}
+
+// hasHeard says that an admitted runner is known to live and to know that it
+// should work: until then its manager must not go away. One that is silent can't
+// be waited for.
+func (l *Loop) hasHeard(w *work, r *row) bool {
+	if r.State != fleet.Healthy || r.runner == nil || l.silent(w, r) {
+		return true
+	}
+	return r.runner.LastBeat.After(l.witnessed) && r.runner.Report.Heard == string(lifecycle.Run)
+}
+
+// alarm is when something happens by itself next.
+type alarm struct{ now, next time.Time }
+
+func (a *alarm) earlier(t time.Time) {
+	if t.After(a.now) && t.Before(a.next) {
+		a.next = t
+	}
+}
+
+// wake is when something happens by itself next: a deadline, a back-off's end,
+// an inspection.
+func (l *Loop) wake(w *work, plan planner.Output) time.Time {
+	at := alarm{w.now, w.now.Add(restfulInspection)}
+	for _, r := range w.rows {
+		l.wakeFor(&at, w, r)
+	}
+	for _, p := range plan.Fleets {
+		at.earlier(p.Next)
+	}
+	for _, address := range l.schedulersIn(w) {
+		if !l.scheduler(address).observing {
+			at.earlier(later(l.observationDue(w, address), w.now.Add(eagerObservation)))
+		}
+	}
+	for _, b := range w.backoffs {
+		at.earlier(b.hold.Until)
+	}
+	for _, c := range w.circuits {
+		at.earlier(c.Until)
+	}
+	for _, key := range w.marketKeys() {
+		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
+			at.earlier(m.list.Next)
+		}
+	}
+	for _, address := range l.providerAddresses() {
+		if p := l.providers[address]; p.facts != nil && !p.inspecting {
+			due := l.inspectionDue(w, address, p)
+			if !due.After(w.now) {
+				due = w.now.Add(eagerInspection)
+			}
+			at.earlier(due)
+		}
+	}
+	return at.next
+}
+
+// wakeFor adds when something happens to one instance.
+func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
+	if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
+		at.earlier(r.Since.Add(d))
+	}
+	at.earlier(r.joinUntil())
+	if r.Interruption.TakesAway() {
+		at.earlier(r.Interruption.Deadline)
+	}
+	if l.takesBack(w, r) {
+		at.earlier(l.mayEndSince(r).Add(forcePatience))
+	}
+	if r.runner != nil && r.State == fleet.Healthy {
+		at.earlier(later(r.runner.LastBeat, l.witnessed).Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
+	}
+	for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+		if op != nil {
+			at.earlier(op.NotBefore)
+		}
+	}
+	m := l.row(r.ID)
+	at.earlier(m.tellAfter)
+	at.earlier(m.leftDue(w.now))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (l *Loop) providerAddresses() []fleet.ProviderAddress {
+	return slices.Sorted(maps.Keys(l.providers))
+}
