@@ -17,9 +17,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
-// loop fans progress out to whoever watches, as a manager does: each has its own
+// fanOut passes progress to whoever watches, as a manager does: each has its own
 // queue, and a slow one loses nothing.
-type loop struct {
+type fanOut struct {
 	*service
 	mu       sync.Mutex
 	watchers map[chan control.Progress]bool
@@ -27,11 +27,11 @@ type loop struct {
 	cut      chan struct{} // closed: all are cut off
 }
 
-func newLoop() *loop {
-	return &loop{service: lab(), watchers: map[chan control.Progress]bool{}, came: make(chan struct{}, 1000), cut: make(chan struct{})}
+func newFanOut() *fanOut {
+	return &fanOut{service: lab(), watchers: map[chan control.Progress]bool{}, came: make(chan struct{}, 1000), cut: make(chan struct{})}
 }
 
-func (l *loop) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
+func (l *fanOut) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
 	l.note(ctx)
 	return func(yield func(control.Progress, error) bool) {
 		mine := make(chan control.Progress, 1000)
@@ -60,7 +60,7 @@ func (l *loop) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
 	}
 }
 
-func (l *loop) step(serial int64) {
+func (l *fanOut) step(serial int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for w := range l.watchers {
@@ -68,7 +68,7 @@ func (l *loop) step(serial int64) {
 	}
 }
 
-func (l *loop) watching() int {
+func (l *fanOut) watching() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.watchers)
@@ -90,7 +90,7 @@ func until(t *testing.T, what string, is func() bool) {
 
 func TestEveryWatcherHearsEveryStepInItsOrder(t *testing.T) {
 	const watchers, steps = 12, 50
-	l := newLoop()
+	l := newFanOut()
 	h := handler(l, tokens{secret: everything})
 	clients := []*Client{dial(t, onSocket(t, h)), dial(t, onTLS(t, handler(l, tokens{secret: everything}), secret))}
 	var wait sync.WaitGroup
@@ -119,7 +119,7 @@ func TestEveryWatcherHearsEveryStepInItsOrder(t *testing.T) {
 }
 
 func TestAWatchEndsWithTheReasonForWhichItsServiceCutItOff(t *testing.T) {
-	l := newLoop()
+	l := newFanOut()
 	c := dial(t, onSocket(t, handler(l, nil)))
 	close(l.cut)
 	for _, err := range c.Watch(t.Context()) {
@@ -158,7 +158,7 @@ func hears(t *testing.T, from *bufio.Reader, start string) string {
 }
 
 func TestAStreamHasRetryIdsAndHeartbeats(t *testing.T) {
-	l := newLoop()
+	l := newFanOut()
 	h := handler(l, nil)
 	h.heartbeat = time.Millisecond
 	lines := stream(t, dial(t, onSocket(t, h)))
@@ -177,7 +177,7 @@ func TestAStreamHasRetryIdsAndHeartbeats(t *testing.T) {
 }
 
 func TestAStreamEndsSoonAfterItsTokenDid(t *testing.T) {
-	l := newLoop()
+	l := newFanOut()
 	var revoked atomic.Bool
 	h := handler(l, nil)
 	h.heartbeat = time.Millisecond
@@ -202,7 +202,7 @@ func TestAStreamEndsSoonAfterItsTokenDid(t *testing.T) {
 }
 
 func TestAShutDownEndsStreamsAndSaysSo(t *testing.T) {
-	l := newLoop()
+	l := newFanOut()
 	h := handler(l, nil)
 	c := dial(t, onSocket(t, h))
 	go func() {
@@ -220,7 +220,7 @@ func TestAShutDownEndsStreamsAndSaysSo(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	h := handler(newLoop(), tokens{secret: everything})
+	h := handler(newFanOut(), tokens{secret: everything})
 	for range maxStreams {
 		h.streams <- struct{}{}
 	}

@@ -278,12 +278,12 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	ring, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
 	must(err)
 	intent := fleet.BootstrapIntent{ManagerURL: "https://127.0.0.1", CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}
-	loop := loop.New(c.books, door{tokens, intent}, loop.Settings{
+	steps := loop.New(c.books, door{tokens, intent}, loop.Settings{
 		Installation: "lab", AgentVersion: agentVersion, CallLimit: callLimit, Started: time.Now(), Ownership: func() ownership.Keyring { return ring },
 		NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
 	})
 	c.exec = executor.New(executor.Settings{
-		Loop: loop, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return c, nil },
+		Loop: steps, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return c, nil },
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return c, nil },
 		Connected: func(fleet.CapacityInstanceID, scheduler.Admitted) {}, Token: tokens.TokenOf, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observe: c.observe,
 	})

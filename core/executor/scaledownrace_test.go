@@ -324,12 +324,12 @@ func beginRace(t *testing.T) *raceWorld {
 	ring, err := ownership.NewKeyring(secret)
 	must(err)
 	intent := fleet.BootstrapIntent{ManagerURL: "https://" + listener.Addr().String(), CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}
-	loop := loop.New(books, door{tokens, intent}, loop.Settings{
+	steps := loop.New(books, door{tokens, intent}, loop.Settings{
 		Installation: "lab", AgentVersion: agentVersion, CallLimit: runners, Started: w.now(), Ownership: func() ownership.Keyring { return ring },
 		NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
 	})
 	w.exec = executor.New(executor.Settings{
-		Loop: loop, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return w, nil },
+		Loop: steps, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return w, nil },
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return racing{w.client, w}, nil },
 		Connected: w.connected, Token: tokens.TokenOf, Clock: w.now, Log: slog.New(slog.DiscardHandler), Observe: w.spread,
 	})
