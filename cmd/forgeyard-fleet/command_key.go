@@ -96,7 +96,7 @@ func (a *app) keyDropCommand() *cobra.Command {
 				return err
 			}
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
-				if err := s.DropKey(ctx, args[0]); err != nil {
+				if err := s.DeleteKey(ctx, args[0]); err != nil {
 					return err
 				}
 				a.printf("Key %s isn't trusted any more, and its file is removed.\n", args[0])

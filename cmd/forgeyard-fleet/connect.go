@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
@@ -116,7 +117,7 @@ func caller(c *cobra.Command) context.Context {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return control.WithCaller(c.Context(), control.LocalUser(name))
+	return access.WithCaller(c.Context(), access.LocalUser(name))
 }
 
 // installed are the options of a command that needs no fleet files where it is

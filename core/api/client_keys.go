@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -23,17 +24,17 @@ func (c *Client) Keys(ctx context.Context) ([]control.Key, error) {
 // whether it went through.
 func (c *Client) RotateKey(ctx context.Context, kind string) (control.Key, error) {
 	if kind == "" {
-		return control.Key{}, &control.InvalidError{Reason: "the kind of the key is missing; see forgeyard-fleet key list"}
+		return control.Key{}, &access.InvalidError{Reason: "the kind of the key is missing; see forgeyard-fleet key list"}
 	}
 	var key control.Key
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/keys/" + url.PathEscape(kind) + "/rotate", into: &key})
 	return key, err
 }
 
-// DropKey is control.Service's.
-func (c *Client) DropKey(ctx context.Context, id string) error {
+// DeleteKey is control.Service's.
+func (c *Client) DeleteKey(ctx context.Context, id string) error {
 	if id == "" {
-		return &control.NotFoundError{Kind: "key"}
+		return &access.NotFoundError{Kind: "key"}
 	}
 	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/keys/" + url.PathEscape(id)})
 }

@@ -36,10 +36,10 @@ func (h *Handler) addKeys() {
 	type dropInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The key's id."`
 	}
-	add(h, route{id: "drop-key", method: http.MethodDelete, path: "/v1/keys/{id}", useCase: "key drop", tag: "keys", status: http.StatusNoContent,
+	add(h, route{id: "delete-key", method: http.MethodDelete, path: "/v1/keys/{id}", useCase: "key delete", tag: "keys", status: http.StatusNoContent,
 		summary: "End the trust in an old key",
 		about:   "Old keys are dropped by themselves within the hour in which nothing needs them any more. One that is in use or still needed is a problem 409 that says what for."},
 		func(ctx context.Context, in *dropInput) (*struct{}, error) {
-			return nil, h.service.DropKey(ctx, in.ID)
+			return nil, h.service.DeleteKey(ctx, in.ID)
 		})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -19,7 +20,7 @@ import (
 // Apply plans the submission anew, makes sure that it still means what was
 // approved, and makes its definition current. The loop does the rest.
 func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error) {
-	caller, err := authorize(ctx, "apply")
+	caller, err := access.Authorize(ctx, "apply")
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -37,7 +38,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if why := approved.differs(fresh); why != "" {
 		return Receipt{}, m.stale(ctx, approved, fresh, why)
 	}
-	record, err := m.auditRecord(ctx, "apply", "")
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "apply", "")
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -75,7 +76,7 @@ func planOf(ctx context.Context, b *testing.B, o Options, sources []config.Sourc
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := look.planOf(ctx, LocalUser("ada"), false, func(context.Context) (*loadedSubmission, Bundle, error) {
+	p, err := look.planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*loadedSubmission, Bundle, error) {
 		loaded, found := config.Load(sources, config.Variables{}, noSchema{})
 		if found.HasErrors() {
 			return nil, Bundle{}, found
@@ -125,7 +126,7 @@ func BenchmarkStatusOf1000FleetsAnd10000Instances(b *testing.B) {
 		b.Fatal(err)
 	}
 	fill(b, m.store, first.rows, 10)
-	ctx := WithCaller(b.Context(), LocalUser("ada"))
+	ctx := access.WithCaller(b.Context(), access.LocalUser("ada"))
 	b.ReportAllocs()
 	for b.Loop() {
 		if all, err := m.Fleets(ctx); err != nil || len(all) != 1000 {

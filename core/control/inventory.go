@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
@@ -59,7 +60,7 @@ func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider flee
 	}
 	for _, complaint := range found {
 		if !complaint.Warning {
-			return nil, &InvalidError{fmt.Sprintf("the plugin refuses the block of provider.%s: %s: %s", provider.Address, complaint.Summary, complaint.Detail)}
+			return nil, access.Invalid("the plugin refuses the block of provider.%s: %s: %s", provider.Address, complaint.Summary, complaint.Detail)
 		}
 	}
 	seen, err := process.Inspect(ctx, nil)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -63,9 +64,9 @@ func (m *Manager) Keys(ctx context.Context) ([]Key, error) {
 // authorizeKeys refuses callers who are limited to fleets, too: keys are the whole
 // installation's.
 func (m *Manager) authorizeKeys(ctx context.Context, useCase string) error {
-	caller, err := authorize(ctx, useCase)
+	caller, err := access.Authorize(ctx, useCase)
 	if err == nil && len(caller.Fleets) > 0 {
-		return &InvalidError{fmt.Sprintf("%s is limited to fleets, and keys are the whole installation's; use a token for all fleets", caller.Name)}
+		return access.Invalid("%s is limited to fleets, and keys are the whole installation's; use a token for all fleets", caller.Name)
 	}
 	return err
 }
@@ -124,8 +125,8 @@ func (m *Manager) RotateKey(ctx context.Context, name string) (Key, error) {
 		if err != nil {
 			return Key{}, err
 		}
-		return Key{}, &ConflictError{fmt.Sprintf("the last rotation of the %s key isn't over: the key %s is still needed, since %s; rotate again when forgeyard-fleet key list no longer shows it",
-			kind.name, old.ID, reasons(old.Needed))}
+		return Key{}, access.Conflict("the last rotation of the %s key isn't over: the key %s is still needed, since %s; rotate again when forgeyard-fleet key list no longer shows it",
+			kind.name, old.ID, reasons(old.Needed))
 	}
 	return m.rotate(ctx, kind, ring, state)
 }
@@ -145,13 +146,13 @@ func (m *Manager) rotate(ctx context.Context, kind keyKind, ring keyring, state 
 	if err := m.writeKeyring(ctx, kind, next, "key rotate", detail); err != nil {
 		return Key{}, err
 	}
-	m.options.Log.Info("a key was replaced", "kind", kind.name, "key", fresh.KeyID(), "before", ring[len(ring)-1].ID, "by", CallerOf(ctx).Name)
+	m.options.Log.Info("a key was replaced", "kind", kind.name, "key", fresh.KeyID(), "before", ring[len(ring)-1].ID, "by", access.CallerOf(ctx).Name)
 	return m.describeKey(kind, next[len(next)-1], state)
 }
 
 // writeKeyring stores a keyring with its audit record and then lives by it.
 func (m *Manager) writeKeyring(ctx context.Context, kind keyKind, ring keyring, action, detail string) error {
-	record, err := m.auditRecord(ctx, action, detail)
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), action, detail)
 	if err != nil {
 		return err
 	}
@@ -165,9 +166,9 @@ func (m *Manager) writeKeyring(ctx context.Context, kind keyKind, ring keyring, 
 	return m.useKeys(kind, ring)
 }
 
-// DropKey ends the trust in a retired key, if nothing needs it.
-func (m *Manager) DropKey(ctx context.Context, id string) error {
-	if err := m.authorizeKeys(ctx, "key drop"); err != nil {
+// DeleteKey ends the trust in a retired key, if nothing needs it.
+func (m *Manager) DeleteKey(ctx context.Context, id string) error {
+	if err := m.authorizeKeys(ctx, "key delete"); err != nil {
 		return err
 	}
 	m.keysMu.Lock()
@@ -186,24 +187,24 @@ func (m *Manager) DropKey(ctx context.Context, id string) error {
 			continue
 		}
 		if ring[n].Retired.IsZero() {
-			return &ConflictError{fmt.Sprintf("the %s key %s is in use; replace it first: forgeyard-fleet key rotate %s", kind.name, id, kind.name)}
+			return access.Conflict("the %s key %s is in use; replace it first: forgeyard-fleet key rotate %s", kind.name, id, kind.name)
 		}
 		key, err := m.describeKey(kind, ring[n], state)
 		if err != nil {
 			return err
 		}
 		if len(key.Needed) > 0 {
-			return &ConflictError{fmt.Sprintf("the %s key %s is still needed: %s; wait, or replace those instances", kind.name, id, reasons(key.Needed))}
+			return access.Conflict("the %s key %s is still needed: %s; wait, or replace those instances", kind.name, id, reasons(key.Needed))
 		}
 		_, err = m.drop(ctx, kind, ring, n)
 		return err
 	}
-	return &NotFoundError{Kind: "key", ID: id}
+	return &access.NotFoundError{Kind: "key", ID: id}
 }
 
 // dropIdleKeys drops the retired keys that nothing needs any more.
 func (m *Manager) dropIdleKeys(ctx context.Context) error {
-	ctx = WithCaller(ctx, Caller{Name: "the manager"})
+	ctx = access.WithCaller(ctx, access.Caller{Name: "the manager"})
 	m.keysMu.Lock()
 	defer m.keysMu.Unlock()
 	state, err := m.store.Load(ctx)
@@ -245,7 +246,7 @@ func (m *Manager) dropIdle(ctx context.Context, kind keyKind, ring keyring, stat
 func (m *Manager) drop(ctx context.Context, kind keyKind, ring keyring, n int) (keyring, error) {
 	next := append(keyring{}, ring...)
 	next[n].Dropped = m.options.Clock().UTC()
-	if err := m.writeKeyring(ctx, kind, next, "key drop", fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID)); err != nil {
+	if err := m.writeKeyring(ctx, kind, next, "key delete", fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID)); err != nil {
 		return ring, err
 	}
 	m.options.Log.Info("an old key isn't trusted any more", "kind", kind.name, "key", next[n].ID)
@@ -260,7 +261,7 @@ func (m *Manager) kindOf(name string) (keyKind, error) {
 		}
 		names = append(names, kind.name)
 	}
-	return keyKind{}, &InvalidError{fmt.Sprintf("there is no key %q; there are: %s", name, strings.Join(names, ", "))}
+	return keyKind{}, access.Invalid("there is no key %q; there are: %s", name, strings.Join(names, ", "))
 }
 
 // reasons joins what a key is needed for, the first few in full.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
@@ -93,7 +94,9 @@ func (y *yard) stop() {
 	}
 }
 
-func (y *yard) ctx() context.Context { return WithCaller(y.t.Context(), LocalUser("ada")) }
+func (y *yard) ctx() context.Context {
+	return access.WithCaller(y.t.Context(), access.LocalUser("ada"))
+}
 
 // request stores an instance whose request is about to go out, and gives the
 // document that its host would boot with whenever it is sent.
@@ -187,7 +190,7 @@ func (y *yard) key(id string) (Key, bool) {
 // conflict insists that a key can't be changed now, and on the reason.
 func (y *yard) conflict(err error, says string) {
 	y.t.Helper()
-	var conflict *ConflictError
+	var conflict *access.ConflictError
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), says) {
 		y.t.Fatalf("the error is %v; it should be a conflict that says %q", err, says)
 	}
@@ -211,14 +214,14 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	})
 	_, err = y.manager.RotateKey(y.ctx(), "authority")
 	y.conflict(err, "the last rotation of the authority key isn't over")
-	y.conflict(y.manager.DropKey(y.ctx(), old.KeyID()), "boots with its fingerprint")
+	y.conflict(y.manager.DeleteKey(y.ctx(), old.KeyID()), "boots with its fingerprint")
 
 	// The request from before goes out once more, as the bytes that are stored.
 	l := y.boot(late, filepath.Join(t.TempDir(), "b"))
 	y.shows(late, "a host with the old fingerprint enrolls and learns the new one", func(r fleet.Runner) bool {
 		return r.Authority == fresh.ID && r.Issuer == fresh.ID
 	})
-	y.conflict(y.manager.DropKey(y.ctx(), old.KeyID()), "has a certificate of it until it renews")
+	y.conflict(y.manager.DeleteKey(y.ctx(), old.KeyID()), "has a certificate of it until it renews")
 
 	// The next processes of both sides know it too.
 	h.cancel()
@@ -255,7 +258,7 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 		did = append(did, r.By+": "+r.Action)
 	}
 	slices.Sort(did)
-	if want := []string{"ada: key rotate", "the manager: key drop"}; !slices.Equal(did, want) {
+	if want := []string{"ada: key rotate", "the manager: key delete"}; !slices.Equal(did, want) {
 		t.Errorf("the audit has %q, want %q", did, want)
 	}
 	if _, err := y.manager.RotateKey(y.ctx(), "authority"); err != nil {
@@ -274,7 +277,7 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 	if again := y.manager.tokens.TokenOf(subject.Operation); again != token {
 		t.Error("the stored request would go out with another token")
 	}
-	y.conflict(y.manager.DropKey(y.ctx(), old), "was made with it and is good until")
+	y.conflict(y.manager.DeleteKey(y.ctx(), old), "was made with it and is good until")
 	y.boot(before, filepath.Join(t.TempDir(), "a"))
 	y.shows(before, "the host enrolls with its token", func(r fleet.Runner) bool { return r.Beats > 0 })
 	_, after := y.request()
@@ -323,7 +326,7 @@ func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 	_, err = y.manager.RotateKey(y.ctx(), "enrollment")
 	y.must(err)
 	y.ahead.Add(int64(2 * time.Hour))
-	y.must(y.manager.DropKey(y.ctx(), old))
+	y.must(y.manager.DeleteKey(y.ctx(), old))
 	// Killed after the store knew and before the file was removed.
 	y.must(os.WriteFile(first, content, 0o600))
 	y.stop()
@@ -361,7 +364,7 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 				o := options(t)
 				m := open(t, o)
 				for _, kind := range []string{"authority", "enrollment"} {
-					if _, err := m.RotateKey(WithCaller(t.Context(), LocalUser("ada")), kind); err != nil {
+					if _, err := m.RotateKey(access.WithCaller(t.Context(), access.LocalUser("ada")), kind); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -385,24 +388,24 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 func TestKeysAreForWhomMayManageTheWholeInstallation(t *testing.T) {
 	m := open(t, options(t))
 	defer m.Close()
-	for _, caller := range []Caller{{Name: "reader", Permissions: []Permission{ReadFleets}}, {Name: "limited", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {
-		ctx := WithCaller(t.Context(), caller)
+	for _, caller := range []access.Caller{{Name: "reader", Permissions: []access.Permission{access.ReadFleets}}, {Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {
+		ctx := access.WithCaller(t.Context(), caller)
 		_, list := m.Keys(ctx)
 		_, rotate := m.RotateKey(ctx, "ca")
-		if drop := m.DropKey(ctx, "x"); list == nil || rotate == nil || drop == nil {
+		if drop := m.DeleteKey(ctx, "x"); list == nil || rotate == nil || drop == nil {
 			t.Errorf("%s: list %v, rotate %v, drop %v", caller.Name, list, rotate, drop)
 		}
 	}
-	ctx := WithCaller(t.Context(), LocalUser("ada"))
-	var invalid *InvalidError
+	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
+	var invalid *access.InvalidError
 	if _, err := m.RotateKey(ctx, "house"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "authority, enrollment") {
 		t.Errorf("an unknown kind: %v", err)
 	}
-	if err := m.DropKey(ctx, m.tokens.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {
+	if err := m.DeleteKey(ctx, m.tokens.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("dropping the key in use: %v", err)
 	}
-	var missing *NotFoundError
-	if err := m.DropKey(ctx, "0123"); !errors.As(err, &missing) {
+	var missing *access.NotFoundError
+	if err := m.DeleteKey(ctx, "0123"); !errors.As(err, &missing) {
 		t.Errorf("dropping an unknown key: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -52,6 +53,8 @@ func (o Options) lookup() func(string) (string, bool) {
 // gives it back.
 type Manager struct {
 	reading
+	access.TokenStore
+	access.AuditLog
 	lock        *writerLock
 	authorities enroll.Authorities
 	tokens      enroll.Tokens
@@ -113,6 +116,7 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
 		return err
 	}
+	m.TokenStore, m.AuditLog = access.NewTokenStore(m.store, o.Clock), access.NewAuditLog(m.store)
 	failpoint.StoreClaimed.Hit()
 	if o.Installation == "" {
 		name, found, err := m.store.Setting(ctx, "installation")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -108,7 +109,7 @@ func TestTheChosenPortIsKept(t *testing.T) {
 func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T) {
 	o := options(t)
 	m := open(t, o)
-	ctx := WithCaller(t.Context(), LocalUser("ada"))
+	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
 	ids := []string{m.ownership.Load().KeyID()}
 	for range 2 {
 		key, err := m.RotateKey(ctx, "ownership")

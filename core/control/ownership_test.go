@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -17,7 +18,7 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 	o.Clock = func() time.Time { return at }
 	m := open(t, o)
 	defer m.Close()
-	ctx := as(t, LocalUser("ada"))
+	ctx := as(t, access.LocalUser("ada"))
 	definition := fleet.Definition{Installation: "demo", Providers: []fleet.Provider{{Address: "local.here", Config: []byte(`{}`)}}}
 	if _, err := m.store.ApplyDefinition(ctx, store.Apply{Definition: definition, At: at, By: "ada"}); err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 		{"what is there is all somebody else's", view.Moment{Observed: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
 	} {
 		m.moment = func() view.Moment { return c.moment }
-		err := m.DropKey(ctx, old)
+		err := m.DeleteKey(ctx, old)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -71,11 +71,11 @@ func canonical(raw []byte) ([]byte, error) {
 }
 
 func describeFile(ctx context.Context, path, plugins, run string, log *slog.Logger) ([]byte, error) {
-	store, err := pluginstore.Open(plugins)
+	binaries, err := pluginstore.Open(plugins)
 	if err != nil {
 		return nil, err
 	}
-	stored, digest, err := store.Add(ctx, path)
+	stored, digest, err := binaries.Add(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
@@ -33,7 +34,10 @@ type reading struct {
 }
 
 // Look reads a state directory without becoming its writer.
-type Look struct{ reading }
+type Look struct {
+	reading
+	access.TokenList
+}
 
 var _ Reader = (*Look)(nil)
 
@@ -50,7 +54,7 @@ func OpenToLook(ctx context.Context, o Options) (*Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Look{reading{options: o, store: s}}
+	l := &Look{reading: reading{options: o, store: s}, TokenList: access.NewTokenList(s)}
 	l.moment = func() view.Moment {
 		// With no manager running, nobody could have heard an agent.
 		now := o.Clock()
@@ -72,7 +76,7 @@ func (l *Look) Close() error { return l.store.Close() }
 
 // Plan compares a submission with what is stored.
 func (r *reading) Plan(ctx context.Context, s Submission) (Plan, error) {
-	caller, err := authorize(ctx, "plan")
+	caller, err := access.Authorize(ctx, "plan")
 	if err != nil {
 		return Plan{}, err
 	}
@@ -101,7 +105,7 @@ func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error)
 
 // planOf compares what load reads with what is stored. Of a big installation both
 // take their time, and neither needs the other.
-func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load func(context.Context) (*loadedSubmission, Bundle, error)) (Plan, error) {
+func (r *reading) planOf(ctx context.Context, caller access.Caller, prune bool, load func(context.Context) (*loadedSubmission, Bundle, error)) (Plan, error) {
 	var (
 		loaded *loadedSubmission
 		bundle Bundle
@@ -142,7 +146,7 @@ func addressesOf(s store.State) []fleet.FleetAddress {
 
 // Fleets lists the caller's fleets with their numbers, health and reasons.
 func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
-	caller, err := authorize(ctx, "fleets")
+	caller, err := access.Authorize(ctx, "fleets")
 	if err != nil {
 		return nil, err
 	}
@@ -150,16 +154,16 @@ func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleets := slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) })
+	fleets := slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
 	for n := range fleets {
-		fleets[n].Unmet = caller.unmet(fleets[n].Unmet)
+		fleets[n].Unmet = caller.Unmet(fleets[n].Unmet)
 	}
 	return fleets, nil
 }
 
 // Instances lists the live instances of the caller's fleets.
 func (r *reading) Instances(ctx context.Context) ([]view.Instance, error) {
-	caller, err := authorize(ctx, "instances")
+	caller, err := access.Authorize(ctx, "instances")
 	if err != nil {
 		return nil, err
 	}
@@ -167,25 +171,12 @@ func (r *reading) Instances(ctx context.Context) ([]view.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Instances(state, r.moment()), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
-}
-
-// NotFoundError says that there is nothing of that name.
-type NotFoundError struct {
-	Kind, ID string
-}
-
-func (e *NotFoundError) Error() string {
-	list := e.Kind + " list"
-	if e.Kind == "fleet" {
-		list = "list"
-	}
-	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s", e.Kind, e.ID, list)
+	return slices.DeleteFunc(view.Instances(state, r.moment()), func(i view.Instance) bool { return !caller.MayTouch(i.Fleet) }), nil
 }
 
 // Decisions are the newest decisions about a fleet.
 func (r *reading) Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
-	caller, err := authorize(ctx, "decisions")
+	caller, err := access.Authorize(ctx, "decisions")
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +185,8 @@ func (r *reading) Decisions(ctx context.Context, address fleet.FleetAddress, lim
 		return nil, err
 	}
 	n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == address })
-	if n < 0 || !caller.mayTouch(address) {
-		return nil, &NotFoundError{Kind: "fleet", ID: string(address)}
+	if n < 0 || !caller.MayTouch(address) {
+		return nil, &access.NotFoundError{Kind: "fleet", ID: string(address)}
 	}
 	return r.store.Decisions(ctx, fleets[n].ID, limit)
 }
@@ -211,7 +202,7 @@ type loadedSubmission struct {
 func loadSubmission(ctx context.Context, s Submission, o Options, readable func(fleet.Definition) error) (*loadedSubmission, Bundle, error) {
 	lock, err := lockOf(s.Lock)
 	if err != nil {
-		return nil, Bundle{}, &InvalidError{fmt.Sprintf("read %s: %v", pluginstore.LockFileName, err)}
+		return nil, Bundle{}, access.Invalid("read %s: %v", pluginstore.LockFileName, err)
 	}
 	plugins, err := pluginstore.Open(o.Place.Plugins)
 	if err != nil {
@@ -222,10 +213,10 @@ func loadSubmission(ctx context.Context, s Submission, o Options, readable func(
 		return nil, Bundle{}, err
 	}
 	if bundle.Requirements.Installation != o.Installation {
-		return nil, Bundle{}, &InvalidError{fmt.Sprintf("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)}
+		return nil, Bundle{}, access.Invalid("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)
 	}
 	if err := bundle.checkLocked(); err != nil {
-		return nil, Bundle{}, &InvalidError{err.Error()}
+		return nil, Bundle{}, &access.InvalidError{Reason: err.Error()}
 	}
 	loaded, found := bundle.Load(s.Variables)
 	if found.HasErrors() {
