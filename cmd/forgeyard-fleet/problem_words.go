@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // A manager refuses a value in the words of its routes: body.permissions, path.id.
@@ -119,7 +119,7 @@ func inPlainWords(message string) string {
 func directoryMeant(c *cobra.Command, err error) error {
 	var absent *noFleetError
 	var missing *access.NotFoundError
-	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, control.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
+	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, workspace.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
 	if !found || c == nil {
 		return err
 	}

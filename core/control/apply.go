@@ -15,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Apply plans the submission anew, makes sure that it still means what was
@@ -29,8 +30,8 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if err := m.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}
-	fresh, err := m.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*loadedSubmission, Bundle, error) {
-		return loadSubmission(ctx, s, m.options, m.readable(ctx, caller))
+	fresh, err := m.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*workspace.Loaded, workspace.Bundle, error) {
+		return workspace.Load(ctx, s.Sources, s.Lock, s.Variables, m.options, m.readable(ctx, caller))
 	})
 	if err != nil {
 		return Receipt{}, err

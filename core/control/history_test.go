@@ -12,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // past is an installation with fleets a and b; of ten instances 00 to 09 the even
@@ -145,7 +146,7 @@ func TestAStateDirectorySaysWhichInstallationItIs(t *testing.T) {
 	o := options(t)
 	nameless := o
 	nameless.Installation = ""
-	if _, err := Open(t.Context(), nameless); !errors.Is(err, ErrNothingApplied) {
+	if _, err := Open(t.Context(), nameless); !errors.Is(err, workspace.ErrNothingApplied) {
 		t.Errorf("without a store: %v", err)
 	}
 	if err := open(t, o).Close(); err != nil {

@@ -91,7 +91,7 @@ func (k keyKind) fileOf(n int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(k.file, extension), n, extension)
 }
 
-func (m *Manager) keyFolder() string { return keysFolder(m.options.Place) }
+func (m *Manager) keyFolder() string { return m.options.Place.Keys() }
 
 // loadKeys reads the keys that this installation made, or makes them at the first
 // start. The store holds their ids: a key that got lost or exchanged is noticed

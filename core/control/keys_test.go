@@ -23,6 +23,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -31,7 +32,7 @@ import (
 // test writes.
 type yard struct {
 	t       *testing.T
-	options Options
+	options workspace.Options
 	ahead   atomic.Int64
 	log     *syncLog
 	manager *Manager

@@ -6,10 +6,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,32 +20,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
-
-// Options are what a manager is opened with. All fields but LookupEnv are
-// required.
-type Options struct {
-	Place Place
-	// Installation may be empty where the state directory, which has a store
-	// already, is to say it.
-	Installation string
-	// Version is of this program; agents must match its minor version.
-	Version string
-	// Command is what the user typed, for whoever finds the lock held.
-	Command string
-	Clock   func() time.Time
-	Log     *slog.Logger
-	// LookupEnv reads the environment in which secret references are resolved;
-	// nil: this process's.
-	LookupEnv func(string) (string, bool)
-}
-
-func (o Options) lookup() func(string) (string, bool) {
-	if o.LookupEnv == nil {
-		return os.LookupEnv
-	}
-	return o.LookupEnv
-}
 
 // Manager is the one writer of an installation. Open takes the lock, Close
 // gives it back.
@@ -79,7 +53,7 @@ const sweepWait = 10 * time.Second
 
 // Open makes this process the writer of the state directory, which is created
 // where it is missing. Another writer gives a *LockedError.
-func Open(ctx context.Context, o Options) (*Manager, error) {
+func Open(ctx context.Context, o workspace.Options) (*Manager, error) {
 	m := &Manager{reading: reading{options: o}, hub: newHub()}
 	m.moment, m.refused = m.now, m.refusedCalls
 	if err := m.open(ctx); err != nil {
@@ -91,11 +65,11 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 func (m *Manager) open(ctx context.Context) (err error) {
 	o := m.options
 	if o.Installation == "" {
-		if err := isInstalled(o.Place); err != nil {
+		if err := o.Place.CheckInstalled(); err != nil {
 			return err
 		}
 	}
-	if err := mayHoldState(o.Place.State); err != nil {
+	if err := workspace.MayHoldState(o.Place.State); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
@@ -110,7 +84,7 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if err = pluginhost.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
 		return err
 	}
-	if m.store, err = store.Open(ctx, databasePath(o.Place)); err != nil {
+	if m.store, err = store.Open(ctx, o.Place.Database()); err != nil {
 		return err
 	}
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
@@ -124,7 +98,7 @@ func (m *Manager) open(ctx context.Context) (err error) {
 			return err
 		}
 		if !found {
-			return fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
+			return fmt.Errorf("%s: %w", o.Place.State, workspace.ErrNothingApplied)
 		}
 		m.options.Installation, o.Installation = name, name
 	}
@@ -133,12 +107,6 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	}
 	return m.loadKeys(ctx)
 }
-
-const databaseName = "fleet.db"
-
-func keysFolder(p Place) string { return filepath.Join(p.State, "keys") }
-
-func databasePath(p Place) string { return filepath.Join(p.State, databaseName) }
 
 // remember keeps a value at the first start and insists on it afterwards.
 func (m *Manager) remember(ctx context.Context, name, value, mismatch string) error {

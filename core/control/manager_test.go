@@ -13,20 +13,21 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
-func options(t testing.TB) Options {
+func options(t testing.TB) workspace.Options {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
-	place, err := FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
+	place, err := workspace.FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
-	return Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
+	return workspace.Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
-func open(t testing.TB, o Options) *Manager {
+func open(t testing.TB, o workspace.Options) *Manager {
 	t.Helper()
 	m, err := Open(t.Context(), o)
 	if err != nil {
@@ -74,6 +75,20 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	}
 	if _, running := Held(o.Place.State); running {
 		t.Error("a manager that didn't start holds the lock")
+	}
+}
+
+func TestADirectoryWithOthersThingsGetsNoState(t *testing.T) {
+	o := options(t)
+	o.Place.State = t.TempDir()
+	if err := os.WriteFile(filepath.Join(o.Place.State, "passwd"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Open(t.Context(), o); err == nil {
+		t.Errorf("a manager opens it, and closes with %v", m.Close())
+	}
+	if after, _ := os.ReadDir(o.Place.State); len(after) != 1 {
+		t.Errorf("something was written: %v", after)
 	}
 }
 

@@ -24,8 +24,6 @@ import (
 
 // The times of an ordered stop, of the agents' facts and of what is kept.
 const (
-	// stopGrace is what a plugin process gets to end by itself.
-	stopGrace = 5 * time.Second
 	// answerGrace is how long the last answers are waited for.
 	answerGrace = 2 * time.Minute
 	// closeGrace is what agents' calls under way get.
@@ -83,7 +81,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64, Needed: m.store.Needed,
 	})
 	r.providers = newProviders(m)
-	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
+	r.schedulers = newSchedulers(m.options.Secrets(), m.options.Clock)
 	r.schedulers.update(applied.Definition)
 	r.exec = executor.New(m.executing(r, loop))
 	if r.agents, err = m.serveAgents(listener, enroll.Config{

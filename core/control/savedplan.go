@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // SavedPlan is a plan that is kept to be applied later: once, and exactly as it
@@ -42,7 +43,7 @@ type SavedApproval struct {
 
 // Save makes a plan that can be applied later. The caller of the context is who
 // saves it.
-func (p Plan) Save(ctx context.Context, s Submission, o Options) (SavedPlan, error) {
+func (p Plan) Save(ctx context.Context, s Submission, o workspace.Options) (SavedPlan, error) {
 	now := o.Clock().UTC()
 	id, err := fleet.NewULID(now, rand.Reader)
 	if err != nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
@@ -11,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Service is what people do with an installation. A *Manager in this process is
@@ -113,6 +115,19 @@ type Submission struct {
 	// no longer means what was approved, and a *ConflictError where it was used. Nil: it
 	// is planned anew. An apply has its own.
 	Approved *Approval `json:"approved,omitempty"`
+}
+
+// NewSubmission is a workspace as it is sent to a manager. Of the environment
+// only what sets variables goes along.
+func NewSubmission(w workspace.Workspace, variables config.Variables, prune bool) Submission {
+	var own []string
+	for _, line := range variables.Environment {
+		if strings.HasPrefix(line, config.VariablePrefix) {
+			own = append(own, line)
+		}
+	}
+	variables.Environment = own
+	return Submission{Sources: w.Sources, Lock: string(w.Lock.Bytes()), Variables: variables, Prune: prune}
 }
 
 // Approval is what of a plan must still be true when it is applied.
