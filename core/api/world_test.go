@@ -21,6 +21,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -46,7 +47,7 @@ type service struct {
 	events    []control.Event
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
-	keys       []control.Key
+	keys       []keys.Key
 	refusals   []fleet.Refusal
 	watch      func(context.Context) iter.Seq2[control.Progress, error]
 
@@ -243,12 +244,12 @@ func (s *service) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
 	return s.refusals, s.err
 }
 
-func (s *service) Keys(ctx context.Context) ([]control.Key, error) {
+func (s *service) Keys(ctx context.Context) ([]keys.Key, error) {
 	s.note(ctx)
 	return s.keys, s.err
 }
 
-func (s *service) RotateKey(ctx context.Context, kind string) (control.Key, error) {
+func (s *service) RotateKey(ctx context.Context, kind string) (keys.Key, error) {
 	s.note(ctx, kind)
 	return s.keys[0], s.err
 }
@@ -269,7 +270,7 @@ func lab() *service {
 			{At: now, Kind: control.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
 		audit:    []access.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
-		keys: []control.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
+		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
 			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
 	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Standing: fleet.Orphan, Fleet: "fleet.linux",

@@ -86,7 +86,7 @@ func (m *Manager) claim(ctx context.Context, caller access.Caller, c joinChoice,
 	if err != nil {
 		return claim, "", err
 	}
-	nonce, err := m.tokens.NewNonce(rand.Reader)
+	nonce, err := m.Enrollment.NewNonce(rand.Reader)
 	if err != nil {
 		return claim, "", err
 	}
@@ -95,8 +95,8 @@ func (m *Manager) claim(ctx context.Context, caller access.Caller, c joinChoice,
 	claim = fleet.AssetClaim{Provider: c.fleet.Provider, Asset: c.asset.ID, At: now, By: caller.Name, Nonce: nonce, Expires: now.Add(fleet.JoinTokenLife)}
 	if c.claim != nil {
 		claim.Instance = c.claim.Instance
-		token = m.tokens.Token(c.key, nonce)
-		claim.TokenHash = m.tokens.Hash(token)
+		token = m.Enrollment.Token(c.key, nonce)
+		claim.TokenHash = m.Enrollment.Hash(token)
 		err = m.store.RenewJoinToken(ctx, claim, record)
 	} else {
 		settings := loop.Settings{Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID}
@@ -106,8 +106,8 @@ func (m *Manager) claim(ctx context.Context, caller access.Caller, c joinChoice,
 			return claim, "", failed
 		}
 		claim.Instance = instance.ID
-		token = m.tokens.Token(operation.ID, nonce)
-		claim.TokenHash = m.tokens.Hash(token)
+		token = m.Enrollment.Token(operation.ID, nonce)
+		claim.TokenHash = m.Enrollment.Hash(token)
 		err = m.store.ClaimAsset(ctx, store.NewClaim{
 			Claim: claim, Instance: instance, Operation: operation, Serial: c.fleet.Serial, Max: c.fleet.Scaling.Max, Audit: record,
 		})

@@ -69,7 +69,7 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 	}
 	token := tokenIn(t, ticket.Command)
 	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil || !m.tokens.Verify(token, subject.Operation) || !subject.Operation.TokenExpires.Equal(claim.Expires) {
+	if err != nil || !m.Enrollment.Verify(token, subject.Operation) || !subject.Operation.TokenExpires.Equal(claim.Expires) {
 		t.Errorf("the token isn't good: %v", err)
 	}
 	if !strings.Contains(ticket.Command, "'https://fleet.example:7443/v1/runner/download?target=linux-amd64'") || strings.Contains(ticket.Command, "\n") {
@@ -86,7 +86,7 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 		t.Fatalf("again: %+v, %v", again, err)
 	}
 	subject, _, err = m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil || m.tokens.Verify(token, subject.Operation) || !m.tokens.Verify(tokenIn(t, again.Command), subject.Operation) {
+	if err != nil || m.Enrollment.Verify(token, subject.Operation) || !m.Enrollment.Verify(tokenIn(t, again.Command), subject.Operation) {
 		t.Errorf("the first token is still good, or the second isn't: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
@@ -107,11 +108,11 @@ func (y *yard) request() (fleet.CapacityInstanceID, fleet.OperationID) {
 	y.must(err)
 	key, err := newID(y.now())
 	y.must(err)
-	authority := y.manager.authorities.Signing()
-	nonce, err := y.manager.tokens.NewNonce(rand.Reader)
+	authority := y.manager.Authorities.Signing()
+	nonce, err := y.manager.Enrollment.NewNonce(rand.Reader)
 	y.must(err)
 	op := fleet.Operation{ID: fleet.OperationID(key), Kind: fleet.ProvisionOperation, Instance: fleet.CapacityInstanceID(id), Fleet: "f1", Created: y.now(), State: fleet.OperationInProgress, Nonce: nonce}
-	op.TokenHash = y.manager.tokens.Hash(y.manager.tokens.Token(op.ID, nonce))
+	op.TokenHash = y.manager.Enrollment.Hash(y.manager.Enrollment.Token(op.ID, nonce))
 	op.TokenExpires = y.now().Add(30 * time.Minute)
 	op.Request, err = json.Marshal(fleet.ProvisionIntent{Fleet: "fleet.demo", Bootstrap: fleet.BootstrapIntent{
 		ManagerURL: "https://" + y.address, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}})
@@ -138,7 +139,7 @@ func (y *yard) boot(id fleet.OperationID, folder string) *host {
 	}
 	var intent fleet.ProvisionIntent
 	y.must(json.Unmarshal(subject.Operation.Request, &intent))
-	token := y.manager.tokens.TokenOf(subject.Operation)
+	token := y.manager.Enrollment.TokenOf(subject.Operation)
 	trust := func(t agentapi.Trust, checkTime bool) *tls.Config {
 		d := bootstrap.Document{ManagerURL: intent.Bootstrap.ManagerURL, CAFingerprint: intent.Bootstrap.CAFingerprint, ServerName: intent.Bootstrap.ServerName}
 		if t != (agentapi.Trust{}) {
@@ -177,15 +178,15 @@ func (y *yard) shows(id fleet.OperationID, what string, condition func(fleet.Run
 	}
 }
 
-func (y *yard) key(id string) (Key, bool) {
+func (y *yard) key(id string) (keys.Key, bool) {
 	y.t.Helper()
-	keys, err := y.manager.Keys(y.ctx())
+	all, err := y.manager.Keys(y.ctx())
 	y.must(err)
-	n := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
+	n := slices.IndexFunc(all, func(k keys.Key) bool { return k.ID == id })
 	if n < 0 {
-		return Key{}, false
+		return keys.Key{}, false
 	}
-	return keys[n], true
+	return all[n], true
 }
 
 // conflict insists that a key can't be changed now, and on the reason.
@@ -202,7 +203,7 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	_, working := y.request()
 	_, late := y.request() // its host boots after the rotation
 	h := y.boot(working, filepath.Join(t.TempDir(), "a"))
-	old := y.manager.authorities.Signing()
+	old := y.manager.Authorities.Signing()
 	before := y.shows(working, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 && r.Authority == old.KeyID() })
 
 	fresh, err := y.manager.RotateKey(y.ctx(), "ca")
@@ -229,13 +230,13 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	y.must(<-h.ended)
 	y.stop()
 	y.start()
-	if got := y.manager.authorities.Signing().KeyID(); got != fresh.ID {
+	if got := y.manager.Authorities.Signing().KeyID(); got != fresh.ID {
 		t.Fatalf("the next manager signs with %s", got)
 	}
 	y.ahead.Add(int64(2 * time.Hour)) // all certificates of the old one are over
 	y.boot(working, h.folder)
 	y.shows(working, "it has a certificate of the new authority", func(r fleet.Runner) bool { return r.Issuer == fresh.ID && r.Authority == fresh.ID })
-	y.must(y.manager.dropIdleKeys(t.Context()))
+	y.must(y.manager.DeleteIdle(t.Context()))
 	if _, there := y.key(old.KeyID()); there {
 		k, _ := y.key(old.KeyID())
 		t.Fatalf("nothing needs the old authority, and it is trusted: %+v", k)
@@ -272,10 +273,10 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 	_, before := y.request()
 	subject, _, err := y.manager.store.EnrollmentSubject(t.Context(), before)
 	y.must(err)
-	token, old := y.manager.tokens.TokenOf(subject.Operation), y.manager.tokens.KeyID()
+	token, old := y.manager.Enrollment.TokenOf(subject.Operation), y.manager.Enrollment.KeyID()
 	fresh, err := y.manager.RotateKey(y.ctx(), "enrollment")
 	y.must(err)
-	if again := y.manager.tokens.TokenOf(subject.Operation); again != token {
+	if again := y.manager.Enrollment.TokenOf(subject.Operation); again != token {
 		t.Error("the stored request would go out with another token")
 	}
 	y.conflict(y.manager.DeleteKey(y.ctx(), old), "was made with it and is good until")
@@ -286,12 +287,12 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 	y.shows(after, "a host of the new key enrolls", func(r fleet.Runner) bool { return r.Beats > 0 })
 
 	y.ahead.Add(int64(29 * time.Minute))
-	y.must(y.manager.dropIdleKeys(t.Context()))
+	y.must(y.manager.DeleteIdle(t.Context()))
 	if k, there := y.key(old); !there || len(k.Needed) == 0 {
 		t.Fatalf("before the token's end the old key is %+v, %v", k, there)
 	}
 	y.ahead.Add(int64(32 * time.Minute))
-	y.must(y.manager.dropIdleKeys(t.Context()))
+	y.must(y.manager.DeleteIdle(t.Context()))
 	if k, there := y.key(old); there {
 		t.Fatalf("the last token expired, and the old key is kept: %+v", k)
 	}
@@ -302,13 +303,13 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 
 func TestARotationThatWasKilledIsFinishedByTheNext(t *testing.T) {
 	y := newYard(t)
-	before := y.manager.authorities.Signing().KeyID()
+	before := y.manager.Authorities.Signing().KeyID()
 	// Killed after the file was made and before the store knew of it.
 	left, err := enroll.LoadAuthorityFile(filepath.Join(y.options.Place.State, "keys", "authority-2.pem"), "demo", y.now())
 	y.must(err)
 	y.stop()
 	y.start()
-	if got := y.manager.authorities.Signing().KeyID(); got != before {
+	if got := y.manager.Authorities.Signing().KeyID(); got != before {
 		t.Fatalf("a key that nobody counts on signs: %s", got)
 	}
 	fresh, err := y.manager.RotateKey(y.ctx(), "ca")
@@ -323,7 +324,7 @@ func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 	first := filepath.Join(y.options.Place.State, "keys", enroll.EnrollmentKeyFile)
 	content, err := os.ReadFile(first)
 	y.must(err)
-	old := y.manager.tokens.KeyID()
+	old := y.manager.Enrollment.KeyID()
 	_, err = y.manager.RotateKey(y.ctx(), "enrollment")
 	y.must(err)
 	y.ahead.Add(int64(2 * time.Hour))
@@ -335,7 +336,7 @@ func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 	if _, err := os.Stat(first); !os.IsNotExist(err) {
 		t.Errorf("the dropped key's file: %v", err)
 	}
-	if got := y.manager.tokens.KeyID(); got == old {
+	if got := y.manager.Enrollment.KeyID(); got == old {
 		t.Error("the dropped key is in use")
 	}
 }
@@ -402,7 +403,7 @@ func TestKeysAreForWhomMayManageTheWholeInstallation(t *testing.T) {
 	if _, err := m.RotateKey(ctx, "house"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "authority, enrollment") {
 		t.Errorf("an unknown kind: %v", err)
 	}
-	if err := m.DeleteKey(ctx, m.tokens.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {
+	if err := m.DeleteKey(ctx, m.Enrollment.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("dropping the key in use: %v", err)
 	}
 	var missing *access.NotFoundError

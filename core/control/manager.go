@@ -3,20 +3,17 @@ package control
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -29,16 +26,10 @@ type Manager struct {
 	reading
 	access.TokenStore
 	access.AuditLog
-	lock        *writerLock
-	authorities enroll.Authorities
-	tokens      enroll.Tokens
-	// ownership makes and checks the proofs in resource tags. A rotation replaces
-	// it while the loop runs.
-	ownership atomic.Pointer[ownership.Keyring]
-	hub       *hub
-	desk      orderDesk
-	// keysMu is held while a key is changed.
-	keysMu sync.Mutex
+	lock *writerLock
+	*keys.Keyrings
+	hub  *hub
+	desk orderDesk
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
 	applying sync.Mutex
@@ -105,7 +96,8 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
 		return err
 	}
-	return m.loadKeys(ctx)
+	m.Keyrings = keys.New(m.store, m.options, func() view.Moment { return m.moment() })
+	return m.Keyrings.Load(ctx)
 }
 
 // remember keeps a value at the first start and insists on it afterwards.
@@ -154,14 +146,6 @@ func (m *Manager) Settings(ctx context.Context) (fleet.ManagerSettings, error) {
 	applied, _, err := m.store.Definition(ctx)
 	return applied.Definition.Manager, err
 }
-
-// ServerCertificate is the manager's own, for listeners beside the agents'.
-func (m *Manager) ServerCertificate() (*tls.Certificate, error) {
-	return m.authorities.Signing().ServerCertificate(m.options.Clock())
-}
-
-// Fingerprint is of the installation's authority: what clients pin.
-func (m *Manager) Fingerprint() string { return m.authorities.Signing().Fingerprint() }
 
 // Listen opens the listener of the enrollment endpoint: where the definition
 // says, else on loopback and the port that was chosen at the first start.

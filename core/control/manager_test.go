@@ -125,7 +125,7 @@ func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T
 	o := options(t)
 	m := open(t, o)
 	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
-	ids := []string{m.ownership.Load().KeyID()}
+	ids := []string{m.Ownership().KeyID()}
 	for range 2 {
 		key, err := m.RotateKey(ctx, "ownership")
 		if err != nil {
@@ -133,17 +133,17 @@ func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T
 		}
 		ids = append([]string{key.ID}, ids...)
 	}
-	if err := m.dropIdleKeys(ctx); err != nil {
+	if err := m.DeleteIdle(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.ownership.Load().KeyIDs(); !slices.Equal(got, ids) {
+	if got := m.Ownership().KeyIDs(); !slices.Equal(got, ids) {
 		t.Errorf("keys %v, want %v", got, ids)
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := open(t, o)
-	if got := again.ownership.Load().KeyIDs(); !slices.Equal(got, ids) {
+	if got := again.Ownership().KeyIDs(); !slices.Equal(got, ids) {
 		t.Errorf("the next start has the keys %v, want %v", got, ids)
 	}
 	if err := again.Close(); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -23,11 +24,11 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 	if _, err := m.store.ApplyDefinition(ctx, store.Apply{Definition: definition, At: at, By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	old := m.ownership.Load().KeyID()
+	old := m.Ownership().KeyID()
 	if _, err := m.RotateKey(ctx, "ownership"); err != nil {
 		t.Fatal(err)
 	}
-	at = at.Add(2 * retiredKept)
+	at = at.Add(2 * keys.RetiredKept)
 	seen := map[fleet.ProviderAddress]time.Time{"local.here": at}
 	for _, c := range []struct {
 		name   string
@@ -45,7 +46,7 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if m.ownership.Load().Knows(old) {
+	if m.Ownership().Knows(old) {
 		t.Error("the key is still known")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -112,7 +113,7 @@ func (r *reading) planOf(ctx context.Context, caller access.Caller, prune bool, 
 	p.Warnings = append(p.Warnings, agentless(loaded.Definition)...)
 	p.Warnings = append(p.Warnings, stranded(stored.Definition, loaded.Definition, state)...)
 	p.Warnings = append(p.Warnings, unheard(r.listens.Load(), loaded.Definition)...)
-	if p.Approval.Authority, err = r.identity(ctx); err != nil {
+	if p.Approval.Authority, err = keys.InstallationID(ctx, r.store); err != nil {
 		return Plan{}, err
 	}
 	return p, p.allowedTo(caller)

@@ -19,7 +19,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 )
 
 // The times of an ordered stop, of the agents' facts and of what is kept.
@@ -78,7 +77,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
 	loop := loop.New(m.store, r.issuer, loop.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
-		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64, Needed: m.store.Needed,
+		Ownership: m.Ownership, Random: mathrand.Float64, Needed: m.store.Needed,
 	})
 	r.providers = newProviders(m)
 	r.schedulers = newSchedulers(m.options.Secrets(), m.options.Clock)
@@ -108,7 +107,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 	return executor.Settings{
 		Loop: steps, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
-		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
+		Token: func(op fleet.Operation) string { return m.Enrollment.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
 			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
@@ -119,7 +118,7 @@ func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
 			_, needed := m.store.PruneNeeded(ctx, now)
-			return errors.Join(err, needed, m.dropIdleKeys(ctx))
+			return errors.Join(err, needed, m.DeleteIdle(ctx))
 		},
 	}
 }
@@ -199,7 +198,7 @@ type agentServer struct {
 
 // serveAgents answers agents with what c has beside the manager's own.
 func (m *Manager) serveAgents(l net.Listener, c enroll.Config) (*agentServer, error) {
-	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &m.authorities, &m.tokens, m.store, m.options.Clock, m.options.Log
+	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &m.Authorities, &m.Enrollment, m.store, m.options.Clock, m.options.Log
 	c.Random, c.Jitter, c.FlushInterval = rand.Reader, mathrand.Float64, flushFacts
 	c.CertificateLife = failpoint.CertificateLife(certificateLife)
 	server, err := enroll.NewServer(c)
@@ -233,10 +232,10 @@ type issuer struct {
 }
 
 func (i *issuer) Issue(op fleet.OperationID) (nonce []byte, hash string, err error) {
-	if nonce, err = i.m.tokens.NewNonce(rand.Reader); err != nil {
+	if nonce, err = i.m.Enrollment.NewNonce(rand.Reader); err != nil {
 		return nil, "", err
 	}
-	return nonce, i.m.tokens.Hash(i.m.tokens.Token(op, nonce)), nil
+	return nonce, i.m.Enrollment.Hash(i.m.Enrollment.Token(op, nonce)), nil
 }
 
 func (i *issuer) Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
@@ -249,7 +248,7 @@ func (i *issuer) Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.
 
 // bootstrap is the first-boot document of a host that reaches the manager at url.
 func (m *Manager) bootstrap(kind, url string, p fleet.Platform, agentSHA256 string) fleet.BootstrapIntent {
-	authority := m.authorities.Signing()
+	authority := m.Authorities.Signing()
 	return fleet.BootstrapIntent{
 		Kind: kind, ManagerURL: url, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName(),
 		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: agentSHA256,

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -117,7 +118,7 @@ func (s *SavedApproval) differs(fresh Plan) string {
 
 // mayUse refuses a plan of another installation, and one that was used before.
 func (r *reading) mayUse(ctx context.Context, a Approval) error {
-	own, err := r.identity(ctx)
+	own, err := keys.InstallationID(ctx, r.store)
 	if err != nil {
 		return err
 	}
@@ -141,13 +142,4 @@ func (r *reading) mayUse(ctx context.Context, a Approval) error {
 func usedPlan(by string, at time.Time, serial int64) error {
 	return access.Conflict("the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
 		by, moment(at), serial)
-}
-
-// identity tells installations of one name apart: the id of the authority's key.
-func (r *reading) identity(ctx context.Context) (string, error) {
-	ring, err := readKeyring(ctx, r.store, authorityKeyring)
-	if err != nil || len(ring) == 0 {
-		return "", err
-	}
-	return ring[0].ID, nil // of the first one, whatever was rotated since
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -57,10 +58,10 @@ type Service interface {
 	Audit(ctx context.Context, limit int) ([]access.AuditRecord, error)
 
 	// Keys lists the installation's keys, those in use first of each kind.
-	Keys(ctx context.Context) ([]Key, error)
+	Keys(ctx context.Context) ([]keys.Key, error)
 	// RotateKey replaces the key of a kind by a new one, which it returns. The old
 	// one stays trusted until nothing needs it.
-	RotateKey(ctx context.Context, kind string) (Key, error)
+	RotateKey(ctx context.Context, kind string) (keys.Key, error)
 	// DeleteKey ends the trust in an old key that nothing needs any more; else the
 	// error is a *ConflictError.
 	DeleteKey(ctx context.Context, id string) error
