@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
 
 func (a *app) completionCommand() *cobra.Command {
@@ -62,7 +63,7 @@ func (a *app) fleetAddresses(ctx context.Context, look control.Reader) ([]string
 
 // instanceIDs are the live instances and the newest of the ended ones.
 func (a *app) instanceIDs(ctx context.Context, look control.Reader) ([]string, error) {
-	page, err := look.History(ctx, control.HistoryQuery{})
+	page, err := look.History(ctx, query.HistoryFilter{})
 	var found []string
 	for _, i := range page.Instances {
 		found = append(found, fmt.Sprintf("%s\t%s, %s", i.ID, i.State, orDash(string(i.Fleet))))

@@ -12,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -122,7 +123,7 @@ func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrde
 	switch {
 	case strings.HasPrefix(word, "sha256:") || strings.HasPrefix(word, "image."):
 		o.Image = word
-	case fleet.ValidULID(strings.ToLower(word)) || strings.HasPrefix(word, control.Ellipsis):
+	case fleet.ValidULID(strings.ToLower(word)) || strings.HasPrefix(word, query.Ellipsis):
 		o.Instance, err = a.instanceNamed(c, word)
 	default:
 		o.Fleet = word
@@ -142,7 +143,7 @@ func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrde
 // instance here: a fleet's name with a slip in it must not be one. Several such instances
 // are an error that lists them.
 func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityInstanceID, err error) {
-	if len(word) < control.ShownOfID {
+	if len(word) < query.ShownOfID {
 		return "", nil
 	}
 	err = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -36,7 +37,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if everything {
-				return a.listHistory(c, control.HistoryQuery{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
+				return a.listHistory(c, query.HistoryFilter{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
 			}
 			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
 				return errors.New("--before and --limit are for long lists; give --all, too")
@@ -79,7 +80,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 }
 
 // listHistory lists what is and was.
-func (a *app) listHistory(c *cobra.Command, q control.HistoryQuery, asJSON bool) error {
+func (a *app) listHistory(c *cobra.Command, q query.HistoryFilter, asJSON bool) error {
 	if q.Limit < 1 || q.Limit > 1000 {
 		return fmt.Errorf("--limit %d: give a number from 1 to 1000", q.Limit)
 	}

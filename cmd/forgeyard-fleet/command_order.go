@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // orderFlags are the flags of every command that decides about one instance.
@@ -213,8 +214,8 @@ func (a *app) orderHere(ctx context.Context, m *control.Manager, o control.Insta
 			return err
 		}
 		words := &applyWords{app: a, wait: wait}
-		words.applied(control.Receipt{})
-		return await(watching, m, control.Receipt{}, wait, false, words)
+		words.applied(plans.Receipt{})
+		return await(watching, m, plans.Receipt{}, wait, false, words)
 	})
 }
 

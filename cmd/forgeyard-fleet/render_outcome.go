@@ -6,18 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // renderOutcome says how an apply ended and what is left.
-func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) error {
+func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
 	for provider, u := range o.Last.Unrecorded {
 		a.printf("! %s has %s; see forgeyard-fleet instance list --unrecorded.\n", provider, view.UnrecordedWords(u))
 	}
 	switch o.Ending {
-	case control.Settled:
+	case progress.Settled:
 		a.printf("Applied. %s.\n", capital(sum(o.Last)))
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Schedulers)) {
 			a.printf("! scheduler.%s can't be seen (%s): nobody knows how many jobs wait.\n", address, o.Last.Schedulers[address])
@@ -30,10 +30,10 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 			a.printf("Nothing starts for jobs that wait until forgeyard-fleet serve runs.\n")
 		}
 		return nil
-	case control.Interrupted:
+	case progress.Interrupted:
 		a.printf("Interrupted: %s. What was asked for is stored; the next apply goes on from here.\n", sum(o.Last))
 		return exitStatus(exitInterrupted)
-	case control.Stuck:
+	case progress.Stuck:
 		a.printf("Stopped: %s, and what is missing needs a person:\n", sum(o.Last))
 		for provider, reason := range o.Last.Blocked {
 			a.printf("  provider.%s: %s\n", provider, reason)
@@ -51,7 +51,7 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 }
 
 // renderUnfinished says what is still waited for, and who goes on.
-func (a *app) renderUnfinished(last control.Progress, wait time.Duration, daemon bool) {
+func (a *app) renderUnfinished(last progress.Progress, wait time.Duration, daemon bool) {
 	next := "The next apply goes on from here."
 	if daemon {
 		next = "The manager goes on with it: see forgeyard-fleet status."

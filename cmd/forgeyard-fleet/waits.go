@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 )
 
 // waitsFor says in one line what keeps an apply from its end.
-func waitsFor(res control.Progress) string {
+func waitsFor(res progress.Progress) string {
 	if res.At.IsZero() {
 		return "the manager hasn't begun yet"
 	}
@@ -21,7 +21,7 @@ func waitsFor(res control.Progress) string {
 }
 
 // state counts the instances, and what isn't known of them.
-func state(res control.Progress) string {
+func state(res progress.Progress) string {
 	text := sum(res)
 	if res.Unresolved > 0 {
 		text += ", " + plural(res.Unresolved, "unknown outcome")
@@ -31,7 +31,7 @@ func state(res control.Progress) string {
 
 // reasons say, each in a sentence without its full stop, why not everything is where
 // it should be.
-func reasons(res control.Progress) (out []string) {
+func reasons(res progress.Progress) (out []string) {
 	say := func(format string, args ...any) {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf(format, args...), "."))
 	}
@@ -71,7 +71,7 @@ type held struct {
 
 // heldBack are the fleets that are held back, by what holds them: where a provider
 // fails, that is one reason for all of its fleets.
-func heldBack(res control.Progress) (all []*held) {
+func heldBack(res progress.Progress) (all []*held) {
 	ids := slices.SortedFunc(maps.Keys(res.Holds), func(a, b fleet.RunnerFleetID) int {
 		return cmp.Or(cmp.Compare(res.Fleets[a], res.Fleets[b]), cmp.Compare(a, b))
 	})
@@ -92,7 +92,7 @@ func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(l
 
 // isReason says that what is wrong with a provider is why a fleet is held back, and
 // so needn't be said twice.
-func isReason(res control.Progress, why string) bool {
+func isReason(res progress.Progress, why string) bool {
 	for _, hold := range res.Holds {
 		if strings.Contains(hold.Reason, why) {
 			return true
@@ -102,7 +102,7 @@ func isReason(res control.Progress, why string) bool {
 }
 
 // sum counts the instances by state.
-func sum(res control.Progress) string {
+func sum(res progress.Progress) string {
 	var parts []string
 	for _, s := range fleet.CapacityInstanceStates() {
 		if n := res.States[s]; n > 0 {

@@ -10,31 +10,32 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Plan is control.Service's.
-func (c *Client) Plan(ctx context.Context, s control.Submission) (control.Plan, error) {
-	var p control.Plan
+func (c *Client) Plan(ctx context.Context, s plans.Submission) (plans.Plan, error) {
+	var p plans.Plan
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/plan", send: complete(s), into: &p})
 	return p, err
 }
 
 // Apply is control.Service's. It isn't tried again by itself: planning anew says
 // whether it went through.
-func (c *Client) Apply(ctx context.Context, s control.Submission, approved control.Approval) (control.Receipt, error) {
+func (c *Client) Apply(ctx context.Context, s plans.Submission, approved plans.Approval) (plans.Receipt, error) {
 	if approved.Fleets == nil {
 		approved.Fleets = map[fleet.FleetAddress]int64{}
 	}
-	var r control.Receipt
+	var r plans.Receipt
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/apply", send: ApplyRequest{complete(s), approved}, into: &r})
 	return r, err
 }
 
 // complete makes what Go leaves out of JSON as null what it means: nothing.
-func complete(s control.Submission) control.Submission {
+func complete(s plans.Submission) plans.Submission {
 	s.Sources = withBytes(s.Sources)
 	s.Variables.Files = withBytes(s.Variables.Files)
 	return s
@@ -59,43 +60,43 @@ func (c *Client) Fleets(ctx context.Context) ([]view.Fleet, error) {
 // Instances is control.Service's. It reads all pages.
 func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
 	all := []view.Instance{}
-	query := url.Values{"limit": {strconv.Itoa(maxPage)}}
+	parameters := url.Values{"limit": {strconv.Itoa(maxPage)}}
 	for {
 		var page List[view.Instance]
-		if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: query, into: &page}); err != nil {
+		if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &page}); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
 		if page.Next == "" {
 			return all, nil
 		}
-		query.Set("cursor", page.Next)
+		parameters.Set("cursor", page.Next)
 	}
 }
 
 // History is control.Service's.
-func (c *Client) History(ctx context.Context, q control.HistoryQuery) (control.History, error) {
-	query := url.Values{"all": {"true"}}
+func (c *Client) History(ctx context.Context, q query.HistoryFilter) (query.History, error) {
+	parameters := url.Values{"all": {"true"}}
 	for name, value := range map[string]string{"fleet": q.Fleet, "state": string(q.State)} {
 		if value != "" {
-			query.Set(name, value)
+			parameters.Set(name, value)
 		}
 	}
 	if q.Limit > 0 {
-		query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+		parameters.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
 	}
 	if q.Before != "" {
-		query.Set("cursor", cursorOf(position{ID: q.Before}))
+		parameters.Set("cursor", cursorOf(position{ID: q.Before}))
 	}
 	var list List[view.Instance]
-	if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: query, into: &list}); err != nil {
-		return control.History{}, err
+	if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &list}); err != nil {
+		return query.History{}, err
 	}
 	next, err := readCursor(list.Next)
 	if err != nil {
-		return control.History{}, fmt.Errorf("read the cursor of the manager at %s: %w; is it of another version?", c.at, err)
+		return query.History{}, fmt.Errorf("read the cursor of the manager at %s: %w; is it of another version?", c.at, err)
 	}
-	page := control.History{Instances: list.Items}
+	page := query.History{Instances: list.Items}
 	if next != nil {
 		page.Next = next.ID
 	}
@@ -118,18 +119,18 @@ func (c *Client) Decisions(ctx context.Context, address fleet.FleetAddress, limi
 }
 
 // Events is control.Service's.
-func (c *Client) Events(ctx context.Context, q control.EventQuery) ([]control.Event, error) {
-	query := url.Values{}
+func (c *Client) Events(ctx context.Context, q query.EventFilter) ([]query.Event, error) {
+	parameters := url.Values{}
 	if q.Limit > 0 {
-		query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+		parameters.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
 	}
 	if q.Fleet != "" {
-		query.Set("fleet", q.Fleet)
+		parameters.Set("fleet", q.Fleet)
 	}
 	if !q.Since.IsZero() {
-		query.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+		parameters.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
 	}
-	return items[control.Event](ctx, c, "/v1/events/past", query)
+	return items[query.Event](ctx, c, "/v1/events/past", parameters)
 }
 
 // CreateToken is control.Service's. Parts of a second are lost.
@@ -169,8 +170,8 @@ func newest(limit int) url.Values {
 	return url.Values{"limit": {strconv.Itoa(limit)}}
 }
 
-func items[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
+func items[T any](ctx context.Context, c *Client, path string, parameters url.Values) ([]T, error) {
 	var list List[T]
-	err := c.call(ctx, call{method: http.MethodGet, path: path, query: query, into: &list})
+	err := c.call(ctx, call{method: http.MethodGet, path: path, query: parameters, into: &list})
 	return list.Items, err
 }

@@ -29,7 +29,7 @@ func (c *Client) CheckRollout(ctx context.Context, r control.RolloutRequest) (co
 	return c.orderRollout(ctx, r, onlyCheck)
 }
 
-func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, query url.Values) (control.RolloutReceipt, error) {
+func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, parameters url.Values) (control.RolloutReceipt, error) {
 	var receipt control.RolloutReceipt
 	if r.Subject == "" {
 		return receipt, &access.NotFoundError{Kind: "fleet"}
@@ -38,7 +38,7 @@ func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, que
 	if strings.HasPrefix(r.Subject, "image.") || strings.HasPrefix(r.Subject, "sha256:") {
 		of = "images"
 	}
-	one := call{method: http.MethodPost, path: "/v1/" + of + "/" + url.PathEscape(r.Subject), query: query, into: &receipt}
+	one := call{method: http.MethodPost, path: "/v1/" + of + "/" + url.PathEscape(r.Subject), query: parameters, into: &receipt}
 	switch r.Word {
 	case fleet.PauseRollout, fleet.ResumeRollout:
 		one.path += "/rollout"

@@ -28,13 +28,13 @@ func (c *Client) CheckOrder(ctx context.Context, o control.InstanceOrder) (contr
 	return c.order(ctx, o, onlyCheck)
 }
 
-func (c *Client) order(ctx context.Context, o control.InstanceOrder, query url.Values) (control.OrderReceipt, error) {
+func (c *Client) order(ctx context.Context, o control.InstanceOrder, parameters url.Values) (control.OrderReceipt, error) {
 	if o.Kind != loop.AdoptResource && o.Instance == "" {
 		return control.OrderReceipt{}, &access.NotFoundError{Kind: "instance"}
 	}
 	instance := "/v1/instances/" + url.PathEscape(string(o.Instance))
 	var receipt control.OrderReceipt
-	post := call{method: http.MethodPost, query: query, into: &receipt}
+	post := call{method: http.MethodPost, query: parameters, into: &receipt}
 	switch o.Kind {
 	case loop.ResolveCreated, loop.ResolveNotCreated, loop.ResolveGone:
 		post.path, post.send = instance+"/resolve", ResolveRequest{Outcome: string(o.Kind), ProviderInstance: o.Resource}

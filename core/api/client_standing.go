@@ -27,9 +27,9 @@ func (c *Client) CheckStanding(ctx context.Context, o control.StandingOrder) (co
 	return c.orderStanding(ctx, o, onlyCheck)
 }
 
-func (c *Client) orderStanding(ctx context.Context, o control.StandingOrder, query url.Values) (control.StandingReceipt, error) {
+func (c *Client) orderStanding(ctx context.Context, o control.StandingOrder, parameters url.Values) (control.StandingReceipt, error) {
 	var receipt control.StandingReceipt
-	one := call{method: http.MethodPost, query: query, into: &receipt}
+	one := call{method: http.MethodPost, query: parameters, into: &receipt}
 	switch o.Kind {
 	case control.ScaleFleet:
 		one.send = ScaleRequest{Min: o.Min, Max: o.Max, ForSeconds: wholeSeconds(o.For), Reason: o.Reason}

@@ -19,6 +19,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -168,7 +169,7 @@ func TestAPlansETagIsItsSerialAndAppliesMustAgreeWithIt(t *testing.T) {
 
 func TestAStaleApplySaysWhoAppliedWhat(t *testing.T) {
 	s := lab()
-	s.err = &control.StalePlanError{By: "bob", At: now, Serial: 8, Reason: "the plan was made from definition 7"}
+	s.err = &plans.StaleError{By: "bob", At: now, Serial: 8, Reason: "the plan was made from definition 7"}
 	w := answerTo(allowing(s), ask("POST", "/v1/apply", applyBody("7")))
 	wantProblem(t, operation{path: "/v1/apply"}, "a stale plan", w, http.StatusPreconditionFailed, codeStale)
 	if !strings.Contains(w.Body.String(), `"by":"bob"`) {
@@ -237,9 +238,9 @@ type slow struct {
 	open   bool
 }
 
-func (s *slow) Plan(context.Context, control.Submission) (control.Plan, error) {
+func (s *slow) Plan(context.Context, plans.Submission) (plans.Plan, error) {
 	s.during()
-	return control.Plan{}, nil
+	return plans.Plan{}, nil
 }
 
 type deadlines struct {

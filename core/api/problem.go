@@ -13,7 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // Problem is every answer that isn't the wanted one (RFC 9457). It holds nothing
@@ -27,10 +27,10 @@ type Problem struct {
 	// Fields are about single values of an invalid request.
 	Fields []ProblemField `json:"fields,omitempty" doc:"With invalid: which values, and what is wrong with each."`
 	// What follows is there with its own code.
-	Diagnostics config.Diagnostics      `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
-	Stale       *control.StalePlanError `json:"stale,omitempty" doc:"With stale: who applied what in between."`
-	Denied      *Denial                 `json:"denied,omitempty" doc:"With denied: what the caller lacks."`
-	Missing     *Absence                `json:"missing,omitempty" doc:"With not_found: what isn't there."`
+	Diagnostics config.Diagnostics `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
+	Stale       *plans.StaleError  `json:"stale,omitempty" doc:"With stale: who applied what in between."`
+	Denied      *Denial            `json:"denied,omitempty" doc:"With denied: what the caller lacks."`
+	Missing     *Absence           `json:"missing,omitempty" doc:"With not_found: what isn't there."`
 }
 
 // ProblemField is one invalid value of a request.
@@ -151,7 +151,7 @@ func problemOf(err error) *Problem {
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
 		as(http.StatusUnprocessableEntity, codeDiagnostics)
 		p.Diagnostics, p.Detail = found, "there are mistakes in the files: diagnostics has them"
-	} else if stale, ok := errors.AsType[*control.StalePlanError](err); ok {
+	} else if stale, ok := errors.AsType[*plans.StaleError](err); ok {
 		as(http.StatusPreconditionFailed, codeStale)
 		p.Stale = stale
 	} else if denied, ok := errors.AsType[*access.DeniedError](err); ok {

@@ -23,6 +23,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -35,21 +38,21 @@ var now = time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 type service struct {
 	err error
 
-	plan      control.Plan
-	receipt   control.Receipt
+	plan      plans.Plan
+	receipt   plans.Receipt
 	fleets    []view.Fleet
 	instances []view.Instance
-	history   control.History
+	history   query.History
 	decisions []fleet.Decision
 	token     access.Token
 	ticket    control.JoinTicket
 	audit     []access.AuditRecord
-	events    []control.Event
+	events    []query.Event
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
 	keys       []keys.Key
 	refusals   []fleet.Refusal
-	watch      func(context.Context) iter.Seq2[control.Progress, error]
+	watch      func(context.Context) iter.Seq2[progress.Progress, error]
 
 	mu     sync.Mutex
 	asked  []any
@@ -70,26 +73,26 @@ func (s *service) heard() []any {
 	return s.asked
 }
 
-func (s *service) Plan(ctx context.Context, sub control.Submission) (control.Plan, error) {
+func (s *service) Plan(ctx context.Context, sub plans.Submission) (plans.Plan, error) {
 	s.note(ctx, sub)
 	return s.plan, s.err
 }
 
-func (s *service) Apply(ctx context.Context, sub control.Submission, a control.Approval) (control.Receipt, error) {
+func (s *service) Apply(ctx context.Context, sub plans.Submission, a plans.Approval) (plans.Receipt, error) {
 	s.note(ctx, sub, a)
 	return s.receipt, s.err
 }
 
-func (s *service) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
+func (s *service) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
 	if s.watch != nil {
 		return s.watch(ctx)
 	}
-	return func(yield func(control.Progress, error) bool) {
+	return func(yield func(progress.Progress, error) bool) {
 		if s.err != nil {
-			yield(control.Progress{}, s.err)
+			yield(progress.Progress{}, s.err)
 			return
 		}
-		_ = yield(control.Progress{At: now, Settled: true}, nil)
+		_ = yield(progress.Progress{At: now, Settled: true}, nil)
 	}
 }
 
@@ -103,7 +106,7 @@ func (s *service) Instances(ctx context.Context) ([]view.Instance, error) {
 	return within(ctx, s.instances, func(i view.Instance) fleet.FleetAddress { return i.Fleet }), s.err
 }
 
-func (s *service) History(ctx context.Context, q control.HistoryQuery) (control.History, error) {
+func (s *service) History(ctx context.Context, q query.HistoryFilter) (query.History, error) {
 	s.note(ctx, q)
 	return s.history, s.err
 }
@@ -134,9 +137,9 @@ func (s *service) Decisions(ctx context.Context, a fleet.FleetAddress, limit int
 	return s.decisions, s.err
 }
 
-func (s *service) Events(ctx context.Context, q control.EventQuery) ([]control.Event, error) {
+func (s *service) Events(ctx context.Context, q query.EventFilter) ([]query.Event, error) {
 	s.note(ctx, q)
-	return within(ctx, s.events, func(e control.Event) fleet.FleetAddress { return e.Fleet }), s.err
+	return within(ctx, s.events, func(e query.Event) fleet.FleetAddress { return e.Fleet }), s.err
 }
 
 func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
@@ -262,12 +265,12 @@ func (s *service) DeleteKey(ctx context.Context, id string) error {
 // lab is a service with something of everything.
 func lab() *service {
 	s := &service{
-		plan:    control.Plan{Installation: "lab", Serial: 7},
-		receipt: control.Receipt{Serial: 8, Changed: true},
+		plan:    plans.Plan{Installation: "lab", Serial: 7},
+		receipt: plans.Receipt{Serial: 8, Changed: true},
 		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
 		token:   access.Token{ID: "t1", Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
-		events: []control.Event{{At: now, Kind: control.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
-			{At: now, Kind: control.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
+		events: []query.Event{{At: now, Kind: query.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
+			{At: now, Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
 		audit:    []access.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
 		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -55,18 +55,18 @@ func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		caller access.Caller
-		query  EventQuery
+		query  query.EventFilter
 		want   string
 	}{
-		{"everything", everything, EventQuery{}, "da db oa ob ia ib uada ucyd"},
-		{"a fleet by its name", everything, EventQuery{Fleet: "a"}, "da oa ia"},
-		{"a fleet by its address", everything, EventQuery{Fleet: "fleet.b"}, "db ob ib"},
-		{"a fleet that isn't there", everything, EventQuery{Fleet: "c"}, ""},
-		{"the newest three", everything, EventQuery{Limit: 3}, "ib uada ucyd"},
-		{"since a time", everything, EventQuery{Since: time.Unix(31, 0)}, "ib uada ucyd"},
-		{"who may only read hears of nobody's doings", reader, EventQuery{}, "da db oa ob ia ib"},
-		{"who is limited hears of their fleets and their own doings", limited, EventQuery{}, "db ob ib ucyd"},
-		{"who is limited hears nothing of another fleet", limited, EventQuery{Fleet: "a"}, ""},
+		{"everything", everything, query.EventFilter{}, "da db oa ob ia ib uada ucyd"},
+		{"a fleet by its name", everything, query.EventFilter{Fleet: "a"}, "da oa ia"},
+		{"a fleet by its address", everything, query.EventFilter{Fleet: "fleet.b"}, "db ob ib"},
+		{"a fleet that isn't there", everything, query.EventFilter{Fleet: "c"}, ""},
+		{"the newest three", everything, query.EventFilter{Limit: 3}, "ib uada ucyd"},
+		{"since a time", everything, query.EventFilter{Since: time.Unix(31, 0)}, "ib uada ucyd"},
+		{"who may only read hears of nobody's doings", reader, query.EventFilter{}, "da db oa ob ia ib"},
+		{"who is limited hears of their fleets and their own doings", limited, query.EventFilter{}, "db ob ib ucyd"},
+		{"who is limited hears nothing of another fleet", limited, query.EventFilter{Fleet: "a"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			events, err := m.Events(as(t, tt.caller), tt.query)
@@ -82,19 +82,19 @@ func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
 			}
 		})
 	}
-	events, err := m.Events(as(t, everything), EventQuery{Fleet: "a"})
+	events, err := m.Events(as(t, everything), query.EventFilter{Fleet: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Event{
-		{At: time.Unix(10, 0).UTC(), Kind: DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted."},
-		{At: time.Unix(20, 0).UTC(), Kind: OperationEvent, ID: "oa", Fleet: "fleet.a", Instance: "ia", What: "provision succeeded", Text: "provider.local.here, call 1."},
-		{At: time.Unix(30, 0).UTC(), Kind: MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed."},
+	want := []query.Event{
+		{At: time.Unix(10, 0).UTC(), Kind: query.DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted."},
+		{At: time.Unix(20, 0).UTC(), Kind: query.OperationEvent, ID: "oa", Fleet: "fleet.a", Instance: "ia", What: "provision succeeded", Text: "provider.local.here, call 1."},
+		{At: time.Unix(30, 0).UTC(), Kind: query.MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed."},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if _, err := m.Events(as(t, access.Caller{Name: "nobody"}), EventQuery{}); err == nil || !strings.Contains(err.Error(), "fleet.read") {
+	if _, err := m.Events(as(t, access.Caller{Name: "nobody"}), query.EventFilter{}); err == nil || !strings.Contains(err.Error(), "fleet.read") {
 		t.Errorf("who may nothing hears %v", err)
 	}
 }
@@ -109,37 +109,18 @@ func TestAnswersWithManyEventsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]int{0: 100, 7: 7, 5000: 1000} {
-		events, err := m.Events(as(t, access.LocalUser("ada")), EventQuery{Limit: limit})
+		events, err := m.Events(as(t, access.LocalUser("ada")), query.EventFilter{Limit: limit})
 		if err != nil || len(events) != want || events[len(events)-1].ID != "x1499" {
 			t.Errorf("limit %d: %d events, error %v", limit, len(events), err)
 		}
 	}
 }
 
-func TestALimitedCallerHearsNothingOfJobsThatAreNearestToOtherFleets(t *testing.T) {
-	p := Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "refused"}, Unmet: unmetNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
-	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Unmet) != 1 || len(seen.Unmet[0].Nearest) != 1 || seen.Unmet[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unmet[1].Nearest) != 2 {
-		t.Errorf("it sees %+v and %v; %+v is left", seen.Unmet, seen.Schedulers, p.Unmet)
-	}
-	if all := p.visibleTo(access.Caller{}); len(all.Unmet) != 2 || len(all.Schedulers) != 1 {
-		t.Errorf("who isn't limited sees %+v", all)
-	}
-}
-
-// unmetNearest is unmet demand with pairs of fleets that came near.
-func unmetNearest(fleets ...fleet.FleetAddress) (all []planner.Unmet) {
-	for n := 0; n < len(fleets); n += 2 {
-		all = append(all, planner.Unmet{Nearest: []planner.NearMiss{{Fleet: fleets[n]}, {Fleet: fleets[n+1]}}})
-	}
-	return all
-}
-
 // The refused calls of a host that can't enroll were once left out where people
 // look for them.
 func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
 	m := eventful(t)
-	m.refused = func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} }
+	m.Queries = query.New(m.store, m.moment, func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} })
 	one, err := m.Instance(as(t, access.LocalUser("ada")), "ia")
 	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
 		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)

@@ -32,7 +32,7 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 	}
 	b.Until = b.At.Add(d.For)
 	return ruling{order: b, subject: string(f.Address), until: b.Until,
-		done: fmt.Sprintf("%s until %s, then %s again", limitsInWords(b.Limits(f.Cost)), moment(b.Until), limitsInWords(f.Cost.MaxHourly, f.Cost.MaxDaily))}, nil
+		done: fmt.Sprintf("%s until %s, then %s again", limitsInWords(b.Limits(f.Cost)), fleet.TimeText(b.Until), limitsInWords(f.Cost.MaxHourly, f.Cost.MaxDaily))}, nil
 }
 
 // cantBreak says why a raise makes no sense; "": it does.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
@@ -51,7 +51,7 @@ func past(t *testing.T) *Look {
 	return look
 }
 
-func shown(h History) (ids []string) {
+func shown(h query.History) (ids []string) {
 	for _, i := range h.Instances {
 		ids = append(ids, string(i.ID[3:]))
 	}
@@ -63,25 +63,25 @@ func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
 	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
 	for name, test := range map[string]struct {
 		ctx  context.Context
-		q    HistoryQuery
+		q    query.HistoryFilter
 		want string
 		next fleet.CapacityInstanceID
 	}{
-		"everything":           {all, HistoryQuery{}, "09 08 07 06 05 04 03 02 01 00", ""},
-		"a page":               {all, HistoryQuery{Limit: 3}, "09 08 07", "01i07"},
-		"the next page":        {all, HistoryQuery{Limit: 3, Before: "01i07"}, "06 05 04", "01i04"},
-		"the last page":        {all, HistoryQuery{Limit: 4, Before: "01i04"}, "03 02 01 00", ""},
-		"of a fleet":           {all, HistoryQuery{Fleet: "a"}, "08 06 04 02 00", ""},
-		"what ended":           {all, HistoryQuery{State: fleet.Terminated, Fleet: "fleet.b"}, "03 01", ""},
-		"a limited caller's":   {limited, HistoryQuery{Limit: 2}, "09 07", "01i07"},
-		"another's is nothing": {limited, HistoryQuery{Fleet: "a"}, "", ""},
+		"everything":           {all, query.HistoryFilter{}, "09 08 07 06 05 04 03 02 01 00", ""},
+		"a page":               {all, query.HistoryFilter{Limit: 3}, "09 08 07", "01i07"},
+		"the next page":        {all, query.HistoryFilter{Limit: 3, Before: "01i07"}, "06 05 04", "01i04"},
+		"the last page":        {all, query.HistoryFilter{Limit: 4, Before: "01i04"}, "03 02 01 00", ""},
+		"of a fleet":           {all, query.HistoryFilter{Fleet: "a"}, "08 06 04 02 00", ""},
+		"what ended":           {all, query.HistoryFilter{State: fleet.Terminated, Fleet: "fleet.b"}, "03 01", ""},
+		"a limited caller's":   {limited, query.HistoryFilter{Limit: 2}, "09 07", "01i07"},
+		"another's is nothing": {limited, query.HistoryFilter{Fleet: "a"}, "", ""},
 	} {
 		page, err := look.History(test.ctx, test.q)
 		if err != nil || strings.Join(shown(page), " ") != test.want || page.Next != test.next {
 			t.Errorf("%s: %v, next %q, %v", name, shown(page), page.Next, err)
 		}
 	}
-	page, err := look.History(all, HistoryQuery{State: fleet.Terminated, Limit: 1})
+	page, err := look.History(all, query.HistoryFilter{State: fleet.Terminated, Limit: 1})
 	if err != nil || page.Instances[0].Reason != "ended for reason 4" || page.Instances[0].Fleet != "fleet.a" {
 		t.Errorf("it shows %+v, %v", page.Instances, err)
 	}
@@ -156,19 +156,5 @@ func TestAStateDirectorySaysWhichInstallationItIs(t *testing.T) {
 	defer m.Close()
 	if m.options.Installation != "demo" {
 		t.Errorf("it is %q", m.options.Installation)
-	}
-}
-
-func TestALimitedWatcherSeesNoHoldNorSilenceOfOtherFleets(t *testing.T) {
-	p := Progress{
-		Holds:  nil,
-		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{"a1": "fleet.a", "b1": "fleet.b"},
-	}
-	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Silent) != 1 || seen.Silent["b1"] != "fleet.b" || len(p.Silent) != 2 {
-		t.Errorf("it sees %v, and %v is left", seen.Silent, p.Silent)
-	}
-	if !slices.Equal(seen.Transitions, nil) {
-		t.Errorf("it sees %v", seen.Transitions)
 	}
 }

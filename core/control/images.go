@@ -9,7 +9,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // RolloutRequest is a person's word about rollouts [66, 223].
@@ -219,17 +218,4 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 		return r, nil
 	}
 	return r, access.Conflict("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)
-}
-
-// Images lists the images of the caller's fleets.
-func (r *reading) Images(ctx context.Context) ([]view.ImageReport, error) {
-	caller, err := access.Authorize(ctx, "images")
-	if err != nil {
-		return nil, err
-	}
-	state, err := r.store.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return view.Images(state, r.moment(), caller.MayTouch), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // JoinRequest asks for the command that joins a host of an inventory.
@@ -166,7 +167,7 @@ func (m *Manager) stoppedBootstrap(ctx context.Context, provider fleet.ProviderA
 		}
 		address = "https://" + listen
 	}
-	sum, err := enroll.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
+	sum, err := enroll.NewAgentBinaries(workspace.AgentFolder(settings)).SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}

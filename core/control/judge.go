@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,7 +34,7 @@ func (j *judgement) scale(d StandingOrder) (ruling, error) {
 		return ruling{}, err
 	}
 	return ruling{order: o, subject: string(f.Address), until: o.Until,
-		done: fmt.Sprintf("min = %d and max = %d until %s, then the file's %d and %d again", o.Least(f.Scaling.Min), o.Most(f.Scaling.Max), moment(o.Until), f.Scaling.Min, f.Scaling.Max)}, nil
+		done: fmt.Sprintf("min = %d and max = %d until %s, then the file's %d and %d again", o.Least(f.Scaling.Min), o.Most(f.Scaling.Max), fleet.TimeText(o.Until), f.Scaling.Min, f.Scaling.Max)}, nil
 }
 
 // cantScale says why an override makes no sense; "": it does.
@@ -78,7 +79,7 @@ func (j *judgement) pin(i fleet.CapacityInstance, address fleet.FleetAddress, d 
 		return ruling{}, err
 	}
 	return ruling{order: p, subject: subject, until: p.Until,
-		done: fmt.Sprintf("pinned until %s: no choice for a scale-down, max_age or a rollout; an operator's drain, a quarantine and the provider still take it", moment(p.Until))}, nil
+		done: fmt.Sprintf("pinned until %s: no choice for a scale-down, max_age or a rollout; an operator's drain, a quarantine and the provider still take it", fleet.TimeText(p.Until))}, nil
 }
 
 func (j *judgement) freeze(d StandingOrder) (ruling, error) {
@@ -106,7 +107,7 @@ func (j *judgement) freeze(d StandingOrder) (ruling, error) {
 		names = append(names, string(p.Address))
 	}
 	if !slices.Contains(names, string(d.Provider)) && !d.End {
-		return ruling{}, access.Invalid("there is no provider %q in what was applied (%s)", d.Provider, namesOr("there is none", names))
+		return ruling{}, access.Invalid("there is no provider %q in what was applied (%s)", d.Provider, cmp.Or(strings.Join(names, ", "), "there is none"))
 	}
 	z.Provider = d.Provider
 	return ruling{order: z, subject: "provider " + string(d.Provider), done: done}, nil

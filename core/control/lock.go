@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -26,7 +27,7 @@ func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
 	}
-	return fmt.Sprintf("process %d (%s), since %s", h.PID, h.Command, moment(h.Since))
+	return fmt.Sprintf("process %d (%s), since %s", h.PID, h.Command, fleet.TimeText(h.Since))
 }
 
 // LockedError says that another manager is the writer of a state directory.

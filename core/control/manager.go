@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"os"
 	"sync"
@@ -14,7 +15,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -28,7 +33,8 @@ type Manager struct {
 	access.AuditLog
 	lock *writerLock
 	*keys.Keyrings
-	hub  *hub
+	*plans.Applier
+	hub  *progress.Hub
 	desk orderDesk
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
@@ -45,8 +51,8 @@ const sweepWait = 10 * time.Second
 // Open makes this process the writer of the state directory, which is created
 // where it is missing. Another writer gives a *LockedError.
 func Open(ctx context.Context, o workspace.Options) (*Manager, error) {
-	m := &Manager{reading: reading{options: o}, hub: newHub()}
-	m.moment, m.refused = m.now, m.refusedCalls
+	m := &Manager{reading: reading{options: o}, hub: progress.NewHub()}
+	m.moment = m.now
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -81,6 +87,7 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
 		return err
 	}
+	m.Queries = query.New(m.store, func() view.Moment { return m.moment() }, m.refusedCalls)
 	m.TokenStore, m.AuditLog = access.NewTokenStore(m.store, o.Clock), access.NewAuditLog(m.store)
 	failpoint.StoreClaimed.Hit()
 	if o.Installation == "" {
@@ -96,6 +103,8 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
 		return err
 	}
+	present := plans.Present{Moment: func() view.Moment { return m.moment() }, Listening: m.listens.Load}
+	m.Applier = plans.NewApplier(plans.NewPlanner(m.store, m.options, present), &m.applying, m.update)
 	m.Keyrings = keys.New(m.store, m.options, func() view.Moment { return m.moment() })
 	return m.Keyrings.Load(ctx)
 }
@@ -131,14 +140,25 @@ func (m *Manager) Close() error {
 func (m *Manager) now() view.Moment {
 	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
 	v.Since = v.Now
-	if p, since := m.hub.last(); !since.IsZero() {
+	if p, since := m.hub.Last(); !since.IsZero() {
 		v.Faults = p.Faults
 		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
-		jobs := m.hub.jobs()
-		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.demand, jobs.usage, jobs.scaled, jobs.offers, jobs.circuits
-		v.Forecasts, v.Accounts = jobs.forecasts, jobs.accounts
+		jobs := m.hub.Jobs()
+		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.Demand, jobs.Usage, jobs.Scaled, jobs.Offers, jobs.Circuits
+		v.Forecasts, v.Accounts = jobs.Forecasts, jobs.Accounts
 	}
 	return v
+}
+
+// refusedCalls are what the agents' server refused since the manager started.
+func (m *Manager) refusedCalls() []fleet.Refusal {
+	m.mu.Lock()
+	r := m.running
+	m.mu.Unlock()
+	if r == nil {
+		return []fleet.Refusal{}
+	}
+	return r.agents.server.Refusals()
 }
 
 // Settings say where agents reach the manager, as it was applied last.
@@ -175,3 +195,23 @@ func (m *Manager) Listen(ctx context.Context, settings fleet.ManagerSettings) (n
 
 // newID makes the ids of rows.
 func newID(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) }
+
+// Watch yields the progress of the loop.
+func (m *Manager) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
+	return m.hub.Watch(ctx)
+}
+
+// update tells a running loop and its plugins about a new definition.
+func (m *Manager) update(d fleet.Definition) error {
+	m.mu.Lock()
+	r := m.running
+	m.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.definition.Store(&d)
+	r.schedulers.update(d)
+	err := r.providers.update(d)
+	r.exec.Send(r.drained, loop.Applied{})
+	return err
+}

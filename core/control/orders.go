@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,7 +130,7 @@ func (r *reading) orderSubject(ctx context.Context, caller access.Caller, useCas
 	if o.Kind == loop.AdoptResource {
 		return r.adoptSubject(ctx, caller, useCase, *o)
 	}
-	i, _, err := r.findOrdered(ctx, caller, o.Instance)
+	i, _, err := r.FindForOrder(ctx, caller, o.Instance)
 	if err != nil {
 		return "", err
 	}
@@ -165,7 +166,7 @@ func (r *reading) adoptSubject(ctx context.Context, caller access.Caller, useCas
 	}
 	if !slices.Contains(declared, string(o.Provider)) {
 		return "", access.Invalid("there is no provider %q in what was applied, so nobody looks there; name the one that lists the resource (%s)",
-			o.Provider, namesOr("there is none", declared))
+			o.Provider, cmp.Or(strings.Join(declared, ", "), "there is none"))
 	}
 	return fmt.Sprintf("%s of %s of %s into %s", useCase, o.Resource, o.Provider, o.Fleet), nil
 }
@@ -202,26 +203,4 @@ func (d *orderDesk) answer(outcomes []loop.OrderOutcome) {
 			delete(d.waiting, o.ID)
 		}
 	}
-}
-
-// Unrecorded lists what providers have of the installation that no live instance
-// accounts for, as the running manager last saw it; without one nothing is known.
-// Callers who are limited to fleets see the orphans of those.
-func (r *reading) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
-	caller, err := access.Authorize(ctx, "unrecorded")
-	if err != nil {
-		return nil, err
-	}
-	return r.unrecordedFor(caller), nil
-}
-
-func (r *reading) unrecordedFor(caller access.Caller) []fleet.UnrecordedResource {
-	all := []fleet.UnrecordedResource{}
-	for _, u := range r.moment().Unrecorded {
-		all = append(all, caller.Unrecorded(u).Resources...)
-	}
-	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID))
-	})
-	return all
 }

@@ -56,7 +56,7 @@ func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.Re
 	}
 	made.ID = fleet.CapacityReservationID(id)
 	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "reservation create", fmt.Sprintf("%s: %d of %s from %s to %s%s", id, made.Quantity, made.Class.Name,
-		moment(made.Start), moment(made.End), afterSemicolon(r.Reason)))
+		fleet.TimeText(made.Start), fleet.TimeText(made.End), afterSemicolon(r.Reason)))
 	if err != nil {
 		return none, err
 	}
@@ -114,9 +114,9 @@ func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 	case r.Start.Year() < 1 || r.End.Year() > 9999: // no record holds such a time
 		return "its start and its end are in the years 1 to 9999, in UTC"
 	case !r.End.After(r.Start):
-		return fmt.Sprintf("it would end at %s, which is not after its start at %s", moment(r.End), moment(r.Start))
+		return fmt.Sprintf("it would end at %s, which is not after its start at %s", fleet.TimeText(r.End), fleet.TimeText(r.Start))
 	case !r.End.After(now):
-		return fmt.Sprintf("it would have ended at %s already", moment(r.End))
+		return fmt.Sprintf("it would have ended at %s already", fleet.TimeText(r.End))
 	case r.LeadTime < 0 || r.LeadTime > LongestStanding:
 		return fmt.Sprintf("its lead time is from 0 to %d days, and not %s", LongestStanding/(24*time.Hour), r.LeadTime)
 	case r.Scope.Tenant != "" && r.Scope.Project != "":
@@ -188,20 +188,6 @@ func (m *Manager) DeleteReservation(ctx context.Context, id fleet.CapacityReserv
 	}
 	_, err = m.takeNote(ctx, "the end of the reservation "+string(id))
 	return err
-}
-
-// Reservations are those that haven't ended. Callers who are limited to fleets see
-// those that name one of theirs.
-func (r *reading) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
-	caller, err := access.Authorize(ctx, "reservations")
-	if err != nil {
-		return nil, err
-	}
-	state, err := r.store.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return caller.Reservations(view.Forecast(state, r.moment()).Reservations), nil
 }
 
 func afterSemicolon(text string) string {

@@ -8,8 +8,6 @@ import (
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,6 +17,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // The times of an ordered stop, of the agents' facts and of what is kept.
@@ -72,7 +73,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.drained, r.stopWaiting = context.WithCancel(life)
 
 	// Agents are beside this program unless the definition says otherwise.
-	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
+	binaries := enroll.NewAgentBinaries(workspace.AgentFolder(applied.Definition.Manager))
 	started := m.options.Clock()
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
 	loop := loop.New(m.store, r.issuer, loop.Settings{
@@ -93,8 +94,8 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 		r.providers.stop()
 		return errors.Join(err, r.agents.close())
 	}
-	m.listens.Store(&listening{wanted: applied.Definition.Manager.Listen, at: listener.Addr().String()})
-	m.hub.begin(started)
+	m.listens.Store(&plans.Listening{Wanted: applied.Definition.Manager.Listen, At: listener.Addr().String()})
+	m.hub.Begin(started)
 	go func() {
 		defer close(r.ended)
 		r.err = r.exec.Run(planning, r.drained)
@@ -110,8 +111,8 @@ func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 		Token: func(op fleet.Operation) string { return m.Enrollment.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
-			m.hub.publish(progressOf(m.options.Clock(), res))
+			m.hub.Note(progress.Work{Demand: res.Demand, Usage: res.Usage, Scaled: res.Scaled, Offers: res.Offers, Circuits: res.Circuits, Forecasts: res.Forecasts, Accounts: res.Accounts})
+			m.hub.Publish(progress.Of(m.options.Clock(), res))
 			m.desk.answer(res.Orders)
 		},
 		Hung: r.providers.restart,
@@ -167,25 +168,13 @@ func (m *Manager) Stop(hurry <-chan struct{}) error {
 	r.stopWaiting()
 	<-r.ended
 	failpoint.AnswersStored.Hit()
-	m.hub.end()
+	m.hub.End()
 	r.providers.stop()
 	r.schedulers.close()
 	failpoint.PluginsStopped.Hit()
 	closed := r.agents.close()
 	failpoint.EndpointClosed.Hit()
 	return errors.Join(r.err, closed)
-}
-
-// agentFolder is where agent binaries are: by default beside this program.
-func agentFolder(s fleet.ManagerSettings) string {
-	if s.Agents != "" {
-		return s.Agents
-	}
-	own, err := os.Executable()
-	if err != nil {
-		return "."
-	}
-	return filepath.Dir(own)
 }
 
 // agentServer answers agents until it is closed.

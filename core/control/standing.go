@@ -153,7 +153,7 @@ func (r *reading) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 	case BreakGlass:
 		return j.breakGlass(d)
 	case PinInstance:
-		i, address, err := r.findOrdered(ctx, j.caller, d.Instance)
+		i, address, err := r.FindForOrder(ctx, j.caller, d.Instance)
 		if err != nil {
 			return ruling{}, err
 		}
@@ -162,7 +162,7 @@ func (r *reading) judge(ctx context.Context, j *judgement, d StandingOrder) (rul
 	if d.Instance == "" {
 		return j.quarantine(d)
 	}
-	i, address, err := r.findOrdered(ctx, j.caller, d.Instance)
+	i, address, err := r.FindForOrder(ctx, j.caller, d.Instance)
 	if err != nil {
 		return ruling{}, err
 	}
@@ -246,6 +246,3 @@ func (j *judgement) until(d time.Duration) (time.Time, error) {
 	}
 	return j.decided.At.Add(d), nil
 }
-
-// moment is a time in words.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

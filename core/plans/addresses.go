@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// stranded warns of a changed address of the manager: agents know the one of their
+// warnOldAddress warns of a changed address of the manager: agents know the one of their
 // bootstrap document and no other, so those that run would call where nobody
 // answers.
-func stranded(before, after fleet.Definition, state store.State) config.Diagnostics {
+func warnOldAddress(before, after fleet.Definition, state store.State) config.Diagnostics {
 	agents, old, url := 0, "", ""
 	for _, i := range state.Instances {
 		was, is := before.AdvertiseFor(i.Provider), after.AdvertiseFor(i.Provider)
@@ -30,22 +30,22 @@ func stranded(before, after fleet.Definition, state store.State) config.Diagnost
 	}}
 }
 
-// listening is where the running manager answers agents: what the definition asked for
+// Listening is where the running manager answers agents: what the definition asked for
 // when it started, and what came of that.
-type listening struct{ wanted, at string }
+type Listening struct{ Wanted, At string }
 
-// unheard warns of a listen that the running manager doesn't follow: a serve that began
+// warnIgnoredListen warns of a listen that the running manager doesn't follow: a serve that began
 // before the first apply has a port of its own, and hosts would call where nobody
 // answers.
-func unheard(now *listening, after fleet.Definition) config.Diagnostics {
+func warnIgnoredListen(now *Listening, after fleet.Definition) config.Diagnostics {
 	wanted := after.Manager.Listen
-	if now == nil || wanted == "" || wanted == now.wanted || wanted == now.at {
+	if now == nil || wanted == "" || wanted == now.Wanted || wanted == now.At {
 		return nil
 	}
 	return config.Diagnostics{{
 		Severity: config.Warning, Block: "forgeyard", Summary: fmt.Sprintf("the manager that runs doesn't listen at %s", wanted),
 		Detail: fmt.Sprintf("It answers agents at %s, and listen = %q counts from its next start. Until then new hosts may be told an address where nobody answers, and fail. Apply, stop it (serve), and start it again.",
-			now.at, wanted),
+			now.At, wanted),
 	}}
 }
 

@@ -1,4 +1,4 @@
-package control
+package query
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 
 // Refusals tell of agents' calls that the running manager refused. A caller who is
 // limited to fleets hears of those with an instance of theirs.
-func (r *reading) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
+func (q Queries) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
 	caller, err := access.Authorize(ctx, "refusals")
-	if err != nil || r.refused == nil {
+	if err != nil || q.refused == nil {
 		return []fleet.Refusal{}, err
 	}
-	refused := r.refused()
+	refused := q.refused()
 	if len(caller.Fleets) == 0 {
 		return refused, nil
 	}
-	instances, err := r.Instances(ctx) // those that the caller may see
+	instances, err := q.Instances(ctx) // those that the caller may see
 	if err != nil {
 		return nil, err
 	}
@@ -31,20 +31,9 @@ func (r *reading) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
 }
 
 // refusalsOf are those of one instance.
-func (r *reading) refusalsOf(id fleet.CapacityInstanceID) []fleet.Refusal {
-	if r.refused == nil {
+func (q Queries) refusalsOf(id fleet.CapacityInstanceID) []fleet.Refusal {
+	if q.refused == nil {
 		return nil
 	}
-	return slices.DeleteFunc(r.refused(), func(f fleet.Refusal) bool { return f.Instance != id })
-}
-
-// refusedCalls are what the agents' server refused since the manager started.
-func (m *Manager) refusedCalls() []fleet.Refusal {
-	m.mu.Lock()
-	r := m.running
-	m.mu.Unlock()
-	if r == nil {
-		return []fleet.Refusal{}
-	}
-	return r.agents.server.Refusals()
+	return slices.DeleteFunc(q.refused(), func(f fleet.Refusal) bool { return f.Instance != id })
 }

@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
 	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
-	err := &StalePlanError{
+	err := &StaleError{
 		By: "ada", At: at, Serial: 7, Reason: "the plan was made from definition 6",
 		Changes: []config.Change{
 			{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "capacity.max", Old: "3", New: "5"}}},
@@ -29,7 +29,7 @@ func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
 }
 
 func TestAStalePlanOfManyChangesStaysOneSentence(t *testing.T) {
-	err := &StalePlanError{By: "ada", Serial: 2}
+	err := &StaleError{By: "ada", Serial: 2}
 	for range 100 {
 		err.Changes = append(err.Changes, config.Change{Action: config.Create, Address: "fleet.linux"})
 	}
@@ -39,7 +39,7 @@ func TestAStalePlanOfManyChangesStaysOneSentence(t *testing.T) {
 }
 
 func TestAPlanThatIsStaleWithoutAnApplySaysWhatDiffers(t *testing.T) {
-	err := &StalePlanError{Serial: 2, Reason: "the plugin lock is another one"}
+	err := &StaleError{Serial: 2, Reason: "the plugin lock is another one"}
 	if got, want := err.Error(), "the plan is stale: the plugin lock is another one. Plan again"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -1,4 +1,4 @@
-package control
+package query
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-// HistoryQuery narrows History. The zero value asks for the first page of
+// HistoryFilter narrows History. The zero value asks for the first page of
 // everything.
-type HistoryQuery struct {
+type HistoryFilter struct {
 	// Fleet is an address or a name; "": all.
 	Fleet string
 	// State is the only one wanted; "": all.
@@ -43,30 +43,30 @@ const (
 )
 
 // History lists instances, the ended ones too, the newest first.
-func (r *reading) History(ctx context.Context, q HistoryQuery) (History, error) {
+func (q Queries) History(ctx context.Context, by HistoryFilter) (History, error) {
 	caller, err := access.Authorize(ctx, "instances")
 	if err != nil {
 		return History{}, err
 	}
-	addresses, err := r.store.FleetAddresses(ctx)
+	addresses, err := q.store.FleetAddresses(ctx)
 	if err != nil {
 		return History{}, err
 	}
-	limit := q.Limit
+	limit := by.Limit
 	if limit <= 0 {
 		limit = usualPage
 	}
 	limit = min(limit, maxPage)
-	page := History{Instances: []view.Instance{}, Next: q.Before}
+	page := History{Instances: []view.Instance{}, Next: by.Before}
 	for read := 0; read < maxRead; read += maxPage {
-		rows, err := r.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Before: page.Next, Limit: maxPage})
+		rows, err := q.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Before: page.Next, Limit: maxPage})
 		if err != nil {
 			return History{}, err
 		}
 		for n, i := range rows {
 			page.Next = i.ID
 			address := addresses[i.Fleet]
-			if caller.MayTouch(address) && q.wants(i, address) {
+			if caller.MayTouch(address) && by.wants(i, address) {
 				page.Instances = append(page.Instances, view.One(i, address, nil, nil))
 			}
 			if len(page.Instances) == limit && (n+1 < len(rows) || len(rows) == maxPage) {
@@ -81,7 +81,7 @@ func (r *reading) History(ctx context.Context, q HistoryQuery) (History, error) 
 	return page, nil
 }
 
-func (q HistoryQuery) wants(i fleet.CapacityInstance, address fleet.FleetAddress) bool {
+func (q HistoryFilter) wants(i fleet.CapacityInstance, address fleet.FleetAddress) bool {
 	return (q.Fleet == "" || q.Fleet == string(address) || q.Fleet == address.Name()) && (q.State == "" || q.State == i.State)
 }
 
@@ -91,31 +91,31 @@ const maxCandidates = 10
 // Instance finds one instance, live or terminated, with its operations. The
 // beginning or the end of its id is enough where no other instance of the caller's has
 // it.
-func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error) {
+func (q Queries) Instance(ctx context.Context, id string) (view.Instance, error) {
 	caller, err := access.Authorize(ctx, "instance")
 	if err != nil {
 		return view.Instance{}, err
 	}
-	i, address, err := r.find(ctx, caller, id)
+	i, address, err := q.find(ctx, caller, id)
 	if err != nil {
 		return view.Instance{}, err
 	}
-	operations, err := r.store.Operations(ctx, i.ID)
+	operations, err := q.store.Operations(ctx, i.ID)
 	if err != nil {
 		return view.Instance{}, err
 	}
-	subject, _, err := r.store.EnrollmentSubject(ctx, i.Key)
+	subject, _, err := q.store.EnrollmentSubject(ctx, i.Key)
 	if err != nil {
 		return view.Instance{}, err
 	}
 	one := view.One(i, address, subject.Runner, operations)
-	one.Uses(r.moment().Usage)
-	one.Refusals = r.refusalsOf(i.ID)
-	standing, err := r.store.StandingOrders(ctx)
+	one.Uses(q.moment().Usage)
+	one.Refusals = q.refusalsOf(i.ID)
+	standing, err := q.store.StandingOrders(ctx)
 	if err != nil {
 		return view.Instance{}, err
 	}
-	one.PinnedBy(standing, r.moment().Now)
+	one.PinnedBy(standing, q.moment().Now)
 	return one, nil
 }
 
@@ -130,15 +130,15 @@ const (
 // the letters of any case. Fewer letters are no end without the sign of one.
 // What is in other fleets than the caller's isn't there: that it exists is not theirs to
 // know.
-func (r *reading) find(ctx context.Context, caller access.Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+func (q Queries) find(ctx context.Context, caller access.Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 	none := fleet.CapacityInstance{}
 	missing := &access.NotFoundError{Kind: "instance", ID: word}
-	addresses, err := r.store.FleetAddresses(ctx)
+	addresses, err := q.store.FleetAddresses(ctx)
 	if err != nil {
 		return none, "", err
 	}
 	id, onlyEnd := strings.CutPrefix(strings.ToLower(word), Ellipsis)
-	exact, found, err := r.store.Instance(ctx, fleet.CapacityInstanceID(id))
+	exact, found, err := q.store.Instance(ctx, fleet.CapacityInstanceID(id))
 	switch {
 	case err != nil:
 		return none, "", err
@@ -149,11 +149,11 @@ func (r *reading) find(ctx context.Context, caller access.Caller, word string) (
 	}
 	var rows []fleet.CapacityInstance
 	if onlyEnd || len(id) >= ShownOfID {
-		rows, err = r.store.InstancesEnding(ctx, id, maxRead)
+		rows, err = q.store.InstancesEnding(ctx, id, maxRead)
 	}
 	if err == nil && !onlyEnd {
 		var begin []fleet.CapacityInstance
-		begin, err = r.store.InstancesBeginning(ctx, id, maxRead)
+		begin, err = q.store.InstancesBeginning(ctx, id, maxRead)
 		rows = append(rows, begin...)
 	}
 	if err != nil {
@@ -176,11 +176,11 @@ func (r *reading) find(ctx context.Context, caller access.Caller, word string) (
 	return none, "", &access.InvalidError{Reason: ambiguous(word, own, addresses)}
 }
 
-// findOrdered is the instance that an order is about. What is cut off by mistake must not
+// FindForOrder is the instance that an order is about. What is cut off by mistake must not
 // be an order about another instance: a part of an id has at least the letters that are
 // shown of one, or the sign of an end before it.
-func (r *reading) findOrdered(ctx context.Context, caller access.Caller, id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
-	i, address, err := r.find(ctx, caller, string(id))
+func (q Queries) FindForOrder(ctx context.Context, caller access.Caller, id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+	i, address, err := q.find(ctx, caller, string(id))
 	part := err == nil && string(i.ID) != strings.ToLower(string(id)) && !strings.HasPrefix(string(id), Ellipsis)
 	if part && len(id) < ShownOfID {
 		return i, address, access.Invalid("%q is too little of an id for an order: give at least %d letters of its beginning or end", id, ShownOfID)

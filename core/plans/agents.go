@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
-// agentless warns of fleets whose hosts could never enroll, since the manager has
+// warnMissingAgents warns of fleets whose hosts could never enroll, since the manager has
 // no agent for their platform.
-func agentless(d fleet.Definition) (found config.Diagnostics) {
-	binaries := enroll.NewAgentBinaries(agentFolder(d.Manager))
+func warnMissingAgents(d fleet.Definition) (found config.Diagnostics) {
+	binaries := enroll.NewAgentBinaries(workspace.AgentFolder(d.Manager))
 	known := map[fleet.Platform]error{}
 	for _, f := range d.Fleets {
 		platform := f.Class.Platform

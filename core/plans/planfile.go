@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"bytes"
@@ -42,11 +42,11 @@ func (p SavedPlan) Bytes() ([]byte, error) {
 }
 
 func sealPlan(body []byte) []byte {
-	return append(fmt.Appendf(nil, "%s%d %s\n", planFileMark, PlanFormat, fleet.DigestBytes(body)), body...)
+	return append(fmt.Appendf(nil, "%s%d %s\n", planFileMark, Format, fleet.DigestBytes(body)), body...)
 }
 
-// ParsePlan reads a plan file's content.
-func ParsePlan(content []byte) (SavedPlan, error) {
+// Parse reads a plan file's content.
+func Parse(content []byte) (SavedPlan, error) {
 	head, body, _ := bytes.Cut(content, []byte("\n"))
 	words, marked := bytes.CutPrefix(head, []byte(planFileMark))
 	if !marked {
@@ -54,8 +54,8 @@ func ParsePlan(content []byte) (SavedPlan, error) {
 	}
 	number, digest, _ := bytes.Cut(words, []byte(" "))
 	format, err := strconv.Atoi(string(number))
-	if err == nil && format != PlanFormat {
-		return SavedPlan{}, fmt.Errorf("it is in plan format %d, and this version reads %d; use the version that made it, or plan again", format, PlanFormat)
+	if err == nil && format != Format {
+		return SavedPlan{}, fmt.Errorf("it is in plan format %d, and this version reads %d; use the version that made it, or plan again", format, Format)
 	}
 	damaged := errors.New("it is damaged or cut off; take it from where it was made again, or plan again")
 	if err != nil || string(digest) != fleet.DigestBytes(body) {
@@ -127,12 +127,12 @@ func steers(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r)
 // what the plan shows is what it asks to be applied.
 func (p SavedPlan) whole() bool {
 	saved := p.Plan.Approval.Saved
-	return saved != nil && saved.ID != "" && saved.Changes == changesDigest(p.Plan.Changes) && p.Plan.Approval.Format == PlanFormat &&
+	return saved != nil && saved.ID != "" && saved.Changes == changesDigest(p.Plan.Changes) && p.Plan.Approval.Format == Format &&
 		p.Plan.Installation != "" && len(p.Submission.Sources) > 0
 }
 
-// ReadPlan reads a plan file.
-func ReadPlan(path string) (SavedPlan, error) {
+// ReadFile reads a plan file.
+func ReadFile(path string) (SavedPlan, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return SavedPlan{}, fmt.Errorf("read the plan: %w", err)
@@ -144,7 +144,7 @@ func ReadPlan(path string) (SavedPlan, error) {
 	}
 	var p SavedPlan
 	if err == nil {
-		p, err = ParsePlan(content)
+		p, err = Parse(content)
 	}
 	if err != nil {
 		return SavedPlan{}, fmt.Errorf("read the plan %s: %w", path, err)
@@ -152,9 +152,9 @@ func ReadPlan(path string) (SavedPlan, error) {
 	return p, nil
 }
 
-// WritePlan writes a plan file that only its owner may read. After a crash there
+// WriteFile writes a plan file that only its owner may read. After a crash there
 // is the old file or the new one. Anything but a plan file stays as it is.
-func WritePlan(path string, p SavedPlan) error {
+func WriteFile(path string, p SavedPlan) error {
 	if err := mayOverwrite(path); err != nil {
 		return fmt.Errorf("save the plan: %w", err)
 	}

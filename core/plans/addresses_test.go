@@ -1,7 +1,6 @@
-package control
+package plans
 
 import (
-	"net"
 	"strings"
 	"testing"
 
@@ -25,7 +24,7 @@ func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.
 		{"nobody is there to be stranded", fleet.ManagerSettings{}, store.State{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := stranded(fleet.Definition{Manager: old}, fleet.Definition{Manager: c.after}, c.state)
+			found := warnOldAddress(fleet.Definition{Manager: old}, fleet.Definition{Manager: c.after}, c.state)
 			if (len(found) == 1) != c.warns {
 				t.Fatalf("the warnings are %v", found)
 			}
@@ -40,70 +39,39 @@ func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.
 // applied without a word, and each host failed at an address where nobody answered.
 func TestAListenThatTheRunningManagerDoesNotFollowIsWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct {
-		now   *listening
+		now   *Listening
 		file  string
 		warns bool
 	}{
 		"no manager runs":                  {nil, "127.0.0.1:7443", false},
-		"it was started before any apply":  {&listening{"", "127.0.0.1:40267"}, "127.0.0.1:7443", true},
-		"it was started with another":      {&listening{"127.0.0.1:7442", "127.0.0.1:7442"}, "127.0.0.1:7443", true},
-		"it follows it":                    {&listening{"127.0.0.1:7443", "127.0.0.1:7443"}, "127.0.0.1:7443", false},
-		"every address is one that it has": {&listening{"0.0.0.0:7443", "[::]:7443"}, "0.0.0.0:7443", false},
-		"it chose that port by itself":     {&listening{"", "127.0.0.1:7443"}, "127.0.0.1:7443", false},
-		"the file leaves it to it":         {&listening{"", "127.0.0.1:40267"}, "", false},
+		"it was started before any apply":  {&Listening{"", "127.0.0.1:40267"}, "127.0.0.1:7443", true},
+		"it was started with another":      {&Listening{"127.0.0.1:7442", "127.0.0.1:7442"}, "127.0.0.1:7443", true},
+		"it follows it":                    {&Listening{"127.0.0.1:7443", "127.0.0.1:7443"}, "127.0.0.1:7443", false},
+		"every address is one that it has": {&Listening{"0.0.0.0:7443", "[::]:7443"}, "0.0.0.0:7443", false},
+		"it chose that port by itself":     {&Listening{"", "127.0.0.1:7443"}, "127.0.0.1:7443", false},
+		"the file leaves it to it":         {&Listening{"", "127.0.0.1:40267"}, "", false},
 	} {
-		found := unheard(c.now, fleet.Definition{Manager: fleet.ManagerSettings{Listen: c.file}})
+		found := warnIgnoredListen(c.now, fleet.Definition{Manager: fleet.ManagerSettings{Listen: c.file}})
 		if (len(found) == 1) != c.warns {
 			t.Errorf("%s: the warnings are %v", name, found)
 		}
-		if c.warns && (len(found) == 0 || !strings.Contains(found[0].Detail, c.now.at) || !strings.Contains(found[0].Summary, c.file)) {
+		if c.warns && (len(found) == 0 || !strings.Contains(found[0].Detail, c.now.At) || !strings.Contains(found[0].Summary, c.file)) {
 			t.Errorf("%s: it says %v", name, found)
 		}
 	}
-	m := open(t, options(t))
-	defer m.Close()
-	listener, err := m.Listen(t.Context(), fleet.ManagerSettings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Start(t.Context(), listener); err != nil {
-		t.Fatal(err)
-	}
-	if now := m.listens.Load(); now == nil || now.at != listener.Addr().String() {
-		t.Errorf("a manager that was started is known to listen at %+v", now)
-	}
-	if err := m.Stop(nil); err != nil || m.listens.Load() != nil {
-		t.Errorf("stopped with %v, and it is known to listen at %+v", err, m.listens.Load())
-	}
 }
 
-func TestAProvidersOwnAddressOfTheManagerReachesItsHostsAlone(t *testing.T) {
+func TestAProvidersOwnAddressConcernsItsHostsAlone(t *testing.T) {
 	definition := fleet.Definition{
 		Manager:   fleet.ManagerSettings{Listen: "127.0.0.1:7443", Advertise: "https://fleet.example:7443/"},
 		Providers: []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:7443"}, {Address: "local.here"}},
 	}
-	for provider, want := range map[fleet.ProviderAddress]string{
-		"libvirt.lab": "https://10.0.2.2:7443", "local.here": "https://fleet.example:7443", "local.gone": "https://fleet.example:7443",
-	} {
-		if got := advertised(definition, provider, nil); got != want {
-			t.Errorf("hosts of %s are told %s, not %s", provider, got, want)
-		}
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	if got := advertised(fleet.Definition{}, "local.here", listener); got != "https://"+listener.Addr().String() {
-		t.Errorf("without any address hosts are told %s", got)
-	}
-
 	after := definition
 	after.Providers = []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:8443"}, {Address: "local.here"}}
 	state := store.State{Instances: []fleet.CapacityInstance{
 		{ID: "a", State: fleet.Healthy, Provider: "libvirt.lab"}, {ID: "b", State: fleet.Healthy, Provider: "local.here"},
 	}}
-	if found := stranded(definition, after, state); len(found) != 1 || !strings.Contains(found[0].Summary, "1 host") || !strings.Contains(found[0].Detail, "https://10.0.2.2:7443") {
+	if found := warnOldAddress(definition, after, state); len(found) != 1 || !strings.Contains(found[0].Summary, "1 host") || !strings.Contains(found[0].Detail, "https://10.0.2.2:7443") {
 		t.Errorf("the warnings are %v", found)
 	}
 }

@@ -1,8 +1,9 @@
-package control
+package progress
 
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
@@ -29,10 +30,15 @@ const (
 	Interrupted Ending = "interrupted"
 )
 
+// Watched tells of its progress.
+type Watched interface {
+	Watch(ctx context.Context) iter.Seq2[Progress, error]
+}
+
 // Await watches until nothing of the definition is on its way any more, the wait
 // is over, a person is needed, or ctx ends. Whatever is left goes on by itself
 // where a manager runs, else at the next apply.
-func Await(ctx context.Context, s Service, serial int64, wait time.Duration, observe func(Progress)) (Outcome, error) {
+func Await(ctx context.Context, s Watched, serial int64, wait time.Duration, observe func(Progress)) (Outcome, error) {
 	watching, stop := context.WithTimeout(ctx, wait)
 	defer stop()
 	outcome := Outcome{Ending: WaitOver}

@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 				t.Errorf("%s plans %s: %v", who.Name, file, err)
 			}
 			answers[err.Error()] = true
-			_, err = m.Apply(as(t, who), withToken(file), Approval{Format: PlanFormat})
+			_, err = m.Apply(as(t, who), withToken(file), Approval{Format: Format})
 			if _, denied := errors.AsType[*access.DeniedError](err); !denied {
 				t.Errorf("%s applies %s: %v", who.Name, file, err)
 			}

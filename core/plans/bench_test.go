@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"context"
@@ -10,7 +10,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -73,11 +75,14 @@ fleet "f%04d" {
 // It starts no plugin: what a plugin says about its blocks is its own time.
 func planOf(ctx context.Context, b *testing.B, o workspace.Options, sources []config.Source) Plan {
 	b.Helper()
-	look, err := OpenToLook(ctx, o)
+	read, err := store.OpenReadOnly(ctx, o.Place.Database())
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := look.planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*workspace.Loaded, workspace.Bundle, error) {
+	now := Present{Moment: func() view.Moment {
+		return view.Moment{Now: o.Clock(), Since: o.Clock(), AgentVersion: o.Version}
+	}, Listening: func() *Listening { return nil }}
+	p, err := NewPlanner(read, o, now).planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*workspace.Loaded, workspace.Bundle, error) {
 		loaded, found := config.Load(sources, config.Variables{}, noSchema{})
 		if found.HasErrors() {
 			return nil, workspace.Bundle{}, found
@@ -87,7 +92,7 @@ func planOf(ctx context.Context, b *testing.B, o workspace.Options, sources []co
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := look.Close(); err != nil {
+	if err := read.Close(); err != nil {
 		b.Fatal(err)
 	}
 	return p
@@ -101,10 +106,10 @@ func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 	o, sources := options(b), bigFile(fleets)
 	m := open(b, o)
 	first := planOf(b.Context(), b, o, sources)
-	if _, err := m.store.ApplyDefinition(b.Context(), store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()}); err != nil {
+	if _, err := m.Store.ApplyDefinition(b.Context(), store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	fill(b, m.store, first.rows, each)
+	fill(b, m.Store, first.rows, each)
 	if err := m.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -123,14 +128,17 @@ func BenchmarkStatusOf1000FleetsAnd10000Instances(b *testing.B) {
 	o, sources := options(b), bigFile(1000)
 	m := open(b, o)
 	first := planOf(b.Context(), b, o, sources)
-	if _, err := m.store.ApplyDefinition(b.Context(), store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()}); err != nil {
+	if _, err := m.Store.ApplyDefinition(b.Context(), store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()}); err != nil {
 		b.Fatal(err)
 	}
-	fill(b, m.store, first.rows, 10)
+	fill(b, m.Store, first.rows, 10)
 	ctx := access.WithCaller(b.Context(), access.LocalUser("ada"))
+	status := query.New(m.Store, func() view.Moment {
+		return view.Moment{Now: o.Clock(), Since: o.Clock(), AgentVersion: o.Version}
+	}, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if all, err := m.Fleets(ctx); err != nil || len(all) != 1000 {
+		if all, err := status.Fleets(ctx); err != nil || len(all) != 1000 {
 			b.Fatal(len(all), err)
 		}
 	}

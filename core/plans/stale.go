@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// StalePlanError refuses an approval that no longer says what applying would do:
+// StaleError refuses an approval that no longer says what applying would do:
 // somebody else applied in between, or what the plan was made from differs.
-type StalePlanError struct {
+type StaleError struct {
 	// By applied the definition Serial at At: the last that changed something which
 	// the plan touches. Empty: nobody applied anything, and Reason says what differs.
 	By     string    `json:"by,omitempty"`
@@ -27,21 +27,21 @@ type StalePlanError struct {
 
 // still says whether an apply of a fresh plan would be refused, whose approval is of
 // another day.
-func (r *reading) still(ctx context.Context, approved Approval, fresh Plan) error {
-	if err := r.mayUse(ctx, approved); err != nil {
+func (p Planner) still(ctx context.Context, approved Approval, fresh Plan) error {
+	if err := p.mayUse(ctx, approved); err != nil {
 		return err
 	}
 	if why := approved.differs(fresh); why != "" {
-		return r.stale(ctx, approved, fresh, why)
+		return p.stale(ctx, approved, fresh, why)
 	}
 	return nil
 }
 
 // stale tells who changed what since the plan was made: of the applies since then,
 // the last one that the plan doesn't agree with.
-func (r *reading) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
-	e := &StalePlanError{Reason: why}
-	after, found, err := r.store.Definition(ctx)
+func (p Planner) stale(ctx context.Context, approved Approval, fresh Plan, why string) error {
+	e := &StaleError{Reason: why}
+	after, found, err := p.store.Definition(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (r *reading) stale(ctx context.Context, approved Approval, fresh Plan, why 
 	}
 	last := after
 	for range searchedApplies {
-		before, found, err := r.store.DefinitionAt(ctx, after.Serial-1)
+		before, found, err := p.store.DefinitionAt(ctx, after.Serial-1)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (r *reading) stale(ctx context.Context, approved Approval, fresh Plan, why 
 	}
 	// None of them by itself: all together, and who came last.
 	e.By, e.At, e.Serial = last.By, last.At, last.Serial
-	before, found, err := r.store.DefinitionAt(ctx, approved.Serial)
+	before, found, err := p.store.DefinitionAt(ctx, approved.Serial)
 	if err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (a Approval) contradicts(fresh Plan, before, after fleet.Definition, change
 // shownChanges bounds the sentence; Changes has all of them.
 const shownChanges = 5
 
-func (e *StalePlanError) Error() string {
+func (e *StaleError) Error() string {
 	var text strings.Builder
 	text.WriteString("the plan is stale")
 	if e.Reason != "" {
 		text.WriteString(": " + e.Reason)
 	}
 	if e.By != "" {
-		fmt.Fprintf(&text, "; %s applied definition %d at %s", e.By, e.Serial, moment(e.At))
+		fmt.Fprintf(&text, "; %s applied definition %d at %s", e.By, e.Serial, fleet.TimeText(e.At))
 		if changes := e.changes(); changes != "" {
 			text.WriteString(", with " + changes)
 		}
@@ -116,7 +116,7 @@ func (e *StalePlanError) Error() string {
 
 // changes names what came in between: the blocks, and of changed ones the
 // attributes.
-func (e *StalePlanError) changes() string {
+func (e *StaleError) changes() string {
 	var named []string
 	for _, c := range e.Changes {
 		if c.Action == config.Drift {

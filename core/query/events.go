@@ -1,4 +1,4 @@
-package control
+package query
 
 import (
 	"cmp"
@@ -42,8 +42,8 @@ type Event struct {
 	Text string `json:"text"`
 }
 
-// EventQuery narrows Events. The zero value asks for the newest of everything.
-type EventQuery struct {
+// EventFilter narrows Events. The zero value asks for the newest of everything.
+type EventFilter struct {
 	// Fleet is an address or a name; "": all. What somebody did is of no fleet.
 	Fleet string
 	// Since leaves out what is older.
@@ -56,44 +56,44 @@ type EventQuery struct {
 // the last move of each instance, the ends of calls, and what was done, to those
 // who may read the audit. The moves before the last are in nobody's memory; who
 // watches hears each. At most the newest 1000 of each kind are looked at.
-func (r *reading) Events(ctx context.Context, q EventQuery) ([]Event, error) {
+func (q Queries) Events(ctx context.Context, by EventFilter) ([]Event, error) {
 	caller, err := access.Authorize(ctx, "events")
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := r.store.FleetAddresses(ctx)
+	addresses, err := q.store.FleetAddresses(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []Event
-	for _, of := range []func(context.Context, map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error){r.decisionEvents, r.moveEvents, r.operationEvents} {
+	for _, of := range []func(context.Context, map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error){q.decisionEvents, q.moveEvents, q.operationEvents} {
 		some, err := of(ctx, addresses)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(some, func(e Event) bool { return !caller.MayTouch(e.Fleet) || !q.ofFleet(e.Fleet) })...)
+		all = append(all, slices.DeleteFunc(some, func(e Event) bool { return !caller.MayTouch(e.Fleet) || !by.ofFleet(e.Fleet) })...)
 	}
-	done, err := r.auditEvents(ctx, caller, q)
+	done, err := q.auditEvents(ctx, caller, by)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(append(all, done...), func(e Event) bool { return e.At.Before(q.Since) })
+	all = slices.DeleteFunc(append(all, done...), func(e Event) bool { return e.At.Before(by.Since) })
 	slices.SortFunc(all, func(a, b Event) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Kind, b.Kind))
 	})
-	limit := q.Limit
+	limit := by.Limit
 	if limit <= 0 {
 		limit = usualPage
 	}
 	return append([]Event{}, all[max(0, len(all)-min(limit, maxPage)):]...), nil
 }
 
-func (q EventQuery) ofFleet(a fleet.FleetAddress) bool {
+func (q EventFilter) ofFleet(a fleet.FleetAddress) bool {
 	return q.Fleet == "" || q.Fleet == string(a) || q.Fleet == a.Name()
 }
 
-func (r *reading) decisionEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
-	decisions, err := r.store.RecentDecisions(ctx, maxPage)
+func (q Queries) decisionEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
+	decisions, err := q.store.RecentDecisions(ctx, maxPage)
 	events := make([]Event, 0, len(decisions))
 	for _, d := range decisions {
 		e := Event{At: d.At, Kind: DecisionEvent, ID: d.ID, Fleet: addresses[d.Fleet], What: string(d.Kind), Text: d.Reason}
@@ -108,8 +108,8 @@ func (r *reading) decisionEvents(ctx context.Context, addresses map[fleet.Runner
 	return events, err
 }
 
-func (r *reading) moveEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
-	instances, err := r.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Limit: maxPage})
+func (q Queries) moveEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
+	instances, err := q.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Limit: maxPage})
 	events := make([]Event, 0, len(instances))
 	for _, i := range instances {
 		events = append(events, Event{At: i.Since, Kind: MoveEvent, ID: string(i.ID), Fleet: addresses[i.Fleet], Instance: i.ID, What: string(i.State), Text: i.Reason})
@@ -117,8 +117,8 @@ func (r *reading) moveEvents(ctx context.Context, addresses map[fleet.RunnerFlee
 	return events, err
 }
 
-func (r *reading) operationEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
-	operations, err := r.store.RecentOperations(ctx, maxPage)
+func (q Queries) operationEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
+	operations, err := q.store.RecentOperations(ctx, maxPage)
 	events := make([]Event, 0, len(operations))
 	for _, op := range operations {
 		if op.CallOver.IsZero() {
@@ -135,14 +135,14 @@ func (r *reading) operationEvents(ctx context.Context, addresses map[fleet.Runne
 }
 
 // auditEvents are for those who may read the audit, as Audit shows it to them.
-func (r *reading) auditEvents(ctx context.Context, caller access.Caller, q EventQuery) ([]Event, error) {
-	if q.Fleet != "" {
+func (q Queries) auditEvents(ctx context.Context, caller access.Caller, by EventFilter) ([]Event, error) {
+	if by.Fleet != "" {
 		return nil, nil
 	}
 	if _, err := access.Authorize(ctx, "audit"); err != nil {
 		return nil, nil // theirs to read is the rest
 	}
-	records, err := r.store.Audit(ctx, maxPage)
+	records, err := q.store.Audit(ctx, maxPage)
 	var events []Event
 	for _, a := range records {
 		if len(caller.Fleets) == 0 || a.By == caller.Name {

@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 var keyAgain = config.Variables{Assignments: []string{"key=another"}}
 
-func applySaved(t *testing.T, m *Manager, by string, p SavedPlan) (Receipt, error) {
+func applySaved(t *testing.T, m *installation, by string, p SavedPlan) (Receipt, error) {
 	t.Helper()
 	s, err := p.SubmissionWith(keyAgain)
 	if err != nil {
@@ -131,14 +131,14 @@ func TestASavedPlanWithOtherFilesIsRefused(t *testing.T) {
 	p := savedFrom(t, m, submitted())
 	p.Submission.Variables.Assignments = []string{"host=attacker.example"}
 	_, err := applySaved(t, m, "bob", p)
-	if _, ok := errors.AsType[*StalePlanError](err); !ok || !strings.Contains(err.Error(), "something else than it showed") {
+	if _, ok := errors.AsType[*StaleError](err); !ok || !strings.Contains(err.Error(), "something else than it showed") {
 		t.Errorf("%v", err)
 	}
 	p.Plan.Approval.Saved.Changes = changesDigest(nil)
 	if _, err := applySaved(t, m, "bob", p); err == nil {
 		t.Error("it was applied")
 	}
-	if _, found, err := m.store.Definition(t.Context()); err != nil || found {
+	if _, found, err := m.Store.Definition(t.Context()); err != nil || found {
 		t.Errorf("something was applied: %v, %v", found, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestAStalePlanNamesTheApplyThatItDisagreesWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := applySaved(t, m, "ada", p)
-	stale, ok := errors.AsType[*StalePlanError](err)
+	stale, ok := errors.AsType[*StaleError](err)
 	if !ok || stale.By != "bob" || stale.Serial != 2 {
 		t.Fatalf("%v", err)
 	}

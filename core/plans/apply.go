@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"context"
@@ -7,52 +7,68 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
+// Applier makes what a plan says the current definition.
+type Applier struct {
+	Planner
+	// alone is held by an apply, from the fresh plan to the plugins' update.
+	alone sync.Locker
+	// tell hands a definition to a running loop and its plugins.
+	tell func(fleet.Definition) error
+}
+
+// NewApplier is of a store that is open for writing. Whoever else needs fleets that
+// don't change holds alone, too. tell hands a definition that was applied to a
+// running loop and its plugins.
+func NewApplier(p Planner, alone sync.Locker, tell func(fleet.Definition) error) *Applier {
+	return &Applier{p, alone, tell}
+}
+
 // Apply plans the submission anew, makes sure that it still means what was
 // approved, and makes its definition current. The loop does the rest.
-func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error) {
+func (a *Applier) Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error) {
 	caller, err := access.Authorize(ctx, "apply")
 	if err != nil {
 		return Receipt{}, err
 	}
-	m.applying.Lock()
-	defer m.applying.Unlock()
-	if err := m.mayUse(ctx, approved); err != nil {
+	a.alone.Lock()
+	defer a.alone.Unlock()
+	if err := a.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}
-	fresh, err := m.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*workspace.Loaded, workspace.Bundle, error) {
-		return workspace.Load(ctx, s.Sources, s.Lock, s.Variables, m.options, m.readable(ctx, caller))
+	fresh, err := a.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*workspace.Loaded, workspace.Bundle, error) {
+		return workspace.Load(ctx, s.Sources, s.Lock, s.Variables, a.options, a.readable(ctx, caller))
 	})
 	if err != nil {
 		return Receipt{}, err
 	}
 	if why := approved.differs(fresh); why != "" {
-		return Receipt{}, m.stale(ctx, approved, fresh, why)
+		return Receipt{}, a.stale(ctx, approved, fresh, why)
 	}
-	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "apply", "")
+	record, err := access.NewAuditRecord(ctx, a.options.Clock(), "apply", "")
 	if err != nil {
 		return Receipt{}, err
 	}
 	failpoint.DefinitionUncommitted.Hit()
-	serial, err := m.store.ApplyDefinition(ctx, store.Apply{
-		Expect: fresh.Serial, Definition: fresh.definition, At: m.options.Clock(), By: caller.Name, Fleets: fresh.rows, Reimaged: fresh.reimaged, Plan: approved.id(),
+	serial, err := a.store.ApplyDefinition(ctx, store.Apply{
+		Expect: fresh.Serial, Definition: fresh.definition, At: a.options.Clock(), By: caller.Name, Fleets: fresh.rows, Reimaged: fresh.reimaged, Plan: approved.id(),
 		Audit: func(serial int64, changed bool) store.AuditRecord {
 			record.Detail = fmt.Sprintf("definition %d: %s%s", serial, outcome(fresh.Changes, changed), approved.origin())
 			return record
 		},
 	})
 	if late, ok := errors.AsType[*store.StaleError](err); ok {
-		return Receipt{}, m.stale(ctx, approved, fresh, fmt.Sprintf("definition %d was applied meanwhile", late.Serial))
+		return Receipt{}, a.stale(ctx, approved, fresh, fmt.Sprintf("definition %d was applied meanwhile", late.Serial))
 	}
 	if used, ok := errors.AsType[*store.UsedPlanError](err); ok {
 		return Receipt{}, usedPlan(used.By, used.At, used.Serial)
@@ -65,7 +81,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 		failpoint.DefinitionCommitted.Hit()
 	}
 	// An apply that changed nothing tells them, too: the last one may have failed to.
-	return receipt, m.update(fresh.definition)
+	return receipt, a.tell(fresh.definition)
 }
 
 // outcome names what an apply came to.
@@ -80,8 +96,8 @@ func outcome(changes []config.Change, changed bool) string {
 func (a Approval) differs(fresh Plan) string {
 	now := fresh.Approval
 	switch {
-	case a.Format != PlanFormat:
-		return fmt.Sprintf("it was made in plan format %d, this version uses %d", a.Format, PlanFormat)
+	case a.Format != Format:
+		return fmt.Sprintf("it was made in plan format %d, this version uses %d", a.Format, Format)
 	case a.Lock != now.Lock:
 		return "the plugin lock that it replaces is another"
 	case a.Settings != now.Settings:
@@ -132,19 +148,4 @@ func summary(changes []config.Change) string {
 		return "nothing that people wrote"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// update tells a running loop and its plugins about a new definition.
-func (m *Manager) update(d fleet.Definition) error {
-	m.mu.Lock()
-	r := m.running
-	m.mu.Unlock()
-	if r == nil {
-		return nil
-	}
-	r.definition.Store(&d)
-	r.schedulers.update(d)
-	err := r.providers.update(d)
-	r.exec.Send(r.drained, loop.Applied{})
-	return err
 }

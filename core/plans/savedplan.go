@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"context"
@@ -117,14 +117,14 @@ func (s *SavedApproval) differs(fresh Plan) string {
 }
 
 // mayUse refuses a plan of another installation, and one that was used before.
-func (r *reading) mayUse(ctx context.Context, a Approval) error {
-	own, err := keys.InstallationID(ctx, r.store)
+func (p Planner) mayUse(ctx context.Context, a Approval) error {
+	own, err := keys.InstallationID(ctx, p.store)
 	if err != nil {
 		return err
 	}
 	if a.Authority != "" && a.Authority != own {
 		return access.Invalid("the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
-			r.options.Installation, a.Authority, own)
+			p.options.Installation, a.Authority, own)
 	}
 	if a.Saved == nil {
 		return nil
@@ -132,7 +132,7 @@ func (r *reading) mayUse(ctx context.Context, a Approval) error {
 	if a.Saved.ID == "" {
 		return &access.InvalidError{Reason: "the saved plan has no id; plan again"}
 	}
-	use, found, err := r.store.PlanUse(ctx, a.Saved.ID)
+	use, found, err := p.store.PlanUse(ctx, a.Saved.ID)
 	if err == nil && found {
 		err = usedPlan(use.By, use.At, use.Serial)
 	}
@@ -141,5 +141,5 @@ func (r *reading) mayUse(ctx context.Context, a Approval) error {
 
 func usedPlan(by string, at time.Time, serial int64) error {
 	return access.Conflict("the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
-		by, moment(at), serial)
+		by, fleet.TimeText(at), serial)
 }

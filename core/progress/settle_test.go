@@ -1,4 +1,4 @@
-package control
+package progress
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 // watched is a service of which only the progress is asked.
 type watched struct {
-	Service
 	progress []Progress
 	err      error
 }
@@ -90,19 +89,21 @@ func TestStuckIsOnlyWhatWaitingDoesNotMend(t *testing.T) {
 }
 
 func TestWatchersJoinTheMovesThatTheyMissed(t *testing.T) {
-	h := newHub()
-	h.begin(now)
+	h := NewHub()
+	h.Begin(now)
 	next, stop := iter.Pull2(h.watch(t.Context()))
 	defer stop()
-	h.publish(Progress{At: now, Serial: 1, Transitions: []loop.Transition{{Instance: "a"}}})
+	h.Publish(Progress{At: now, Serial: 1, Transitions: []loop.Transition{{Instance: "a"}}})
 	first, _, _ := next()
 	if first.Serial != 1 {
 		t.Fatalf("first: %+v", first)
 	}
-	h.publish(Progress{At: now, Serial: 2, Transitions: []loop.Transition{{Instance: "b"}}})
-	h.publish(Progress{At: now, Serial: 3, Transitions: []loop.Transition{{Instance: "c"}}})
+	h.Publish(Progress{At: now, Serial: 2, Transitions: []loop.Transition{{Instance: "b"}}})
+	h.Publish(Progress{At: now, Serial: 3, Transitions: []loop.Transition{{Instance: "c"}}})
 	second, _, _ := next()
 	if second.Serial != 3 || len(second.Transitions) != 2 || second.Transitions[0].Instance != "b" {
 		t.Errorf("second: %+v", second)
 	}
 }
+
+var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)

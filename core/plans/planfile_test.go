@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ variable "key" {
 	}
 }
 
-func savedFrom(t testing.TB, m *Manager, s Submission) SavedPlan {
+func savedFrom(t testing.TB, m *installation, s Submission) SavedPlan {
 	t.Helper()
 	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
 	p, err := m.Plan(ctx, s)
@@ -63,7 +63,7 @@ func TestAPlanFileComesBackWholeAndHoldsNothingSensitive(t *testing.T) {
 	saved := savedFrom(t, m, submitted())
 	path := filepath.Join(t.TempDir(), "plan")
 	for range 2 { // the second time over the first
-		if err := WritePlan(path, saved); err != nil {
+		if err := WriteFile(path, saved); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestAPlanFileComesBackWholeAndHoldsNothingSensitive(t *testing.T) {
 	if bytes.Contains(content, []byte("PLANTED")) {
 		t.Error("the file holds the value of a sensitive variable")
 	}
-	got, err := ReadPlan(path)
+	got, err := ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestNothingButAPlanFileIsOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, link, dir} {
-		if err := WritePlan(path, saved); err == nil || !strings.Contains(err.Error(), "is no plan file; nothing was written") {
+		if err := WriteFile(path, saved); err == nil || !strings.Contains(err.Error(), "is no plan file; nothing was written") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestADamagedPlanFileIsOneClearError(t *testing.T) {
 			if err := os.WriteFile(path, test.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := ReadPlan(path)
+			_, err := ReadFile(path)
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}
@@ -190,7 +190,7 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = ParsePlan(sealPlan(body))
+			_, err = Parse(sealPlan(body))
 			if err == nil || !strings.Contains(err.Error(), "characters in it that steer a terminal") || strings.ContainsFunc(err.Error(), unicode.IsControl) {
 				t.Errorf("%s with %q: %v", name, evil, err)
 			}
@@ -209,7 +209,7 @@ func TestAPlanMayHaveLinesTabsAndAnyFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ParsePlan(content); err != nil {
+	if _, err := Parse(content); err != nil {
 		t.Error(err)
 	}
 }
@@ -225,7 +225,7 @@ func FuzzParsePlan(f *testing.F) {
 		`"}},"forecast":{"fleets":[{"address":"fleet.a"}]}},"submission":{"sources":[{"name":"a","bytes":"YQ=="}],"variables":{"assignments":["a=b"]}},"sensitive":{"needed":["k"]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, content := range [][]byte{text, sealPlan(text)} {
-			p, err := ParsePlan(content)
+			p, err := Parse(content)
 			if err != nil {
 				if strings.Contains(err.Error(), "\n") || len(err.Error()) > 300 {
 					t.Fatalf("the error is no sentence: %v", err)
@@ -236,7 +236,7 @@ func FuzzParsePlan(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, err := ParsePlan(again)
+			second, err := Parse(again)
 			if err != nil {
 				t.Fatalf("what was read can't be read again: %v", err)
 			}

@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"cmp"
@@ -209,7 +209,7 @@ func (p *Plan) removals(in planInput) map[fleet.FleetAddress]bool {
 // touches, and digests of what else it replaces.
 func (p *Plan) approve(in planInput, bound map[fleet.FleetAddress]fleet.ManagedFleet) {
 	p.Approval = Approval{
-		Serial: in.stored.Serial, Format: PlanFormat, Lock: fleet.DigestBytes([]byte(in.stored.Definition.Lock)),
+		Serial: in.stored.Serial, Format: Format, Lock: fleet.DigestBytes([]byte(in.stored.Definition.Lock)),
 		Settings: settingsDigest(in.stored.Definition), Fleets: map[fleet.FleetAddress]int64{},
 	}
 	for _, row := range p.rows {

@@ -1,4 +1,4 @@
-package control
+package plans
 
 import (
 	"context"
@@ -53,12 +53,12 @@ func visibleChanges(all []config.Change, caller access.Caller) []config.Change {
 // caller who is limited to fleets may name those alone that were applied, for who
 // plans a block learns whether the file that it refers to is there, and sometimes
 // what is in it.
-func (r *reading) readable(ctx context.Context, caller access.Caller) func(fleet.Definition) error {
+func (p Planner) readable(ctx context.Context, caller access.Caller) func(fleet.Definition) error {
 	return func(d fleet.Definition) error {
 		if len(caller.Fleets) == 0 {
 			return nil
 		}
-		stored, _, err := r.store.Definition(ctx)
+		stored, _, err := p.store.Definition(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,127 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/forgeyard/forgeyard-fleet/core/access"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/view"
+)
+
+// Queries answer what people ask of an installation.
+type Queries struct {
+	store *store.Store
+	// moment is now, with what a running manager knows beyond the store.
+	moment func() view.Moment
+	// refused are the calls of agents that a running manager refused; nil: none
+	// runs here.
+	refused func() []fleet.Refusal
+}
+
+// New asks a store that may be open for reading alone. moment is now, with what a
+// running manager knows beyond the store. refused are the calls of agents that it
+// refused; nil: none runs here.
+func New(s *store.Store, moment func() view.Moment, refused func() []fleet.Refusal) Queries {
+	return Queries{store: s, moment: moment, refused: refused}
+}
+
+// Fleets lists the caller's fleets with their numbers, health and reasons.
+func (q Queries) Fleets(ctx context.Context) ([]view.Fleet, error) {
+	caller, err := access.Authorize(ctx, "fleets")
+	if err != nil {
+		return nil, err
+	}
+	state, err := q.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fleets := slices.DeleteFunc(view.Fleets(state, q.moment()), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
+	for n := range fleets {
+		fleets[n].Unmet = caller.Unmet(fleets[n].Unmet)
+	}
+	return fleets, nil
+}
+
+// Instances lists the live instances of the caller's fleets.
+func (q Queries) Instances(ctx context.Context) ([]view.Instance, error) {
+	caller, err := access.Authorize(ctx, "instances")
+	if err != nil {
+		return nil, err
+	}
+	state, err := q.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(view.Instances(state, q.moment()), func(i view.Instance) bool { return !caller.MayTouch(i.Fleet) }), nil
+}
+
+// Decisions are the newest decisions about a fleet.
+func (q Queries) Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
+	caller, err := access.Authorize(ctx, "decisions")
+	if err != nil {
+		return nil, err
+	}
+	fleets, err := q.store.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == address })
+	if n < 0 || !caller.MayTouch(address) {
+		return nil, &access.NotFoundError{Kind: "fleet", ID: string(address)}
+	}
+	return q.store.Decisions(ctx, fleets[n].ID, limit)
+}
+
+// Images lists the images of the caller's fleets.
+func (q Queries) Images(ctx context.Context) ([]view.ImageReport, error) {
+	caller, err := access.Authorize(ctx, "images")
+	if err != nil {
+		return nil, err
+	}
+	state, err := q.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return view.Images(state, q.moment(), caller.MayTouch), nil
+}
+
+// Reservations are those that haven't ended. Callers who are limited to fleets see
+// those that name one of theirs.
+func (q Queries) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
+	caller, err := access.Authorize(ctx, "reservations")
+	if err != nil {
+		return nil, err
+	}
+	state, err := q.store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return caller.Reservations(view.Forecast(state, q.moment()).Reservations), nil
+}
+
+// Unrecorded lists what providers have of the installation that no live instance
+// accounts for, as the running manager last saw it; without one nothing is known.
+// Callers who are limited to fleets see the orphans of those.
+func (q Queries) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
+	caller, err := access.Authorize(ctx, "unrecorded")
+	if err != nil {
+		return nil, err
+	}
+	return VisibleUnrecorded(q.moment().Unrecorded, caller), nil
+}
+
+// VisibleUnrecorded lists of what providers have what the caller may see.
+func VisibleUnrecorded(seen map[fleet.ProviderAddress]fleet.Unrecorded, caller access.Caller) []fleet.UnrecordedResource {
+	all := []fleet.UnrecordedResource{}
+	for _, u := range seen {
+		all = append(all, caller.Unrecorded(u).Resources...)
+	}
+	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
