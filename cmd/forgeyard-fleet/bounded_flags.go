@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // A number or a time out of its bounds is told where it is typed, in the words of its
@@ -83,7 +83,7 @@ func (s *timespan) Type() string { return "duration" }
 type reason struct{ into *string }
 
 func (r reason) Set(text string) error {
-	if why := control.Unsayable(text); why != "" {
+	if why := orders.TextProblem(text); why != "" {
 		return fmt.Errorf("it %s", why)
 	}
 	*r.into = text

@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/daemon"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -101,7 +102,7 @@ func (a *app) applyTask(c *cobra.Command, args []string, flags applyFlags) (appl
 
 // plan is what is approved: what was saved, unless it can't be applied any more, or a
 // plan of the files now.
-func (t applyTask) plan(ctx context.Context, s control.Service) (plans.Plan, error) {
+func (t applyTask) plan(ctx context.Context, s installation.Service) (plans.Plan, error) {
 	if t.saved == nil {
 		return s.Plan(ctx, t.submission)
 	}
@@ -167,7 +168,7 @@ func (a *app) approve(ctx context.Context, flags applyFlags) error {
 }
 
 // applyHere is the manager for as long as the apply takes.
-func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask, plan plans.Plan, wait time.Duration, report applyReport) error {
+func (a *app) applyHere(ctx context.Context, m *daemon.Daemon, task applyTask, plan plans.Plan, wait time.Duration, report applyReport) error {
 	// The port must be ours before anything is stored that names it.
 	settings := plan.Manager()
 	if task.saved != nil { // a plan file holds files, and not what becomes of them
@@ -193,7 +194,7 @@ func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask,
 
 // manage makes this process the manager for as long as a command takes, which ends
 // early where the manager can't go on.
-func (a *app) manage(ctx context.Context, m *control.Manager, listener net.Listener, do func(context.Context) error) error {
+func (a *app) manage(ctx context.Context, m *daemon.Daemon, listener net.Listener, do func(context.Context) error) error {
 	if err := m.Start(ctx, listener); err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ func (a *app) manage(ctx context.Context, m *control.Manager, listener net.Liste
 }
 
 // await shows progress until the apply has come to its end.
-func await(ctx context.Context, s control.Service, receipt plans.Receipt, wait time.Duration, daemon bool, report applyReport) error {
+func await(ctx context.Context, s installation.Service, receipt plans.Receipt, wait time.Duration, daemon bool, report applyReport) error {
 	outcome, err := progress.Await(ctx, s, receipt.Serial, wait, report.observe)
 	report.watched()
 	if err != nil {

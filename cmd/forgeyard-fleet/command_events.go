@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
@@ -36,7 +36,7 @@ func (a *app) eventsCommand() *cobra.Command {
 			"one fleet. As JSON it is a list, and with --follow an object on each line.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return a.events(ctx, look, flags) })
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error { return a.events(ctx, look, flags) })
 		},
 	}
 	lookFlags(c, &flags.json)
@@ -47,7 +47,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags) error {
+func (a *app) events(ctx context.Context, look installation.Reader, flags eventsFlags) error {
 	if !flags.follow {
 		events, err := look.Events(ctx, flags.query)
 		if err == nil && len(events) == 0 && flags.query.Fleet != "" {

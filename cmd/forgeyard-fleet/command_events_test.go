@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
@@ -90,7 +90,7 @@ func TestWhoFollowsOneFleetHearsNothingOfOthers(t *testing.T) {
 
 // story is a manager with a past, and steps that come.
 type story struct {
-	control.Reader
+	installation.Reader
 	past  []query.Event
 	steps []progress.Progress
 }
@@ -140,7 +140,7 @@ func TestEventsAreLinesForPeopleAndJSONForPrograms(t *testing.T) {
 			t.Errorf("line %d is %+v, error %v", n, e, err)
 		}
 	}
-	still := struct{ control.Reader }{s}
+	still := struct{ installation.Reader }{s}
 	if err := (&app{out: &bytes.Buffer{}}).events(t.Context(), still, eventsFlags{follow: true}); err == nil || !strings.Contains(err.Error(), "forgeyard-fleet serve") {
 		t.Errorf("without a manager: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -25,7 +25,7 @@ func (a *app) explainCommand() *cobra.Command {
 			"for and until when, the offers that hosts could be made of with their prices and their age, and what was decided last.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err

@@ -10,8 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -19,7 +20,7 @@ import (
 func (a *app) freezeCommand() *cobra.Command {
 	var flags standingFlags
 	var provider string
-	o := control.StandingOrder{Kind: control.FreezeWrites}
+	var scaleUpOnly bool
 	c := &cobra.Command{
 		Use:   "freeze FLEET | --provider NAME",
 		Short: "Stop everything that starts or ends instances of a fleet or of a provider, until it is thawed",
@@ -28,16 +29,23 @@ func (a *app) freezeCommand() *cobra.Command {
 			"on, and inspections, too. Work that other fleets can run goes to them. With --scale-up-only instances start, and\n" +
 			"none leaves for want of work, age or a newer definition. It holds, over restarts and applies, until thaw.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if o.Fleet, o.Provider, err = fleetOrProvider(args, provider); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			of, address, err := fleetOrProvider(args, provider)
+			if err != nil {
 				return err
 			}
-			return a.orderStanding(c, flags, o, fmt.Sprintf("Freeze %s?", orProvider(o)))
+			question := fmt.Sprintf("Freeze %s?", orProvider(of, address))
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if address != "" {
+					return to.FreezeProvider(ctx, orders.FreezeProviderRequest{Provider: address, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
+				}
+				return to.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: of, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
+			})
 		},
 	}
 	flags.register(c, true, true)
 	c.Flags().StringVar(&provider, "provider", "", "freeze all of a provider: PLUGIN.NAME")
-	c.Flags().BoolVar(&o.ScaleUpOnly, "scale-up-only", false, "let instances start, and none leave")
+	c.Flags().BoolVar(&scaleUpOnly, "scale-up-only", false, "let instances start, and none leave")
 	sentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
 	return c
@@ -46,16 +54,22 @@ func (a *app) freezeCommand() *cobra.Command {
 func (a *app) thawCommand() *cobra.Command {
 	var flags standingFlags
 	var provider string
-	o := control.StandingOrder{Kind: control.FreezeWrites, End: true}
 	c := &cobra.Command{
 		Use:   "thaw FLEET | --provider NAME",
 		Short: "End a freeze",
 		Args:  cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if o.Fleet, o.Provider, err = fleetOrProvider(args, provider); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			of, address, err := fleetOrProvider(args, provider)
+			if err != nil {
 				return err
 			}
-			return a.orderStanding(c, flags, o, fmt.Sprintf("Thaw %s? What waits starts and ends then.", orProvider(o)))
+			question := fmt.Sprintf("Thaw %s? What waits starts and ends then.", orProvider(of, address))
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if address != "" {
+					return to.ClearProviderFreeze(ctx, address)
+				}
+				return to.ClearFleetFreeze(ctx, of)
+			})
 		},
 	}
 	flags.register(c, true, false)
@@ -75,11 +89,11 @@ func fleetOrProvider(args []string, provider string) (string, fleet.ProviderAddr
 	return args[0], "", nil
 }
 
-func orProvider(o control.StandingOrder) string {
-	if o.Provider != "" {
-		return "all of the provider " + string(o.Provider)
+func orProvider(of string, address fleet.ProviderAddress) string {
+	if address != "" {
+		return "all of the provider " + string(address)
 	}
-	return o.Fleet
+	return of
 }
 
 func (a *app) quarantineCommand() *cobra.Command {
@@ -99,15 +113,16 @@ func (a *app) quarantineCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.End = release
-			if o.Instance != "" {
-				args[0] = string(o.Instance)
+			if o.instance != "" {
+				args[0] = string(o.instance)
 			}
 			question := fmt.Sprintf("Quarantine %s? It gets no work until it is released.", args[0])
 			if release {
 				question = fmt.Sprintf("Release %s from its quarantine?", args[0])
 			}
-			return a.orderStanding(c, flags, o, question)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				return o.order(ctx, to, release, flags.reason)
+			})
 		},
 	}
 	flags.register(c, true, true)
@@ -116,23 +131,45 @@ func (a *app) quarantineCommand() *cobra.Command {
 	return c
 }
 
+// quarantineSubject is one of what can be quarantined.
+type quarantineSubject struct {
+	fleet, image string
+	instance     fleet.CapacityInstanceID
+}
+
+// order quarantines it, or ends that.
+func (s quarantineSubject) order(ctx context.Context, to installation.Orders, release bool, reason string) (orders.OverrideReceipt, error) {
+	switch {
+	case s.image != "" && release:
+		return to.ClearImageQuarantine(ctx, s.image)
+	case s.image != "":
+		return to.QuarantineImage(ctx, orders.QuarantineImageRequest{Image: s.image, Reason: reason})
+	case s.instance != "" && release:
+		return to.ClearInstanceQuarantine(ctx, s.instance)
+	case s.instance != "":
+		return to.QuarantineInstance(ctx, orders.QuarantineInstanceRequest{Instance: s.instance, Reason: reason})
+	case release:
+		return to.ClearFleetQuarantine(ctx, s.fleet)
+	}
+	return to.QuarantineFleet(ctx, orders.QuarantineFleetRequest{Fleet: s.fleet, Reason: reason})
+}
+
 // quarantined is what a word means: an image says so, an instance has the id of one,
 // and all else is a fleet.
-func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrder, err error) {
-	o.Kind = control.QuarantineIt
+func (a *app) quarantined(c *cobra.Command, word string) (o quarantineSubject, err error) {
 	switch {
 	case strings.HasPrefix(word, "sha256:") || strings.HasPrefix(word, "image."):
-		o.Image = word
+		o.image = word
 	case fleet.ValidULID(strings.ToLower(word)) || strings.HasPrefix(word, query.Ellipsis):
-		o.Instance, err = a.instanceNamed(c, word)
+		o.instance, err = a.instanceNamed(c, word)
 	default:
-		o.Fleet = word
+		o.fleet = word
 		found, err := a.shownInstance(c, word)
 		if err != nil {
 			return o, err
 		}
 		if found != "" {
-			o.Fleet, o.Instance = "", found
+			o.fleet, o.instance = "", found
 		}
 	}
 	return o, err
@@ -146,7 +183,7 @@ func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityIns
 	if len(word) < query.ShownOfID {
 		return "", nil
 	}
-	err = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+	err = a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 		fleets, err := look.Fleets(ctx)
 		if err != nil || slices.ContainsFunc(fleets, func(f view.Fleet) bool { return f.Address.Name() == word }) {
 			return err
@@ -162,7 +199,7 @@ func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityIns
 }
 
 // providerNames are those of the fleets.
-func (a *app) providerNames(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) providerNames(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := look.Fleets(ctx)
 	var found []string
 	for _, f := range fleets {
@@ -173,7 +210,7 @@ func (a *app) providerNames(ctx context.Context, look control.Reader) ([]string,
 }
 
 // quarantinable are the fleets, then the instances, and then the images.
-func (a *app) quarantinable(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) quarantinable(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := a.fleetNames(ctx, look)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -42,7 +42,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
 				return errors.New("--before and --limit are for long lists; give --all, too")
 			}
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				if unrecorded {
 					return a.listUnrecorded(ctx, look, manager, asJSON)
 				}
@@ -90,7 +90,7 @@ func (a *app) listHistory(c *cobra.Command, q query.HistoryFilter, asJSON bool) 
 			return err
 		}
 	}
-	return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+	return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 		page, err := look.History(ctx, q)
 		if err == nil && len(page.Instances) == 0 && q.Fleet != "" {
 			err = fleetIsThere(ctx, look, q.Fleet) // else it has, or had, instances
@@ -115,7 +115,7 @@ func (a *app) instanceShowCommand() *cobra.Command {
 			"enough where no other has it, here and wherever an INSTANCE is asked for.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 				i, err := look.Instance(ctx, args[0])
 				if err != nil {
 					return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
@@ -85,7 +85,7 @@ func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (plans.Plan
 }
 
 func (a *app) planned(ctx context.Context, s plans.Submission, o workspace.Options) (plan plans.Plan, err error) {
-	err = a.reading(ctx, o, func(r control.Reader, _ string) error {
+	err = a.reading(ctx, o, func(r installation.Reader, _ string) error {
 		a.tellVersion(r)
 		plan, err = r.Plan(ctx, s)
 		return err

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // standingFlags are the flags of every command that decides something which holds
@@ -33,16 +34,21 @@ func (f *standingFlags) asks(c *cobra.Command) {
 	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
 }
 
-// orderStanding asks where there is a question, and has the manager that runs, or
+// giveOverride gives an order, or has it checked.
+type giveOverride func(context.Context, installation.Orders) (orders.OverrideReceipt, error)
+
+// override asks where there is a question, and has the manager that runs, or
 // else the state directory, keep the order.
-func (a *app) orderStanding(c *cobra.Command, flags standingFlags, o control.StandingOrder, question string) error {
-	o.Reason = flags.reason
-	check := func(ctx context.Context, look control.Reader) error { _, err := look.CheckStanding(ctx, o); return err }
+func (a *app) override(c *cobra.Command, flags standingFlags, question string, give giveOverride) error {
+	check := func(ctx context.Context, look installation.Reader) error {
+		_, err := give(ctx, look.CheckOrders())
+		return err
+	}
 	if yes, err := a.agreed(c, flags, check, question); err != nil || !yes {
 		return err
 	}
-	return a.withService(c, func(ctx context.Context, s control.Service) error {
-		receipt, err := s.OrderStanding(ctx, o)
+	return a.withService(c, func(ctx context.Context, s installation.Service) error {
+		receipt, err := give(ctx, s.Orders())
 		if err != nil {
 			return err
 		}
@@ -61,7 +67,7 @@ func (a *app) scaleCommand() *cobra.Command {
 	var flags standingFlags
 	var least, most int
 	var clear bool
-	o := control.StandingOrder{Kind: control.ScaleFleet}
+	var o orders.ScaleRequest
 	c := &cobra.Command{
 		Use:   "scale FLEET --min N --max N --for DURATION | --clear",
 		Short: "Replace a fleet's min, max or both for a time; it ends by itself",
@@ -70,7 +76,7 @@ func (a *app) scaleCommand() *cobra.Command {
 			"protected fleet keeps the size of its file. --clear ends it before its time.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.Fleet, o.End = args[0], clear
+			o.Fleet, o.Reason = args[0], flags.reason
 			if c.Flags().Changed("min") {
 				o.Min = &least
 			}
@@ -86,13 +92,18 @@ func (a *app) scaleCommand() *cobra.Command {
 			case !c.Flags().Changed("for"):
 				return errors.New("say how long with --for, such as --for 2h; what is to last belongs into the file")
 			}
-			return a.orderStanding(c, flags, o, question)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if clear {
+					return to.ClearScale(ctx, o.Fleet)
+				}
+				return to.ScaleFleet(ctx, o)
+			})
 		},
 	}
 	flags.register(c, true, true)
-	numberFlag(c.Flags(), &least, "min", 0, control.MostInstances, "the least number of instances")
-	numberFlag(c.Flags(), &most, "max", 0, control.MostInstances, "the most")
-	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestStanding, "how long, such as 2h")
+	numberFlag(c.Flags(), &least, "min", 0, orders.MostInstances, "the least number of instances")
+	numberFlag(c.Flags(), &most, "max", 0, orders.MostInstances, "the most")
+	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long, such as 2h")
 	c.Flags().BoolVar(&clear, "clear", false, "let the file's min and max hold again")
 	for _, other := range []string{"min", "max", "for"} {
 		c.MarkFlagsMutuallyExclusive("clear", other)
@@ -103,7 +114,7 @@ func (a *app) scaleCommand() *cobra.Command {
 
 func (a *app) pinCommand() *cobra.Command {
 	var flags standingFlags
-	o := control.StandingOrder{Kind: control.PinInstance, For: 4 * time.Hour}
+	o := orders.PinRequest{For: 4 * time.Hour}
 	c := &cobra.Command{
 		Use:   "pin INSTANCE [--for DURATION]",
 		Short: "Keep an instance out of scale-downs, max_age and rollouts for a time",
@@ -115,11 +126,14 @@ func (a *app) pinCommand() *cobra.Command {
 			if o.Instance, err = a.instanceNamed(c, args[0]); err != nil {
 				return err
 			}
-			return a.orderStanding(c, flags, o, "")
+			o.Reason = flags.reason
+			return a.override(c, flags, "", func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				return to.PinInstance(ctx, o)
+			})
 		},
 	}
 	flags.register(c, false, true)
-	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestStanding, "how long")
+	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long")
 	a.completes(c, a.instanceIDs, "", nil)
 	return c
 }
@@ -135,7 +149,9 @@ func (a *app) unpinCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.orderStanding(c, flags, control.StandingOrder{Kind: control.PinInstance, Instance: id, End: true}, "")
+			return a.override(c, flags, "", func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				return to.ClearPin(ctx, id)
+			})
 		},
 	}
 	flags.register(c, false, false)

@@ -16,14 +16,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-// Plan is control.Service's.
+// Plan is installation.Service's.
 func (c *Client) Plan(ctx context.Context, s plans.Submission) (plans.Plan, error) {
 	var p plans.Plan
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/plan", send: complete(s), into: &p})
 	return p, err
 }
 
-// Apply is control.Service's. It isn't tried again by itself: planning anew says
+// Apply is installation.Service's. It isn't tried again by itself: planning anew says
 // whether it went through.
 func (c *Client) Apply(ctx context.Context, s plans.Submission, approved plans.Approval) (plans.Receipt, error) {
 	if approved.Fleets == nil {
@@ -52,12 +52,12 @@ func withBytes(sources []config.Source) []config.Source {
 	return whole
 }
 
-// Fleets is control.Service's.
+// Fleets is installation.Service's.
 func (c *Client) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	return items[view.Fleet](ctx, c, "/v1/fleets", nil)
 }
 
-// Instances is control.Service's. It reads all pages.
+// Instances is installation.Service's. It reads all pages.
 func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
 	all := []view.Instance{}
 	parameters := url.Values{"limit": {strconv.Itoa(maxPage)}}
@@ -74,7 +74,7 @@ func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
 	}
 }
 
-// History is control.Service's.
+// History is installation.Service's.
 func (c *Client) History(ctx context.Context, q query.HistoryFilter) (query.History, error) {
 	parameters := url.Values{"all": {"true"}}
 	for name, value := range map[string]string{"fleet": q.Fleet, "state": string(q.State)} {
@@ -103,7 +103,7 @@ func (c *Client) History(ctx context.Context, q query.HistoryFilter) (query.Hist
 	return page, nil
 }
 
-// Instance is control.Service's.
+// Instance is installation.Service's.
 func (c *Client) Instance(ctx context.Context, id string) (view.Instance, error) {
 	if id == "" {
 		return view.Instance{}, &access.NotFoundError{}
@@ -113,12 +113,12 @@ func (c *Client) Instance(ctx context.Context, id string) (view.Instance, error)
 	return i, err
 }
 
-// Decisions is control.Service's. With limit 0 it gives the newest 1000.
+// Decisions is installation.Service's. With limit 0 it gives the newest 1000.
 func (c *Client) Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
 	return items[fleet.Decision](ctx, c, "/v1/fleets/"+url.PathEscape(string(address))+"/decisions", newest(limit))
 }
 
-// Events is control.Service's.
+// Events is installation.Service's.
 func (c *Client) Events(ctx context.Context, q query.EventFilter) ([]query.Event, error) {
 	parameters := url.Values{}
 	if q.Limit > 0 {
@@ -133,7 +133,7 @@ func (c *Client) Events(ctx context.Context, q query.EventFilter) ([]query.Event
 	return items[query.Event](ctx, c, "/v1/events/past", parameters)
 }
 
-// CreateToken is control.Service's. Parts of a second are lost.
+// CreateToken is installation.Service's. Parts of a second are lost.
 func (c *Client) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
 	if t.For < 0 || t.For > 0 && t.For < time.Second {
 		return access.Token{}, "", &access.InvalidError{Reason: "a token must be good for a second or more"}
@@ -145,12 +145,12 @@ func (c *Client) CreateToken(ctx context.Context, t access.NewToken) (access.Tok
 	return made.Token, made.Secret, err
 }
 
-// Tokens is control.Service's.
+// Tokens is installation.Service's.
 func (c *Client) Tokens(ctx context.Context) ([]access.Token, error) {
 	return items[access.Token](ctx, c, "/v1/tokens", nil)
 }
 
-// DeleteToken is control.Service's.
+// DeleteToken is installation.Service's.
 func (c *Client) DeleteToken(ctx context.Context, idOrName string) error {
 	if idOrName == "" {
 		return &access.NotFoundError{Kind: "token"}
@@ -158,7 +158,7 @@ func (c *Client) DeleteToken(ctx context.Context, idOrName string) error {
 	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(idOrName)})
 }
 
-// Audit is control.Service's. With limit 0 it gives the newest 1000.
+// Audit is installation.Service's. With limit 0 it gives the newest 1000.
 func (c *Client) Audit(ctx context.Context, limit int) ([]access.AuditRecord, error) {
 	return items[access.AuditRecord](ctx, c, "/v1/audit", newest(limit))
 }

@@ -24,7 +24,7 @@ const (
 	maxLine = 64 << 20
 )
 
-// Watch is control.Service's. It doesn't connect again: whoever watches decides
+// Watch is installation.Service's. It doesn't connect again: whoever watches decides
 // what the end means.
 func (c *Client) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
 	return func(yield func(progress.Progress, error) bool) {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
@@ -107,16 +107,16 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		unrecorded, err := c.Unrecorded(ctx)
 		ok(err)
 		same(t, "what has no record", s.unrecorded, unrecorded)
-		for _, o := range []control.InstanceOrder{
-			{Kind: loop.ResolveCreated, Instance: "if1", Resource: "vm-1"}, {Kind: loop.ResolveNotCreated, Instance: "if1"},
-			{Kind: loop.ResolveGone, Instance: "i/1"}, {Kind: loop.ReplaceInstance, Instance: "if1"},
-			{Kind: loop.DrainInstance, Instance: "if1"}, {Kind: loop.ForceDrain, Instance: "if1"},
-			{Kind: loop.AdoptResource, Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
+		for _, o := range []any{
+			orders.ResolveRequest{Instance: "if1", Outcome: orders.Created, Resource: "vm-1"}, orders.ResolveRequest{Instance: "if1", Outcome: orders.NotCreated},
+			orders.ResolveRequest{Instance: "i/1", Outcome: orders.Gone}, replaced{"if1"},
+			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true},
+			orders.AdoptRequest{Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
 		} {
-			receipt, err := c.Order(ctx, o)
+			receipt, err := give(ctx, c.Orders(), o)
 			ok(err)
 			same(t, "the order", []any{o}, s.heard())
-			same(t, "its receipt", control.OrderReceipt{Instance: "if1", Done: "it drains"}, receipt)
+			same(t, "its receipt", any(orders.InstanceReceipt{Instance: "if1", Done: "it drains"}), receipt)
 		}
 
 		newToken := access.NewToken{Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}

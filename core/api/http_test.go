@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -31,7 +31,7 @@ func ask(method, path, body string) *http.Request {
 	return r
 }
 
-func allowing(s control.Service) *Handler { return handler(s, tokens{secret: everything}) }
+func allowing(s installation.Service) *Handler { return handler(s, tokens{secret: everything}) }
 
 const plainPlan = `{"sources":[{"name":"a.hcl","bytes":""}],"lock":"","variables":{}}`
 

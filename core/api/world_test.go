@@ -18,10 +18,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 
-// service is a control.Service with ready answers. It notes what it was asked.
+// service is a installation.Service with ready answers. It notes what it was asked.
 type service struct {
 	err error
 
@@ -45,7 +46,7 @@ type service struct {
 	history   query.History
 	decisions []fleet.Decision
 	token     access.Token
-	ticket    control.JoinTicket
+	ticket    orders.JoinTicket
 	audit     []access.AuditRecord
 	events    []query.Event
 	// unrecorded is what providers have without a record.
@@ -147,45 +148,12 @@ func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, e
 	return s.unrecorded, s.err
 }
 
-func (s *service) Order(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
-	s.note(ctx, o)
-	return control.OrderReceipt{Instance: "if1", Done: "it drains"}, s.err
-}
-
-// checked is an order that was only to be checked.
-type checked struct{ Order any }
-
-func (s *service) CheckOrder(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
-	s.note(ctx, checked{o})
-	return control.OrderReceipt{Instance: "if1", Done: "it would drain"}, s.err
-}
-
-func (s *service) CheckStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
-	s.note(ctx, checked{o})
-	return control.StandingReceipt{Subject: "fleet.linux", Done: "it would be frozen"}, s.err
-}
-
-func (s *service) CheckRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
-	s.note(ctx, checked{r})
-	return rolledBack, s.err
-}
-
-func (s *service) OrderStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
-	s.note(ctx, o)
-	return control.StandingReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}, s.err
-}
-
-func (s *service) OrderRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
-	s.note(ctx, r)
-	return rolledBack, s.err
-}
-
 func (s *service) Images(ctx context.Context) ([]view.ImageReport, error) {
 	s.note(ctx)
 	return []view.ImageReport{ubuntu}, s.err
 }
 
-var rolledBack = control.RolloutReceipt{Fleets: []control.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}}, Loop: true}
+var rolledBack = orders.RolloutReceipt{Fleets: []orders.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}}, Loop: true}
 
 // ubuntu is an image with something of everything.
 var ubuntu = view.ImageReport{
@@ -200,7 +168,7 @@ func (s *service) Reservations(ctx context.Context) ([]planner.ReservationPlan, 
 	return []planner.ReservationPlan{reserved}, s.err
 }
 
-func (s *service) Reserve(ctx context.Context, r control.ReservationRequest) (planner.ReservationPlan, error) {
+func (s *service) CreateReservation(ctx context.Context, r orders.ReservationRequest) (planner.ReservationPlan, error) {
 	s.note(ctx, r)
 	return reserved, s.err
 }
@@ -222,7 +190,7 @@ func (s *service) CreateToken(ctx context.Context, t access.NewToken) (access.To
 	return s.token, secret, s.err
 }
 
-func (s *service) Join(ctx context.Context, r control.JoinRequest) (control.JoinTicket, error) {
+func (s *service) Join(ctx context.Context, r orders.JoinRequest) (orders.JoinTicket, error) {
 	s.note(ctx, r)
 	return s.ticket, s.err
 }
@@ -267,7 +235,7 @@ func lab() *service {
 	s := &service{
 		plan:    plans.Plan{Installation: "lab", Serial: 7},
 		receipt: plans.Receipt{Serial: 8, Changed: true},
-		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
+		ticket:  orders.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
 		token:   access.Token{ID: "t1", Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
 		events: []query.Event{{At: now, Kind: query.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
 			{At: now, Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
@@ -299,7 +267,7 @@ func (t tokens) authenticate(_ context.Context, secret string) (access.Caller, e
 	return access.Caller{}, access.ErrUnauthenticated
 }
 
-func handler(s control.Service, t tokens) *Handler {
+func handler(s installation.Service, t tokens) *Handler {
 	return NewHandler(Config{Service: s, Authenticate: t.authenticate, Owner: os.Getuid(), Version: "0.1.0",
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
 }
@@ -375,7 +343,7 @@ func dial(t testing.TB, e Endpoint) *Client {
 }
 
 // eachSurface runs a test with a client over the socket and one over TLS.
-func eachSurface(t *testing.T, s control.Service, test func(t *testing.T, c *Client)) {
+func eachSurface(t *testing.T, s installation.Service, test func(t *testing.T, c *Client)) {
 	t.Helper()
 	h := handler(s, tokens{secret: everything})
 	t.Run("over the socket", func(t *testing.T) { test(t, dial(t, onSocket(t, h))) })

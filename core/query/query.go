@@ -100,7 +100,12 @@ func (q Queries) Reservations(ctx context.Context) ([]planner.ReservationPlan, e
 	if err != nil {
 		return nil, err
 	}
-	return caller.Reservations(view.Forecast(state, q.moment()).Reservations), nil
+	return caller.Reservations(q.PlannedReservations(state)), nil
+}
+
+// PlannedReservations are those of a state with what of each is there and missing now.
+func (q Queries) PlannedReservations(state store.State) []planner.ReservationPlan {
+	return view.Forecast(state, q.moment()).Reservations
 }
 
 // Unrecorded lists what providers have of the installation that no live instance
