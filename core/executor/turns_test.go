@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-func TestASchedulerHasNoMoreCallsAtOnceThanItsTurnsAndAnotherIsNotHeldUp(t *testing.T) {
+func TestSchedulerCallsAreLimitedPerScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns, went := newTurns(), make(chan func(), 100)
 		ask := func(ctx context.Context, address fleet.SchedulerAddress) {

@@ -261,7 +261,7 @@ func costOf(in Input, f fleet.ManagedFleet, requests []Request) (hour, day int64
 	return hour, day, known
 }
 
-func TestWhateverItCostsNoStartPassesAGuardrailAndNothingEndsForOne(t *testing.T) {
+func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawDemand(t)
 		if rapid.Bool().Draw(t, "without a scheduler") {

@@ -280,7 +280,7 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 
 // A job more of the least urgent kind: whoever was covered keeps that, whatever else
 // keeps fleets from growing.
-func TestWithEveryFeatureAtOnceOneMoreJobLeavesNobodyElseUncovered(t *testing.T) {
+func TestOneMoreJobKeepsOthersPlaced(t *testing.T) {
 	uncovered := func(in Input) (n int) {
 		for _, u := range Plan(in).Unmet {
 			n += u.Count

@@ -181,7 +181,7 @@ func TestALaunchTemplateThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 }
 
 // The name is another's then, and what was read of the first is of no use.
-func TestALaunchTemplateThatWasMadeAnewUnderItsNameIsFoundWithoutAStartOfThePlugin(t *testing.T) {
+func TestRecreatedLaunchTemplateIsFoundWithoutRestart(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	l.AddLaunchTemplate(templateID, "runners", careless)
 	p := l.start(t)
