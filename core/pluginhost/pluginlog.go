@@ -41,7 +41,7 @@ type pluginLog struct {
 }
 
 func newPluginLog(logger *slog.Logger, covered *cover) *pluginLog {
-	return &pluginLog{logger: logger, cover: covered}
+	return &pluginLog{logger: logger, cover: covered, budget: newLogBudget()}
 }
 
 // read handles standard error until it ends.
@@ -86,28 +86,27 @@ func (l *pluginLog) write(record logRecord, size int) {
 		return
 	}
 	l.mutex.Lock()
-	room, missing := l.budget.spend(time.Now(), size)
+	room, dropped := l.budget.spend(time.Now(), size)
 	l.mutex.Unlock()
 	if !room {
 		return
 	}
-	l.tellMissing(missing)
+	l.logDropped(dropped)
 	l.logger.LogAttrs(ctx, record.level, record.message, record.attributes...)
 }
 
-func (l *pluginLog) tellMissing(lines int) {
+func (l *pluginLog) logDropped(lines int) {
 	if lines > 0 {
-		l.logger.Warn("the plugin writes more than the log takes; lines of it are left out", "lines", lines)
+		l.logger.Warn("the plugin writes more than the log takes; lines are dropped", "lines", lines)
 	}
 }
 
 // ended tells what the end of the log would otherwise keep quiet.
 func (l *pluginLog) ended() {
 	l.mutex.Lock()
-	missing := l.budget.missing
-	l.budget.missing = 0
+	dropped := l.budget.takeDropped()
 	l.mutex.Unlock()
-	l.tellMissing(missing)
+	l.logDropped(dropped)
 }
 
 // plainLine is a line that isn't hclog's JSON: a library's own print, or the

@@ -10,23 +10,25 @@ import (
 // the process is taken for hung. One may be the infrastructure's slow minute.
 const hangLimit = 2
 
-// hanging counts the inspections that a process let pass. Inspections change
+// lateInspections counts the inspections that a process let time out. Inspections change
 // nothing and come all the time, so they show best whether it answers at all.
-type hanging struct {
+type lateInspections struct {
 	mutex sync.Mutex
 	late  map[fleet.ProviderAddress]lateness
 }
 
-// lateness belongs to one process: its successor begins anew.
+// lateness belongs to one process: its successor starts from zero.
 type lateness struct {
 	process Provider
 	times   int
 }
 
-func newHanging() *hanging { return &hanging{late: map[fleet.ProviderAddress]lateness{}} }
+func newLateInspections() *lateInspections {
+	return &lateInspections{late: map[fleet.ProviderAddress]lateness{}}
+}
 
-// inspected notes the end of an inspection and says whether the process hangs.
-func (h *hanging) inspected(address fleet.ProviderAddress, process Provider, late bool) bool {
+// ended notes the end of an inspection and says whether the process hangs.
+func (h *lateInspections) ended(address fleet.ProviderAddress, process Provider, late bool) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	before := h.late[address]

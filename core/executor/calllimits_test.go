@@ -11,33 +11,33 @@ import (
 
 func TestSchedulerCallsAreLimitedPerScheduler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns, went := newTurns(), make(chan func(), 100)
+		limits, went := newCallLimits(), make(chan func(), 100)
 		ask := func(ctx context.Context, address fleet.SchedulerAddress) {
-			end, err := turns.take(ctx, address)
+			end, err := limits.acquire(ctx, address)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			went <- end
 		}
-		for range 3 * tellsAtOnce {
+		for range 3 * maxSchedulerCalls {
 			go ask(t.Context(), "scheduler.slow")
 		}
 		synctest.Wait()
-		if len(went) != tellsAtOnce {
-			t.Fatalf("%d calls are under way at once, not %d", len(went), tellsAtOnce)
+		if len(went) != maxSchedulerCalls {
+			t.Fatalf("%d calls are under way at once, not %d", len(went), maxSchedulerCalls)
 		}
 		stopped, stop := context.WithCancel(t.Context())
 		stop()
-		if _, err := turns.take(stopped, "scheduler.slow"); !errors.Is(err, context.Canceled) {
+		if _, err := limits.acquire(stopped, "scheduler.slow"); !errors.Is(err, context.Canceled) {
 			t.Errorf("who gives up gets %v", err)
 		}
-		end, err := turns.take(t.Context(), "scheduler.other")
+		end, err := limits.acquire(t.Context(), "scheduler.other")
 		if err != nil {
 			t.Fatal(err)
 		}
 		end()
-		for range 3 * tellsAtOnce {
+		for range 3 * maxSchedulerCalls {
 			(<-went)()
 		}
 	})
