@@ -23,7 +23,7 @@ type Process struct {
 	dir     *launchDir
 	conn    *grpc.ClientConn
 	rpc     providerpb.ProviderClient
-	cover   *cover // of all that the plugin says
+	redactor *redactor // of all that the plugin says
 
 	// closeClient runs go-plugin's Kill once and waits for it.
 	closeClient func()

@@ -19,11 +19,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
-// cover hides what a plugin was given in secret from all that the plugin says:
+// redactor hides what a plugin was given in secret from all that the plugin says:
 // answers, errors, log lines. It stands where the plugin's words come in, so that
 // nothing behind it has to think of secrets. A plugin that means to can still
 // get one past it, by writing it in a way of its own.
-type cover struct{ secrets secret.Hider }
+type redactor struct{ secrets secret.Hider }
 
 // enrollmentToken is the form of the tokens in bootstrap documents. What follows
 // the operation's id is secret.
@@ -33,7 +33,7 @@ const enrollmentTokenPrefix = "fyt1."
 
 // learn makes secrets known, before the plugin gets them. It returns how many are
 // too short to be hidden.
-func (c *cover) learn(secrets []string) (tooShort int) {
+func (c *redactor) learn(secrets []string) (tooShort int) {
 	tooShort = c.secrets.Add(secrets...)
 	for _, one := range secrets {
 		c.secrets.Add(printable(one)) // as it stands in what was made printable
@@ -41,7 +41,7 @@ func (c *cover) learn(secrets []string) (tooShort int) {
 	return tooShort
 }
 
-func (c *cover) hide(text string) string {
+func (c *redactor) redact(text string) string {
 	text = c.secrets.Hide(text)
 	if strings.Contains(text, enrollmentTokenPrefix) {
 		text = enrollmentToken.ReplaceAllString(text, "${1}"+secret.Hidden)
@@ -50,69 +50,69 @@ func (c *cover) hide(text string) string {
 }
 
 // cut takes from a text that ends too early what may be the beginning of a secret.
-func (c *cover) cut(text []byte) []byte { return text[:max(0, len(text)-c.secrets.Longest())] }
+func (c *redactor) cut(text []byte) []byte { return text[:max(0, len(text)-c.secrets.Longest())] }
 
-// unary covers the answers of calls with one answer.
-func (c *cover) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+// unary redacts the answers of calls with one answer.
+func (c *redactor) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if err := invoke(ctx, method, request, reply, conn, options...); err != nil {
 		return c.failure(err)
 	}
 	return c.answer(reply)
 }
 
-// streaming covers the answers of calls with many.
-func (c *cover) streaming(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+// streaming redacts the answers of calls with many.
+func (c *redactor) streaming(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, err := open(ctx, description, conn, method, options...)
 	if err != nil {
 		return nil, c.failure(err)
 	}
-	return coveredStream{stream, c}, nil
+	return redactedStream{stream, c}, nil
 }
 
-type coveredStream struct {
+type redactedStream struct {
 	grpc.ClientStream
-	cover *cover
+	redactor *redactor
 }
 
-func (s coveredStream) RecvMsg(message any) error {
+func (s redactedStream) RecvMsg(message any) error {
 	switch err := s.ClientStream.RecvMsg(message); {
 	case errors.Is(err, io.EOF):
 		return err
 	case err != nil:
-		return s.cover.failure(err)
+		return s.redactor.failure(err)
 	}
-	return s.cover.answer(message)
+	return s.redactor.answer(message)
 }
 
 // failure is the error of a call. One that shows nothing stays as it is.
-func (c *cover) failure(err error) error {
+func (c *redactor) failure(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {
-		if hidden := c.hide(err.Error()); hidden != err.Error() {
+		if hidden := c.redact(err.Error()); hidden != err.Error() {
 			return errors.New(hidden)
 		}
 		return err
 	}
 	told := s.Proto()
-	covered := proto.CloneOf(told)
-	covered.Message, covered.Details = c.hide(told.GetMessage()), nil
+	redacted := proto.CloneOf(told)
+	redacted.Message, redacted.Details = c.redact(told.GetMessage()), nil
 	for _, detail := range told.GetDetails() {
 		message, err := detail.UnmarshalNew()
 		if err != nil || c.message(message.ProtoReflect()) != nil {
 			continue // what can't be read isn't understood by anybody else either
 		}
 		if again, err := anypb.New(message); err == nil {
-			covered.Details = append(covered.Details, again)
+			redacted.Details = append(redacted.Details, again)
 		}
 	}
-	if proto.Equal(told, covered) {
+	if proto.Equal(told, redacted) {
 		return err
 	}
-	return status.FromProto(covered).Err()
+	return status.FromProto(redacted).Err()
 }
 
-// answer covers a message in place.
-func (c *cover) answer(reply any) error {
+// answer redacts a message in place.
+func (c *redactor) answer(reply any) error {
 	message, ok := reply.(proto.Message)
 	if !ok {
 		return nil
@@ -140,7 +140,7 @@ var identities = map[protoreflect.FullName]string{
 	"forgeyard.fleet.provider.v1.ConfigureResponse.account":      "the account",
 }
 
-func (c *cover) message(m protoreflect.Message) (failed error) {
+func (c *redactor) message(m protoreflect.Message) (failed error) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
 		case field.IsMap():
@@ -148,9 +148,9 @@ func (c *cover) message(m protoreflect.Message) (failed error) {
 		case field.IsList():
 			failed = c.elements(field, value.List())
 		default:
-			var covered protoreflect.Value
-			if covered, failed = c.value(field, value); failed == nil {
-				m.Set(field, covered)
+			var redacted protoreflect.Value
+			if redacted, failed = c.value(field, value); failed == nil {
+				m.Set(field, redacted)
 			}
 		}
 		return failed == nil
@@ -158,18 +158,18 @@ func (c *cover) message(m protoreflect.Message) (failed error) {
 	return failed
 }
 
-func (c *cover) elements(field protoreflect.FieldDescriptor, list protoreflect.List) error {
+func (c *redactor) elements(field protoreflect.FieldDescriptor, list protoreflect.List) error {
 	for i := range list.Len() {
-		covered, err := c.value(field, list.Get(i))
+		redacted, err := c.value(field, list.Get(i))
 		if err != nil {
 			return err
 		}
-		list.Set(i, covered)
+		list.Set(i, redacted)
 	}
 	return nil
 }
 
-func (c *cover) entries(field protoreflect.FieldDescriptor, entries protoreflect.Map) error {
+func (c *redactor) entries(field protoreflect.FieldDescriptor, entries protoreflect.Map) error {
 	type entry struct{ was, key, value protoreflect.Value }
 	var all []entry
 	var failed error
@@ -193,65 +193,65 @@ func (c *cover) entries(field protoreflect.FieldDescriptor, entries protoreflect
 	return nil
 }
 
-// value covers one value; only texts and messages change.
-func (c *cover) value(field protoreflect.FieldDescriptor, value protoreflect.Value) (protoreflect.Value, error) {
+// value redacts one value; only texts and messages change.
+func (c *redactor) value(field protoreflect.FieldDescriptor, value protoreflect.Value) (protoreflect.Value, error) {
 	switch field.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		return value, c.message(value.Message())
 	case protoreflect.BytesKind:
-		return protoreflect.ValueOfBytes([]byte(c.hide(string(value.Bytes())))), nil
+		return protoreflect.ValueOfBytes([]byte(c.redact(string(value.Bytes())))), nil
 	case protoreflect.StringKind:
-		covered := c.hide(value.String())
-		if what := identities[field.FullName()]; what != "" && covered != value.String() {
+		redacted := c.redact(value.String())
+		if what := identities[field.FullName()]; what != "" && redacted != value.String() {
 			return value, fmt.Errorf("the plugin puts a secret that it was given into %s, which would be stored and shown; this is for the plugin's author to mend, or the secret is a common word and needs to be exchanged", what)
 		}
-		return protoreflect.ValueOfString(covered), nil
+		return protoreflect.ValueOfString(redacted), nil
 	}
 	return value, nil
 }
 
-// coveredLog is a log handler that shows nothing of the covered secrets,
+// redactedLog is a log handler that shows nothing of the redacted secrets,
 // whatever is logged.
-type coveredLog struct {
+type redactedLog struct {
 	slog.Handler
-	cover *cover
+	redactor *redactor
 }
 
-func (h coveredLog) Handle(ctx context.Context, record slog.Record) error {
-	covered := slog.NewRecord(record.Time, record.Level, h.cover.hide(record.Message), record.PC)
+func (h redactedLog) Handle(ctx context.Context, record slog.Record) error {
+	redacted := slog.NewRecord(record.Time, record.Level, h.redactor.redact(record.Message), record.PC)
 	record.Attrs(func(attribute slog.Attr) bool {
-		covered.AddAttrs(h.attribute(attribute))
+		redacted.AddAttrs(h.attribute(attribute))
 		return true
 	})
-	return h.Handler.Handle(ctx, covered)
+	return h.Handler.Handle(ctx, redacted)
 }
 
-func (h coveredLog) WithAttrs(attributes []slog.Attr) slog.Handler {
-	covered := make([]slog.Attr, len(attributes))
+func (h redactedLog) WithAttrs(attributes []slog.Attr) slog.Handler {
+	redacted := make([]slog.Attr, len(attributes))
 	for i, attribute := range attributes {
-		covered[i] = h.attribute(attribute)
+		redacted[i] = h.attribute(attribute)
 	}
-	return coveredLog{h.Handler.WithAttrs(covered), h.cover}
+	return redactedLog{h.Handler.WithAttrs(redacted), h.redactor}
 }
 
-func (h coveredLog) WithGroup(name string) slog.Handler {
-	return coveredLog{h.Handler.WithGroup(name), h.cover}
+func (h redactedLog) WithGroup(name string) slog.Handler {
+	return redactedLog{h.Handler.WithGroup(name), h.redactor}
 }
 
-func (h coveredLog) attribute(a slog.Attr) slog.Attr {
-	a.Key, a.Value = h.cover.hide(a.Key), a.Value.Resolve()
+func (h redactedLog) attribute(a slog.Attr) slog.Attr {
+	a.Key, a.Value = h.redactor.redact(a.Key), a.Value.Resolve()
 	switch a.Value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(h.cover.hide(a.Value.String()))
+		a.Value = slog.StringValue(h.redactor.redact(a.Value.String()))
 	case slog.KindGroup:
-		var covered []slog.Attr
+		var redacted []slog.Attr
 		for _, inner := range a.Value.Group() {
-			covered = append(covered, h.attribute(inner))
+			redacted = append(redacted, h.attribute(inner))
 		}
-		a.Value = slog.GroupValue(covered...)
+		a.Value = slog.GroupValue(redacted...)
 	case slog.KindAny:
-		if text := fmt.Sprint(a.Value.Any()); h.cover.hide(text) != text {
-			a.Value = slog.StringValue(h.cover.hide(text))
+		if text := fmt.Sprint(a.Value.Any()); h.redactor.redact(text) != text {
+			a.Value = slog.StringValue(h.redactor.redact(text))
 		}
 	}
 	return a

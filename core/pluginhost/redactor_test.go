@@ -170,9 +170,9 @@ func TestASecretThatIsTooShortIsWarnedAboutWithoutIt(t *testing.T) {
 
 func TestALogShowsNoSecretWhateverIsLogged(t *testing.T) {
 	log := &logBuffer{}
-	covered := &cover{}
-	covered.learn([]string{planted, "two\tparts"})
-	logger := slog.New(coveredLog{log.logger().Handler(), covered}).With("with", planted).WithGroup("group")
+	redacted := &redactor{}
+	redacted.learn([]string{planted, "two\tparts"})
+	logger := slog.New(redactedLog{log.logger().Handler(), redacted}).With("with", planted).WithGroup("group")
 	logger.Info(planted, "text", planted, planted, "key", "error", errors.New(planted), "any", []string{planted}, slog.Group("inner", "deep", planted), "value", valuer{})
 	logger.LogAttrs(context.Background(), slog.LevelInfo, printable("two\tparts"), slog.Int("number", 7))
 	mustHide(t, "the log", log)
