@@ -139,13 +139,13 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	}
 
 	p := &Process{
-		launch:  l,
-		program: program,
-		dir:     dir,
-		conn:    conn,
-		rpc:     providerpb.NewProviderClient(conn),
-		redactor:   redacted,
-		gone:    make(chan struct{}),
+		launch:   l,
+		program:  program,
+		dir:      dir,
+		conn:     conn,
+		rpc:      providerpb.NewProviderClient(conn),
+		redactor: redacted,
+		gone:     make(chan struct{}),
 
 		leftBehind: make(chan struct{}),
 	}
