@@ -197,7 +197,7 @@ func TestRecreatedLaunchTemplateIsFoundWithoutRestart(t *testing.T) {
 	anew["KeyName"] = "of the second"
 	l.RemoveLaunchTemplate(templateID)
 	l.AddLaunchTemplate("lt-0a000000000000002", "runners", anew)
-	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked for anew") {
+	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked up again") {
 		t.Fatalf("wanted a refusal that comes again, got %v", err)
 	}
 	made, err := ask("3")
