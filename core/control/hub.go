@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
@@ -33,7 +33,7 @@ type work struct {
 	usage    map[fleet.CapacityInstanceID]planner.Usage
 	scaled   map[fleet.RunnerFleetID]time.Time
 	offers   map[fleet.MarketKey]fleet.OfferList
-	circuits breaker.Circuits
+	circuits market.Circuits
 	accounts map[fleet.ProviderAddress]string
 	// forecasts are what models say that fleets will need.
 	forecasts map[fleet.RunnerFleetID]forecast.Prediction

@@ -3,9 +3,10 @@ package loop
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
 // takeIn applies events in order. It may run again on the same events (when a
@@ -18,7 +19,7 @@ func (l *Loop) takeIn(w *work, events []Event) {
 			if p.account != e.Facts.Account {
 				// What was seen of another account says nothing about this one.
 				p.sight, p.unrecorded, p.classified = nil, nil, 0
-				l.forgetOffers(e.Provider)
+				l.markets.ForgetProvider(e.Provider)
 			}
 			p.account, p.facts, p.down, p.detail, p.blocked, p.fault = e.Facts.Account, &e.Facts, "", "", false, ""
 			p.strays = nil // it may reach something else now
@@ -44,7 +45,7 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		case TerminateAnswered:
 			l.terminateAnswered(w, e)
 		case OffersListed:
-			l.offersListed(w, e)
+			l.recordOffers(w, e)
 		case Observed:
 			l.observed(w, e)
 		case Told:
@@ -102,7 +103,7 @@ func (l *Loop) notCreated(w *work, r *row, f *Failure) {
 		return
 	}
 	op.State = fleet.OperationNotCreated
-	if f != nil && breaker.Breaks(f.Class) {
+	if f != nil && market.IsShortage(f.Class) {
 		l.noRoom(w, r, f)
 	} else {
 		w.brakeCall(r, f)
@@ -176,7 +177,7 @@ func (l *Loop) triedAgain(w *work, r *row, op *fleet.Operation) {
 // terminateAgain is how long to wait before the same resource is asked to go
 // again: 5 s doubling to 5 min.
 func terminateAgain(attempts int) time.Duration {
-	return doubling(5*time.Second, attempts-1, 5*time.Minute)
+	return retry.Delay(5*time.Second, attempts-1, 5*time.Minute)
 }
 
 func note(op *fleet.Operation, f *Failure) {

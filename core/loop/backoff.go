@@ -7,6 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
 // backoff keeps a fleet whose instances fail from starting new ones at once
@@ -37,7 +38,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b := w.backoffs[f.ID]
 	b.failures++
 	b.last, b.serial = w.now, f.Serial
-	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
+	wait := retry.Delay(firstBackoff, b.failures-1, maxBackoff)
 	class, message := fleet.ErrorTransient, "the answer was lost"
 	b.told = false
 	if failure != nil {
@@ -132,11 +133,7 @@ func (l *Loop) tryNow(w *work) {
 			w.backoffs[id] = b
 		}
 	}
-	for _, s := range l.markets {
-		if s.list.Failure != "" && !s.told {
-			s.list.Next = time.Time{}
-		}
-	}
+	l.markets.RetryFailed()
 }
 
 // holds are the holds in force: not over, and of an unchanged definition. One

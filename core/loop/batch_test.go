@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -178,7 +178,7 @@ func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
 
 func TestWhichInstancesGoOutTogether(t *testing.T) {
 	plain, a, b := planner.Request{}, planner.Request{Offers: []fleet.Offer{{Zone: "a"}}}, planner.Request{Offers: []fleet.Offer{{Zone: "b"}}}
-	probe := planner.Request{Offers: a.Offers, Probes: []breaker.Scope{{Zone: "a"}}}
+	probe := planner.Request{Offers: a.Offers, Probes: []market.Scope{{Zone: "a"}}}
 	older := planner.Request{Offers: a.Offers, Make: &fleet.Make{}}
 	for name, c := range map[string]struct {
 		spoil    func(*fleet.ManagedFleet, *fleet.ProviderFacts)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
@@ -144,7 +144,7 @@ type Result struct {
 	Schedulers map[fleet.SchedulerAddress]string
 	// Offers are what markets said last, and Circuits where there was no room.
 	Offers   map[fleet.MarketKey]fleet.OfferList
-	Circuits breaker.Circuits
+	Circuits market.Circuits
 	// Forecasts are what the models of the fleets' forecast blocks say now.
 	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 	// Holds are the fleets that may not start instances now, with the reason.

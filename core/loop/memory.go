@@ -3,8 +3,8 @@ package loop
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // memory is what the loop knows beyond the store. All of it may be lost at any
@@ -16,9 +16,9 @@ type memory struct {
 	rows       map[fleet.CapacityInstanceID]*rowMemory
 	backoffs   map[fleet.RunnerFleetID]backoff
 	// circuits say where providers had no room.
-	circuits breaker.Circuits
+	circuits market.Circuits
 	// markets are what providers offer for instance blocks.
-	markets map[fleet.MarketKey]*marketMemory
+	markets market.Lists
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
 	// batches are those of them that are one call with others, by the batch's key.
@@ -48,8 +48,7 @@ func newMemory(started time.Time) memory {
 		providers:  map[fleet.ProviderAddress]*provider{},
 		rows:       map[fleet.CapacityInstanceID]*rowMemory{},
 		backoffs:   map[fleet.RunnerFleetID]backoff{},
-		circuits:   breaker.Circuits{},
-		markets:    map[fleet.MarketKey]*marketMemory{},
+		circuits:   market.Circuits{},
 		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
 		batches:    map[fleet.OperationID]fleet.OperationID{},
 		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
@@ -219,9 +218,7 @@ func (m *memory) hurry() {
 		b.hold.Until = time.Time{}
 		m.backoffs[id] = b
 	}
-	for _, s := range m.markets {
-		s.list.Next = time.Time{}
-	}
+	m.markets.MakeDue()
 	clear(m.scaled)
 	clear(m.surplus)
 }
@@ -252,7 +249,7 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			s := m.scheduler(e.Scheduler)
 			s.observing, s.observed = true, now
 		case ListOffers:
-			m.market(e.Market).asking = true
+			m.markets.Asked(e.Market)
 		case Tell:
 			m.tells[e.Instance] = e.Scheduler
 			m.row(e.Instance).said = e

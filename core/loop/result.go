@@ -131,8 +131,8 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		at.earlier(c.Until)
 	}
 	for _, key := range w.marketKeys() {
-		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
-			at.earlier(m.list.Next)
+		if l.reachable(key.Provider) {
+			at.earlier(l.markets.NextQuery(key))
 		}
 	}
 	for _, address := range l.providerAddresses() {

@@ -26,7 +26,7 @@ func (l *Loop) send(w *work) []Effect {
 		}
 	}
 	effects = append(effects, l.inspections(w)...)
-	effects = append(effects, l.listings(w)...)
+	effects = append(effects, l.listOffers(w)...)
 	effects = append(effects, l.tellings(w)...)
 	return append(effects, l.observations(w)...)
 }

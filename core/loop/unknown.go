@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
 // missing decides what it means that a complete inspection doesn't show a row's
@@ -83,7 +84,7 @@ func (w *work) again(r *row, look look, why string) {
 		op.CallOver = look.began
 	}
 	op.State, op.Message = fleet.OperationPending, why
-	op.NotBefore = w.now.Add(doubling(time.Second, op.Attempts-1, time.Minute))
+	op.NotBefore = w.now.Add(retry.Delay(time.Second, op.Attempts-1, time.Minute))
 }
 
 // unlisted decides about a resource that existed and is no longer listed. Where
@@ -132,16 +133,4 @@ func (w *work) gone(r *row, reason string) {
 	if w.move(r, fleet.Terminated, lifecycle.ProvenGone, reason) && r.terminate != nil && r.terminate.State.Open() {
 		r.edit(r.terminate).State = fleet.OperationSucceeded
 	}
-}
-
-// doubling is base doubled n times, at most limit.
-func doubling(base time.Duration, n int, limit time.Duration) time.Duration {
-	d := base
-	for range max(0, n) {
-		if d >= limit {
-			break
-		}
-		d *= 2
-	}
-	return min(d, limit)
 }

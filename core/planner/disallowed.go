@@ -39,7 +39,7 @@ func (in Input) whyDisallowed(f fleet.ManagedFleet, i Instance) string {
 }
 
 // regionOf is the region of a zone, as the market has it; "": it isn't known.
-func (m *market) regionOf(zone string) string {
+func (m *fleetOffers) regionOf(zone string) string {
 	if m == nil {
 		return ""
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
@@ -40,7 +40,7 @@ type Input struct {
 	// runs, and it is taken that there will be offers.
 	Offers map[fleet.MarketKey]fleet.OfferList
 	// Circuits say where there was no room, and when that is tried again.
-	Circuits breaker.Circuits
+	Circuits market.Circuits
 
 	// Forecasts are what the models of the fleets' forecast blocks say. One that is
 	// missing hasn't been made: that is a running manager's task.
@@ -48,7 +48,7 @@ type Input struct {
 
 	// markets are the judged offers of each fleet, and book who probes, while Plan
 	// works.
-	markets map[fleet.RunnerFleetID]*market
+	markets map[fleet.RunnerFleetID]*fleetOffers
 	book    probeBook
 
 	// Reservations are those of the file, and Standing is what people decided beside

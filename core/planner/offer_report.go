@@ -29,7 +29,7 @@ const shownOffers = 20
 
 // report is the market for people; nil where a person brings the hosts, or where
 // nobody has asked.
-func (m *market) report(now time.Time) *OfferReport {
+func (m *fleetOffers) report(now time.Time) *OfferReport {
 	if m.fleet.Joined || m.unasked {
 		return nil
 	}
@@ -81,9 +81,9 @@ func (in *Input) constrain(byFleet map[fleet.RunnerFleetID][]Instance) {
 			holds[id] = h
 		}
 	}
-	in.markets, in.book = make(map[fleet.RunnerFleetID]*market, len(in.Fleets)), probeBook{}
+	in.markets, in.book = make(map[fleet.RunnerFleetID]*fleetOffers, len(in.Fleets)), probeBook{}
 	for _, f := range in.Fleets {
-		m := marketOf(*in, f, byFleet[f.ID])
+		m := offersFor(*in, f, byFleet[f.ID])
 		in.markets[f.ID] = m
 		if f.Joined || f.Operational == fleet.FleetDraining || inForce(holds, f.ID, in.Now) {
 			continue

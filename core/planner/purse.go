@@ -109,7 +109,7 @@ func (t *tally) takes(m fleet.Money) bool {
 }
 
 // choose finds the offer of which the most hosts can be started.
-func (p *purse) choose(m *market) {
+func (p *purse) choose(m *fleetOffers) {
 	if m == nil {
 		return
 	}

@@ -3,9 +3,9 @@ package view
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -97,7 +97,7 @@ type Moment struct {
 	// Offers are what markets said last, and Circuits where there was no room; nil:
 	// no manager runs, and nobody can ask.
 	Offers   map[fleet.MarketKey]fleet.OfferList
-	Circuits breaker.Circuits
+	Circuits market.Circuits
 	// Forecasts are what the models of fleets say; a running manager's knowledge.
 	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 	// Unrecorded is what a running manager found without a live record.
