@@ -61,7 +61,7 @@ func (l *Loop) listOffers(w *work) []Effect {
 }
 
 // reachable says that a plugin process answers for the provider.
-func (l *Loop) reachable(address fleet.ProviderAddress) bool { return l.provider(address).facts != nil }
+func (l *Loop) reachable(address fleet.ProviderAddress) bool { return l.provider(address).Facts != nil }
 
 // offers are what the fleets' markets said last.
 func (l *Loop) offers(w *work) map[fleet.MarketKey]fleet.OfferList {

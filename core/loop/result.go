@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
@@ -46,7 +47,7 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 		}
 		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
-		if untold || !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		if untold || !settled || r.Live() && l.provider(r.Provider).Unobservable != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
@@ -75,16 +76,16 @@ func (l *Loop) providersInto(res *Result, w *work) {
 	res.Blocked, res.Accounts = map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]string{}
 	res.Observed, res.Unrecorded = map[fleet.ProviderAddress]time.Time{}, map[fleet.ProviderAddress]fleet.Unrecorded{}
 	for address, p := range l.providers {
-		if p.blocked {
-			res.Blocked[address] = cmp.Or(p.detail, p.down)
+		if p.Blocked {
+			res.Blocked[address] = cmp.Or(p.Detail, p.Down)
 		}
-		if p.account != "" {
-			res.Accounts[address] = p.account
+		if p.Account != "" {
+			res.Accounts[address] = p.Account
 		}
-		if p.sight != nil {
-			res.Observed[address] = p.sight.began
+		if p.Listing != nil {
+			res.Observed[address] = p.Listing.Began
 		}
-		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
+		if shown := w.shownUnrecorded(p); shown.Orphans+shown.Foreign > 0 {
 			res.Unrecorded[address] = shown
 		}
 	}
@@ -112,7 +113,7 @@ func (a *alarm) earlier(t time.Time) {
 // wake is when something happens by itself next: a deadline, a back-off's end,
 // an inspection.
 func (l *Loop) wake(w *work, plan planner.Output) time.Time {
-	at := alarm{w.now, w.now.Add(restfulInspection)}
+	at := alarm{w.now, w.now.Add(inventory.SettledInterval)}
 	for _, r := range w.rows {
 		l.wakeFor(&at, w, r)
 	}
@@ -136,10 +137,10 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		}
 	}
 	for _, address := range l.providerAddresses() {
-		if p := l.providers[address]; p.facts != nil && !p.inspecting {
+		if p := l.providers[address]; p.Facts != nil && !p.Inspecting {
 			due := l.inspectionDue(w, address, p)
 			if !due.After(w.now) {
-				due = w.now.Add(eagerInspection)
+				due = w.now.Add(inventory.EagerInterval)
 			}
 			at.earlier(due)
 		}
@@ -169,7 +170,7 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 	}
 	m := l.row(r.ID)
 	at.earlier(m.tellAfter)
-	at.earlier(m.leftDue(w.now))
+	at.earlier(m.removals.NextTry(w.now))
 }
 
 func later(a, b time.Time) time.Time {
