@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -98,9 +98,8 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 		claim.TokenHash = m.tokens.Hash(token)
 		err = m.store.RenewJoinToken(ctx, claim, record)
 	} else {
-		settings := loop.Settings{Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID}
 		reason := fmt.Sprintf("%s asked for the command that joins the host %s.", caller.Name, c.asset.ID)
-		instance, operation, failed := loop.RequestAsset(settings, now, c.fleet, c.asset, boot, reason)
+		instance, operation, failed := inventory.RequestAsset(newID, m.options.Version, now, c.fleet, c.asset, boot, reason)
 		if failed != nil {
 			return claim, "", failed
 		}

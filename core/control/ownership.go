@@ -10,8 +10,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -44,7 +44,7 @@ func ownershipKeyNeeded(id string, s snapshot.State) (needed []string) {
 		}
 		var intent fleet.ProvisionIntent
 		// A request that can't be read may carry any proof.
-		if json.Unmarshal(op.Request, &intent) != nil || ownership.MadeWith(intent.Tags[loop.ProofTag]) == id {
+		if json.Unmarshal(op.Request, &intent) != nil || ownership.MadeWith(intent.Tags[inventory.ProofTag]) == id {
 			needed = append(needed, fmt.Sprintf("the resource of instance %s is told to be ours by it", op.Instance))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -38,7 +39,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b := w.backoffs[f.ID]
 	b.failures++
 	b.last, b.serial = w.now, f.Serial
-	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
+	wait := retry.Delay(firstBackoff, b.failures-1, maxBackoff)
 	class, message := fleet.ErrorTransient, "the answer was lost"
 	b.told = false
 	if failure != nil {
@@ -133,11 +134,7 @@ func (l *Loop) tryNow(w *work) {
 			w.backoffs[id] = b
 		}
 	}
-	for _, s := range l.markets {
-		if s.list.Failure != "" && !s.told {
-			s.list.Next = time.Time{}
-		}
-	}
+	l.markets.RetryFailed()
 }
 
 // holds are the holds in force: not over, and of an unchanged definition. One

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -47,7 +48,7 @@ type Settings struct {
 	// every step, since a rotation may come in between.
 	Ownership func() ownership.Keyring
 	// OrphanGrace is how long an orphan must have been seen without a gap before it
-	// is removed; 0: DefaultOrphanGrace.
+	// is removed; 0: inventory.DefaultOrphanGrace.
 	OrphanGrace time.Duration
 	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
 	CallLimit int
@@ -81,7 +82,7 @@ func New(s Store, e Enrollment, settings Settings) *Loop {
 		settings.CallLimit = DefaultCallLimit
 	}
 	if settings.OrphanGrace <= 0 {
-		settings.OrphanGrace = DefaultOrphanGrace
+		settings.OrphanGrace = inventory.DefaultOrphanGrace
 	}
 	if settings.Random == nil {
 		settings.Random = func() float64 { return 0 }
@@ -145,7 +146,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.takeIn(w, l.backlog)
 	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
 	l.listen(w)
-	if err := l.classify(ctx, w); err != nil {
+	if err := l.classifyUnrecorded(ctx, w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
 	}
 	if err := l.findGhosts(ctx, w); err != nil {

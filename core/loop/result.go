@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -47,7 +48,7 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 		}
 		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
-		if untold || !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		if untold || !settled || r.Live() && l.provider(r.Provider).Unobservable != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
@@ -90,7 +91,7 @@ func (a *alarm) earlier(t time.Time) {
 // wake is when something happens by itself next: a deadline, a back-off's end,
 // an inspection.
 func (l *Loop) wake(w *work, plan planner.Output) time.Time {
-	at := alarm{w.now, w.now.Add(restfulInspection)}
+	at := alarm{w.now, w.now.Add(inventory.SettledInterval)}
 	for _, r := range w.rows {
 		l.wakeFor(&at, w, r)
 	}
@@ -109,15 +110,15 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		at.earlier(c.Until)
 	}
 	for _, key := range w.marketKeys() {
-		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
-			at.earlier(m.list.Next)
+		if l.reachable(key.Provider) {
+			at.earlier(l.markets.NextQuery(key))
 		}
 	}
 	for _, address := range l.providerAddresses() {
-		if p := l.providers[address]; p.facts != nil && !p.inspecting {
+		if p := l.providers[address]; p.Facts != nil && !p.Inspecting {
 			due := l.inspectionDue(w, address, p)
 			if !due.After(w.now) {
-				due = w.now.Add(eagerInspection)
+				due = w.now.Add(inventory.EagerInterval)
 			}
 			at.earlier(due)
 		}
@@ -147,7 +148,7 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 	}
 	m := l.row(r.ID)
 	at.earlier(m.tellAfter)
-	at.earlier(m.leftDue(w.now))
+	at.earlier(m.removals.NextTry(w.now))
 }
 
 func later(a, b time.Time) time.Time {

@@ -3,8 +3,8 @@ package loop
 import (
 	"cmp"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // noRoom takes in that nothing was made for lack of capacity or quota. It doesn't
@@ -15,28 +15,28 @@ import (
 // is wanted then; every one of those tries ends in an answer, which opens the
 // circuit again.
 func (l *Loop) noRoom(w *work, r *row, f *Failure) {
-	w.circuits.Short(r.attempt(), breaker.Shortage{
+	w.circuits.RecordShortage(r.attempt(), market.Shortage{
 		Class: f.Class, Message: f.Message, Zone: f.Zone, MachineType: f.MachineType, RetryAfter: f.RetryAfter,
 	}, w.now, l.settings.Random)
 }
 
 // made takes in that a machine was made, and where.
 func (l *Loop) made(w *work, r *row, res fleet.Resource) {
-	w.circuits.Made(r.attempt(), res.Zone, res.MachineType, w.now, l.settings.Random)
+	w.circuits.RecordSuccess(r.attempt(), res.Zone, res.MachineType, w.now, l.settings.Random)
 }
 
 // attempt is the row's provision as the circuits need it.
-func (r *row) attempt() breaker.Attempt {
+func (r *row) attempt() market.Attempt {
 	offers := r.provision.Offers()
 	if len(offers) == 0 {
 		offers = []fleet.Offer{{Lifetime: cmp.Or(r.fleet.Lifetime, fleet.LifetimeStable)}}
 	}
-	return breaker.Attempt{Operation: r.provision.ID, Provider: r.Provider, Offers: offers}
+	return market.Attempt{Operation: r.provision.ID, Provider: r.Provider, Offers: offers}
 }
 
 // passCircuits lets the circuits see what time it is and which probes are over.
 func (w *work) passCircuits() {
-	w.circuits.Pass(w.now, func(op fleet.OperationID) bool {
+	w.circuits.Advance(w.now, func(op fleet.OperationID) bool {
 		r := w.byOperation[op]
 		return r != nil && r.provision.State.Open()
 	})

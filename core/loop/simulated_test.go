@@ -160,7 +160,7 @@ func TestAClockThatIsSetBackDoesNotMakeTheManagerBlindUntilItIsCaughtUp(t *testi
 	if looked := w.loop.scheduler(ci).observed; looked.IsZero() || looked.After(w.now) {
 		t.Errorf("the scheduler was looked at last at %s, and it is %s", looked, w.now)
 	}
-	if looked := w.loop.provider(local).inspected; looked.IsZero() || looked.After(w.now) {
+	if looked := w.loop.provider(local).LastInspection(); looked.IsZero() || looked.After(w.now) {
 		t.Errorf("the provider was looked at last at %s, and it is %s", looked, w.now)
 	}
 }

@@ -48,16 +48,16 @@ func (l *Loop) observationsOf(w *work) snapshot.Observations {
 		Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts, Holds: w.holds(),
 	}
 	for address, p := range l.providers {
-		if p.blocked {
-			o.Blocked[address] = cmp.Or(p.detail, p.down)
+		if p.Blocked {
+			o.Blocked[address] = cmp.Or(p.Detail, p.Down)
 		}
-		if p.account != "" {
-			o.Accounts[address] = p.account
+		if p.Account != "" {
+			o.Accounts[address] = p.Account
 		}
-		if p.sight != nil {
-			o.Inspected[address] = p.sight.began
+		if p.Listing != nil {
+			o.Inspected[address] = p.Listing.Began
 		}
-		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
+		if shown := w.shownUnrecorded(p); shown.Orphans+shown.Foreign > 0 {
 			o.Unrecorded[address] = shown
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -150,7 +151,7 @@ func (l *Loop) told(w *work, e Told) {
 	}
 	m, at := l.row(r.ID), &r.Scheduling
 	if e.Failure != nil && !e.Unknown && !e.Gone {
-		m.tellAfter = w.now.Add(doubling(time.Second, m.tellFailures, time.Minute))
+		m.tellAfter = w.now.Add(retry.Delay(time.Second, m.tellFailures, time.Minute))
 		m.tellFailures++
 		m.tellFailure = e.Failure.Message
 		r.missed(m, e, w.now)

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -35,7 +35,7 @@ type work struct {
 	// braked are the batches whose failure was noted in this step.
 	braked   map[fleet.OperationID]bool
 	backoffs map[fleet.RunnerFleetID]backoff
-	circuits breaker.Circuits
+	circuits market.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
 	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.

@@ -3,7 +3,7 @@ package planner
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -23,7 +23,7 @@ type input struct {
 	Holds            map[fleet.RunnerFleetID]snapshot.Hold
 	Assets           map[fleet.ProviderAddress][]fleet.Asset
 	Offers           map[fleet.MarketKey]fleet.OfferList
-	Circuits         breaker.Circuits
+	Circuits         market.Circuits
 	Forecasts        map[fleet.RunnerFleetID]forecast.Prediction
 	Reservations     []fleet.CapacityReservation
 	Standing         fleet.StandingOrders

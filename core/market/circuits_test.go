@@ -1,4 +1,4 @@
-package breaker
+package market
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func capacity(zone, machineType string) Shortage {
 // state is what an offer may be used for: the worst of its circuits.
 func state(cs Circuits, o fleet.Offer, now time.Time) State {
 	worst := Closed
-	for _, c := range cs.Over(cloud, o) {
+	for _, c := range cs.Affecting(cloud, o) {
 		switch s := c.State(now); {
 		case s == Open, s == Probing && worst != Open, worst == Closed:
 			worst = s
@@ -58,7 +58,7 @@ func TestAShortageIsOfWhatTheProviderSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cs := Circuits{}
-			cs.Short(attempt("k1", a, b), test.said, noon, noJitter)
+			cs.RecordShortage(attempt("k1", a, b), test.said, noon, noJitter)
 			preemptible := a
 			preemptible.Lifetime = fleet.LifetimePreemptible
 			for _, one := range []struct {
@@ -69,7 +69,7 @@ func TestAShortageIsOfWhatTheProviderSays(t *testing.T) {
 					t.Errorf("%s is %s, want %s", one.offer.Name(), got, one.want)
 				}
 			}
-			if got := len((Circuits{}).Over(cloud, a)) + len(cs.Over("other.cloud", a)); got != 0 {
+			if got := len((Circuits{}).Affecting(cloud, a)) + len(cs.Affecting("other.cloud", a)); got != 0 {
 				t.Errorf("%d circuits over an offer of another provider", got)
 			}
 		})
@@ -81,20 +81,20 @@ func TestEveryMove(t *testing.T) {
 	a := offer("a", "m")
 	open := func(fleet.OperationID) bool { return true }
 	fail := func(op fleet.OperationID) func(Circuits, time.Time) {
-		return func(cs Circuits, now time.Time) { cs.Short(attempt(op, a), capacity("a", "m"), now, noJitter) }
+		return func(cs Circuits, now time.Time) { cs.RecordShortage(attempt(op, a), capacity("a", "m"), now, noJitter) }
 	}
 	work := func(op fleet.OperationID) func(Circuits, time.Time) {
-		return func(cs Circuits, now time.Time) { cs.Made(attempt(op, a), "a", "m", now, noJitter) }
+		return func(cs Circuits, now time.Time) { cs.RecordSuccess(attempt(op, a), "a", "m", now, noJitter) }
 	}
 	begin := func(op fleet.OperationID) func(Circuits, time.Time) {
 		return func(cs Circuits, now time.Time) {
-			for _, c := range cs.Over(cloud, a) {
+			for _, c := range cs.Affecting(cloud, a) {
 				cs.Begin(op, []Scope{c.Scope}, now)
 			}
 		}
 	}
-	over := func(cs Circuits, now time.Time) { cs.Pass(now, func(fleet.OperationID) bool { return false }) }
-	pass := func(cs Circuits, now time.Time) { cs.Pass(now, open) }
+	over := func(cs Circuits, now time.Time) { cs.Advance(now, func(fleet.OperationID) bool { return false }) }
+	pass := func(cs Circuits, now time.Time) { cs.Advance(now, open) }
 	type move struct {
 		after time.Duration
 		do    func(Circuits, time.Time)
@@ -147,7 +147,7 @@ func TestAProbeThatWasPassedOverOrNeverReachedIsJudgedByTheOrder(t *testing.T) {
 	a, b, c := offer("a", "m"), offer("b", "m"), offer("c", "m")
 	cs := Circuits{}
 	for _, o := range []fleet.Offer{a, c} {
-		cs.Short(attempt("k0", o), capacity(o.Zone, o.MachineType), noon, noJitter)
+		cs.RecordShortage(attempt("k0", o), capacity(o.Zone, o.MachineType), noon, noJitter)
 	}
 	now := noon.Add(time.Minute)
 	var scopes []Scope
@@ -155,7 +155,7 @@ func TestAProbeThatWasPassedOverOrNeverReachedIsJudgedByTheOrder(t *testing.T) {
 		scopes = append(scopes, scope)
 	}
 	cs.Begin("k1", scopes, now)
-	cs.Made(attempt("k1", a, b, c), "b", "m", now, noJitter)
+	cs.RecordSuccess(attempt("k1", a, b, c), "b", "m", now, noJitter)
 	if state(cs, a, now) != Open || state(cs, b, now) != Closed || state(cs, c, now) != HalfOpen {
 		t.Errorf("made in b: a %s, b %s, c %s; want open, closed, half_open", state(cs, a, now), state(cs, b, now), state(cs, c, now))
 	}
@@ -173,14 +173,14 @@ func TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd(t *testing.
 		open := func(op fleet.OperationID) bool { _, is := live[op]; return is }
 		for n := range rapid.IntRange(1, 60).Draw(t, "moves") {
 			now = now.Add(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(time.Hour)).Draw(t, "passes")))
-			cs.Pass(now, open)
+			cs.Advance(now, open)
 			op := fleet.OperationID(fmt.Sprintf("k%d", n))
 			var may []fleet.Offer
 			var probes []Scope
 			for _, o := range offers {
 				if s := state(cs, o, now); s == Closed || s == HalfOpen {
 					may = append(may, o)
-					for _, c := range cs.Over(cloud, o) {
+					for _, c := range cs.Affecting(cloud, o) {
 						probes = append(probes, c.Scope)
 					}
 				}
@@ -199,9 +199,9 @@ func TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd(t *testing.
 				machineType := rapid.SampledFrom([]string{"", "m", "big"}).Draw(t, "type")
 				switch rapid.IntRange(0, 2).Draw(t, "outcome") {
 				case 0:
-					cs.Short(a, capacity(zone, machineType), now, func() float64 { return 0.9 })
+					cs.RecordShortage(a, capacity(zone, machineType), now, func() float64 { return 0.9 })
 				case 1:
-					cs.Made(a, zone, machineType, now, noJitter)
+					cs.RecordSuccess(a, zone, machineType, now, noJitter)
 				case 2: // it ended, and nobody knows how
 				}
 				break
@@ -213,7 +213,7 @@ func TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd(t *testing.
 			}
 		}
 		now = now.Add(probeLimit + LongestWait*2)
-		cs.Pass(now, open)
+		cs.Advance(now, open)
 		for _, o := range offers {
 			if s := state(cs, o, now); s != Closed && s != HalfOpen {
 				t.Fatalf("%s is %s for ever: %+v", o.Name(), s, cs)

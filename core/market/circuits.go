@@ -1,4 +1,4 @@
-package breaker
+package market
 
 import (
 	"cmp"
@@ -29,8 +29,8 @@ type Shortage struct {
 	RetryAfter        time.Duration
 }
 
-// Breaks says whether an error is about room, and so the circuits' business.
-func Breaks(class fleet.ErrorClass) bool {
+// IsShortage says whether an error is about room, and so the circuits' business.
+func IsShortage(class fleet.ErrorClass) bool {
 	return class == fleet.ErrorCapacity || class == fleet.ErrorQuota
 }
 
@@ -42,8 +42,8 @@ func (cs Circuits) Clone() Circuits {
 	return maps.Clone(cs)
 }
 
-// Over are the circuits that are about an offer of a provider, the widest first.
-func (cs Circuits) Over(provider fleet.ProviderAddress, o fleet.Offer) []Circuit {
+// Affecting are the circuits that are about an offer of a provider, the widest first.
+func (cs Circuits) Affecting(provider fleet.ProviderAddress, o fleet.Offer) []Circuit {
 	scopes := []Scope{
 		{Provider: provider, Lifetime: o.Lifetime},
 		{Provider: provider, Zone: o.Zone, Lifetime: o.Lifetime},
@@ -59,8 +59,8 @@ func (cs Circuits) Over(provider fleet.ProviderAddress, o fleet.Offer) []Circuit
 	return over
 }
 
-// Short takes in that an attempt found no room. random gives a number in [0, 1).
-func (cs Circuits) Short(a Attempt, s Shortage, now time.Time, random func() float64) {
+// RecordShortage takes in that an attempt found no room. random gives a number in [0, 1).
+func (cs Circuits) RecordShortage(a Attempt, s Shortage, now time.Time, random func() float64) {
 	scope := narrowed(a, s)
 	c, known := cs[scope]
 	if !known {
@@ -70,7 +70,7 @@ func (cs Circuits) Short(a Attempt, s Shortage, now time.Time, random func() flo
 	if c.Probe == a.Operation && known {
 		e = shortProbe
 	}
-	cs.tell(c, e, s, now, random)
+	cs.apply(c, e, s, now, random)
 	at := slices.IndexFunc(a.Offers, scope.covers)
 	if scope.Zone == "" && scope.MachineType == "" {
 		at = len(a.Offers) // none of them has room
@@ -92,9 +92,9 @@ func narrowed(a Attempt, s Shortage) Scope {
 	return scope
 }
 
-// Made takes in that an attempt made a machine, and where. What the provider
+// RecordSuccess takes in that an attempt made a machine, and where. What the provider
 // doesn't say of it is known only where there was one offer.
-func (cs Circuits) Made(a Attempt, zone, machineType string, now time.Time, random func() float64) {
+func (cs Circuits) RecordSuccess(a Attempt, zone, machineType string, now time.Time, random func() float64) {
 	used := fleet.Offer{Zone: zone, MachineType: machineType}
 	if len(a.Offers) > 0 {
 		used.Lifetime = a.Offers[0].Lifetime
@@ -104,18 +104,18 @@ func (cs Circuits) Made(a Attempt, zone, machineType string, now time.Time, rand
 	}
 	for _, c := range cs.sorted() {
 		if c.Provider == a.Provider && c.covers(used) {
-			cs.tell(c, works, Shortage{}, now, random)
+			cs.apply(c, works, Shortage{}, now, random)
 		}
 	}
 	at := slices.IndexFunc(a.Offers, used.Same)
 	cs.endProbes(a, at, Shortage{Class: fleet.ErrorCapacity, Message: "a later offer was used"}, now, random)
 }
 
-// Ended takes in that an operation is over and says nothing about room.
-func (cs Circuits) Ended(operation fleet.OperationID) {
+// RecordEnd takes in that an operation is over and says nothing about room.
+func (cs Circuits) RecordEnd(operation fleet.OperationID) {
 	for _, c := range cs.sorted() {
 		if c.Probe == operation {
-			cs.tell(c, ends, Shortage{}, time.Time{}, nil)
+			cs.apply(c, ends, Shortage{}, time.Time{}, nil)
 		}
 	}
 }
@@ -130,9 +130,9 @@ func (cs Circuits) endProbes(a Attempt, decided int, s Shortage, now time.Time, 
 		}
 		first := slices.IndexFunc(a.Offers, c.covers)
 		if first >= 0 && first < decided {
-			cs.tell(c, shortProbe, s, now, random)
+			cs.apply(c, shortProbe, s, now, random)
 		} else {
-			cs.tell(c, ends, s, now, random)
+			cs.apply(c, ends, s, now, random)
 		}
 	}
 }
@@ -147,10 +147,10 @@ func (cs Circuits) Begin(operation fleet.OperationID, scopes []Scope, now time.T
 	}
 }
 
-// Pass lets time pass: a probe that is over, by what open says, or lasts too long
+// Advance lets time pass: a probe that is over, by what open says, or lasts too long
 // makes room for another; what nobody has wanted for long is forgotten; and what a
 // clock that was set back left in the future comes back to now.
-func (cs Circuits) Pass(now time.Time, open func(fleet.OperationID) bool) {
+func (cs Circuits) Advance(now time.Time, open func(fleet.OperationID) bool) {
 	for _, c := range cs.sorted() {
 		if latest := now.Add(c.Wait); c.Until.After(latest) {
 			c.Until = latest
@@ -164,7 +164,7 @@ func (cs Circuits) Pass(now time.Time, open func(fleet.OperationID) bool) {
 		cs[c.Scope] = c
 		switch {
 		case c.Probe != "" && (!open(c.Probe) || now.Sub(c.ProbeSince) >= probeLimit):
-			cs.tell(c, ends, Shortage{}, now, nil)
+			cs.apply(c, ends, Shortage{}, now, nil)
 		case c.Probe == "" && now.Sub(c.Until) >= forgetAfter:
 			delete(cs, c.Scope)
 		}
@@ -181,8 +181,8 @@ func (cs Circuits) Retry(provider fleet.ProviderAddress, now time.Time) {
 	}
 }
 
-// tell moves one circuit along the table.
-func (cs Circuits) tell(c Circuit, e event, s Shortage, now time.Time, random func() float64) {
+// apply moves one circuit along the table.
+func (cs Circuits) apply(c Circuit, e event, s Shortage, now time.Time, random func() float64) {
 	state := c.State(now)
 	to, moves := transitions[state][e]
 	if !moves {

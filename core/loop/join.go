@@ -1,16 +1,13 @@
 package loop
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
-
-// Hosts of an inventory carry no key: that one is an instance's is the claim in
-// the store, and nothing that the provider could show.
 
 // claim joins the claims with their rows.
 func (w *work) claim(claims []fleet.AssetClaim) {
@@ -21,14 +18,9 @@ func (w *work) claim(claims []fleet.AssetClaim) {
 	}
 }
 
-// holds says whether the row has claimed the resource.
-func (r *row) holds(id fleet.ProviderInstanceRef) bool {
-	return r.claim != nil && r.claim.Provider == r.Provider && r.claim.Asset == string(id)
-}
-
 // showClaimed makes the assets of an inspection the resources of the rows that
 // claimed them.
-func (w *work) showClaimed(e Inspected, shown *sighting) {
+func (w *work) showClaimed(e Inspected, listing *inventory.Listing) {
 	assets := map[fleet.ProviderInstanceRef]fleet.Resource{}
 	for _, res := range e.Inspection.Resources {
 		if res.Kind == fleet.AssetKind {
@@ -40,8 +32,7 @@ func (w *work) showClaimed(e Inspected, shown *sighting) {
 			continue // a free asset of a request that never went out is no answer to it
 		}
 		if res, listed := assets[fleet.ProviderInstanceRef(r.claim.Asset)]; listed {
-			res.Key = r.Key
-			shown.byKey[r.Key] = append(shown.byKey[r.Key], res)
+			listing.AddAsset(res, r.Key)
 		}
 	}
 }
@@ -80,39 +71,4 @@ func (r *row) joinUntil() time.Time {
 		return time.Time{}
 	}
 	return r.claim.Expires
-}
-
-// RequestAsset is the instance that gets a claimed asset, and the operation that
-// tells the plugin so, for whoever stores them with the claim. The instance is
-// Provisioning from the start: the claim is the intent, and its token may be used
-// at once. There is nothing that the provider could store tags with.
-func RequestAsset(s Settings, now time.Time, f fleet.ManagedFleet, a fleet.Asset, b fleet.BootstrapIntent, reason string) (fleet.CapacityInstance, fleet.Operation, error) {
-	none := fleet.CapacityInstance{}
-	id, err := s.NewID(now)
-	if err != nil {
-		return none, fleet.Operation{}, err
-	}
-	key, err := s.NewID(now)
-	if err != nil {
-		return none, fleet.Operation{}, err
-	}
-	i := fleet.CapacityInstance{
-		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Asset: a.ID, Key: fleet.OperationID(key),
-		State: fleet.Requested, Since: now, Created: now, Cause: string(lifecycle.Decided), Reason: reason,
-		Class: f.Class.ID(), Image: f.Image.ID(s.AgentVersion), InstanceDigest: f.InstanceDigest(),
-	}
-	if err := lifecycle.Move(&i, fleet.Provisioning, lifecycle.IntentCommitted, now, reason); err != nil {
-		return none, fleet.Operation{}, err
-	}
-	request, err := json.Marshal(fleet.ProvisionIntent{
-		Fleet: f.Address, Name: instanceName(f.Address, key), Instance: f.Instance, InstanceDigest: i.InstanceDigest,
-		Image: f.Image.Ref, Platform: f.Class.Platform, Asset: a.ID, Bootstrap: b,
-	})
-	if err != nil {
-		return none, fleet.Operation{}, fmt.Errorf("encode the request of %s: %w", f.Address, err)
-	}
-	return i, fleet.Operation{
-		ID: i.Key, Kind: fleet.ProvisionOperation, Instance: i.ID, Fleet: f.ID, Provider: f.Provider,
-		State: fleet.OperationPending, Request: request, Created: now,
-	}, nil
 }

@@ -3,7 +3,7 @@
 // make for other values than it was made for.
 //
 // It is pure: keys come in as bytes, and nothing here reads files, clocks or
-// randomness. enroll keeps the keys, reconcile puts proofs into requests and
+// randomness. enroll keeps the keys, the loop puts proofs into requests and
 // checks those that inspections show before anything is deleted. A proof says
 // who made a resource. It doesn't say that there is one of it: whoever copies a
 // resource copies its tags.
