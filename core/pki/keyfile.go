@@ -1,8 +1,7 @@
 package pki
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"bytes"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
 // KeyFileError says why a key file can't be used and what to do about it.
@@ -90,35 +90,24 @@ func readPrivately(path string) ([]byte, error) {
 	return content, nil
 }
 
-// createKeyFile makes the file with all of its content or not at all. It fails
-// with fs.ErrExist if somebody else made it meanwhile: a link never overwrites.
+// createKeyFile makes the file with all of its content or not at all. The error is
+// fs.ErrExist if another process made it meanwhile.
 func createKeyFile(path string, content []byte) error {
-	suffix := make([]byte, 8)
-	if _, err := rand.Read(suffix); err != nil {
-		return fmt.Errorf("name a temporary file: %w", err)
-	}
-	temporary := path + unfinished + hex.EncodeToString(suffix)
-	defer os.Remove(temporary) // after the link it is only a second name
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	staged, err := replacefile.Stage(path, filepath.Dir(path), bytes.NewReader(content), 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
+	defer staged.Discard() // after Create it is only a second name
 	failpoint.KeyFileUnnamed.Hit()
-	if err := os.Link(temporary, path); err != nil {
+	if err := staged.Create(); err != nil {
 		return err
 	}
 	failpoint.KeyFileNamed.Hit()
-	return syncFolder(filepath.Dir(path))
+	return nil
 }
 
-// unfinished comes after a key file's name in that of one that is being made.
+// unfinished comes after a key file's name in the temporary name of one that is being
+// made by replacefile.
 const unfinished = ".new-"
 
 // RemoveUnfinishedKeys removes what a process left in the folder that died while
@@ -138,18 +127,6 @@ func RemoveUnfinishedKeys(folder string) error {
 		}
 	}
 	return nil
-}
-
-// syncFolder makes a new name in the folder durable.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil // folders can't be synced there; NTFS journals names
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // KeyMismatchError says that the store was written with another key than the one
