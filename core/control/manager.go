@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -52,8 +52,8 @@ func (o Options) lookup() func(string) (string, bool) {
 type Manager struct {
 	reading
 	lock        *writerLock
-	authorities enroll.Authorities
-	tokens      enroll.Tokens
+	authorities pki.AuthoritySet
+	tokens      pki.Tokens
 	// ownership makes and checks the proofs in resource tags. A rotation replaces
 	// it while the loop runs.
 	ownership atomic.Pointer[ownership.Keyring]

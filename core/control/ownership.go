@@ -8,22 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ownershipKeys prove that resources are ours.
 func (m *Manager) ownershipKeys() keyKind {
 	return keyKind{
-		name: "ownership", file: enroll.OwnershipKeyFile, kept: true,
+		name: "ownership", file: pki.OwnershipKeyFile, kept: true,
 		purpose:  "proves by tags that a provider's resources are this installation's",
 		replaces: "new resources carry proofs by the new key; what was made before stays ours by the old one, which is kept",
-		load:     func(path string) (namedKey, error) { return enroll.LoadOwnershipKey(path) },
+		load:     func(path string) (namedKey, error) { return pki.LoadOwnershipKey(path) },
 		use: func(newest namedKey, older []namedKey) error {
-			ring, err := enroll.OwnershipKeyring(newest.(*enroll.OwnershipKey), typed[*enroll.OwnershipKey](older)...)
+			ring, err := pki.OwnershipKeyring(newest.(*pki.OwnershipKey), typed[*pki.OwnershipKey](older)...)
 			if err == nil {
 				m.ownership.Store(&ring)
 			}

@@ -11,6 +11,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
 // launchDir is the private directory of one launch:
@@ -168,11 +170,7 @@ func (d *launchDir) write() error {
 		return fmt.Errorf("encode launch record: %w", err)
 	}
 	// Replaced and never half written: a host may die here.
-	draft := filepath.Join(d.path, recordName+".new")
-	if err := os.WriteFile(draft, content, 0o600); err != nil {
-		return fmt.Errorf("write launch record: %w", err)
-	}
-	if err := os.Rename(draft, filepath.Join(d.path, recordName)); err != nil {
+	if err := replacefile.Write(filepath.Join(d.path, recordName), content, 0o600); err != nil {
 		return fmt.Errorf("write launch record: %w", err)
 	}
 	return nil
