@@ -137,7 +137,7 @@ func startRegistry(w *workspace) string {
 	w.t.Helper()
 	if _, err := exec.LookPath("docker-registry"); err != nil {
 		if os.Getenv("CI") != "" {
-			w.t.Fatal("docker-registry is missing; make test-packages installs it")
+			w.t.Fatal("docker-registry is missing; make deps installs it")
 		}
 		w.t.Skip("docker-registry is missing (Debian: apt-get install docker-registry)")
 	}

@@ -358,8 +358,8 @@ func TestAMachineThatIsLostIsReportedAsInfrastructure(t *testing.T) {
 }
 
 func TestASchedulerIsToldOfAnEndEvenIfItWasAwayWhenItCame(t *testing.T) {
-	w, i := up(t)
-	i = drained(t, w)
+	w, _ := up(t)
+	i := drained(t, w)
 	for i.State != fleet.Terminating {
 		w.tick(time.Second)
 		i = w.store.instances[i.ID]

@@ -224,7 +224,7 @@ func TestALateAnswerIsTheTrueOne(t *testing.T) {
 func TestBucketsRefuseAtThePublishedSizesAndRefill(t *testing.T) {
 	c := newCaller(t, Options{Throttled: true})
 	spend := func(action string, parameters ...string) int {
-		for calls := 0; calls < 200; calls++ {
+		for calls := range 200 {
 			if status, _ := c.call(action, parameters...); status == 503 {
 				c.wantRefusal("RequestLimitExceeded", action, parameters...)
 				return calls
