@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -27,10 +28,10 @@ func (a *app) tokenCommand() *cobra.Command {
 
 func (a *app) tokenCreateCommand() *cobra.Command {
 	var permissions, fleets []string
-	var wanted control.NewToken
+	var wanted access.NewToken
 	var host joinFlags
 	var names []string
-	for _, p := range control.AllPermissions() {
+	for _, p := range access.AllPermissions() {
 		names = append(names, string(p))
 	}
 	c := &cobra.Command{
@@ -53,7 +54,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			}
 			wanted.Name = args[0]
 			for _, p := range permissions {
-				wanted.Permissions = append(wanted.Permissions, control.Permission(p))
+				wanted.Permissions = append(wanted.Permissions, access.Permission(p))
 			}
 			for _, f := range fleets {
 				wanted.Fleets = append(wanted.Fleets, fleet.FleetAddress(f))
@@ -73,7 +74,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, needed but with --join, often or with commas: "+strings.Join(names, ", "))
 	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often. With --join: the one fleet that the host joins")
 	wanted.For = 30 * 24 * time.Hour
-	spanFlag(c.Flags(), &wanted.For, "for", 0, control.LongestToken, "how long it is good; 0: until it is revoked")
+	spanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long it is good; 0: until it is revoked")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c
@@ -110,7 +111,7 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
-				if err := s.RevokeToken(ctx, args[0]); err != nil {
+				if err := s.DeleteToken(ctx, args[0]); err != nil {
 					return err
 				}
 				a.printf("Token %s is revoked.\n", args[0])
@@ -122,7 +123,7 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) renderTokens(tokens []control.Token) {
+func (a *app) renderTokens(tokens []access.Token) {
 	if len(tokens) == 0 {
 		a.printf("There are no API tokens.\n")
 		return

@@ -34,7 +34,7 @@ type document struct {
 // sentBy are the commands that send the request of a route, where its use case has
 // another name. Those of plan and apply send files, of which nobody typed a value.
 var sentBy = map[string]string{
-	"fleet scale": "scale", "instance pin": "pin", "instance drain": "drain", "break glass": "break-glass", "token join": "token create", "plan": "", "apply": "",
+	"fleet scale": "scale", "instance pin": "pin", "instance drain": "drain", "cost override": "break-glass", "token join": "token create", "plan": "", "apply": "",
 }
 
 // A value that a manager refuses was typed as a flag or an argument, and by that name

@@ -125,7 +125,7 @@ func (h *Handler) addStanding() {
 		func(o *control.StandingOrder, r PinRequest) {
 			o.For, o.Reason = time.Duration(r.ForSeconds)*time.Second, r.Reason
 		})
-	addStanding(h, standing{id: "break-glass", path: "/v1/fleets/{id}/break-glass", useCase: "break glass", tag: "fleets",
+	addStanding(h, standing{id: "break-glass", path: "/v1/fleets/{id}/break-glass", useCase: "cost override", tag: "fleets",
 		set:   "Raise or lift a fleet's cost guardrails for a time",
 		about: "Nothing else is relaxed. One that the file doesn't need is a problem 422. Another one takes the place of the one before.",
 		end:   "Let the file's cost guardrails hold again", of: ofFleet(control.BreakGlass)},
@@ -215,10 +215,10 @@ func (h *Handler) addReservations() {
 	type cancelInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The reservation's id."`
 	}
-	add(h, route{id: "cancel-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}", useCase: "reservation cancel", tag: "reservations", status: http.StatusNoContent,
+	add(h, route{id: "delete-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}", useCase: "reservation delete", tag: "reservations", status: http.StatusNoContent,
 		summary: "End a reservation that was made by command",
 		about:   "Its hosts leave as for any scale-down. One of the file is a problem 409."},
 		func(ctx context.Context, in *cancelInput) (*struct{}, error) {
-			return nil, h.service.CancelReservation(ctx, fleet.CapacityReservationID(in.ID))
+			return nil, h.service.DeleteReservation(ctx, fleet.CapacityReservationID(in.ID))
 		})
 }

@@ -1,4 +1,4 @@
-package control
+package workspace
 
 import (
 	"bytes"
@@ -34,9 +34,9 @@ func PublishPlugin(ctx context.Context, release PluginRelease, to pluginstore.Or
 	}
 	description := release.Description
 	if description == nil {
-		here, there := files[platform]
+		here, there := files[Platform]
 		if !there {
-			return fail(fmt.Errorf("none of the files runs on this machine (%s), so that the plugin can't be asked what it is; add that build, or pass --description FILE with what the plugin prints for --describe", platform))
+			return fail(fmt.Errorf("none of the files runs on this machine (%s), so that the plugin can't be asked what it is; add that build, or pass --description FILE with what the plugin prints for --describe", Platform))
 		}
 		if description, err = describeFile(ctx, here, plugins, run, log); err != nil {
 			return fail(err)
@@ -71,11 +71,11 @@ func canonical(raw []byte) ([]byte, error) {
 }
 
 func describeFile(ctx context.Context, path, plugins, run string, log *slog.Logger) ([]byte, error) {
-	store, err := pluginstore.Open(plugins)
+	binaries, err := pluginstore.Open(plugins)
 	if err != nil {
 		return nil, err
 	}
-	stored, digest, err := store.Add(ctx, path)
+	stored, digest, err := binaries.Add(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package control
+package workspace
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func (b Bundle) Policy(ctx context.Context, loaded *config.Loaded, name, run str
 		return "", err
 	}
 	plugin := provider.Address.Plugin()
-	info, err := b.info(plugin)
+	info, err := b.Info(plugin)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package control
+package workspace
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"time"
 
 	"github.com/hashicorp/go-version"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
+// StopGrace is what a plugin process gets to end by itself.
+const StopGrace = 5 * time.Second
+
 // Bundle is fleet files with their plugin lock and the store that has the
 // plugins: from a directory, or from a submission.
 type Bundle struct {
@@ -25,8 +29,8 @@ type Bundle struct {
 	Plugins      *pluginstore.Store
 }
 
-// platform is this machine's platform in the words of the lock.
-var platform = runtime.GOOS + "_" + runtime.GOARCH
+// Platform is this machine's platform in the words of the lock.
+var Platform = runtime.GOOS + "_" + runtime.GOARCH
 
 // readBundle reads the files as far as no plugin is needed. Mistakes in them
 // come back as config.Diagnostics.
@@ -89,11 +93,12 @@ func (b Bundle) Load(variables config.Variables) (*config.Loaded, config.Diagnos
 
 // Schemas describes an installed plugin without starting it.
 func (b Bundle) Schemas(plugin string) (fleet.PluginSchemas, error) {
-	info, err := b.info(plugin)
+	info, err := b.Info(plugin)
 	return info.Schemas, err
 }
 
-func (b Bundle) info(plugin string) (pluginhost.Info, error) {
+// Info is what an installed plugin says of itself.
+func (b Bundle) Info(plugin string) (pluginhost.Info, error) {
 	_, digest, err := b.binary(plugin)
 	if err != nil {
 		return pluginhost.Info{}, err
@@ -115,11 +120,11 @@ func (b Bundle) binary(plugin string) (path, digest string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)", plugin, pluginstore.LockFileName)
 	}
-	return b.Plugins.Binary(locked, platform)
+	return b.Plugins.Binary(locked, Platform)
 }
 
-// launch is how a provider block's plugin is started.
-func (b Bundle) launch(provider fleet.ProviderAddress, requirements []fleet.PluginRequirement, run string, log *slog.Logger) (pluginhost.Launch, error) {
+// Launch is how a provider block's plugin is started.
+func (b Bundle) Launch(provider fleet.ProviderAddress, requirements []fleet.PluginRequirement, run string, log *slog.Logger) (pluginhost.Launch, error) {
 	path, digest, err := b.binary(provider.Plugin())
 	if err != nil {
 		return pluginhost.Launch{}, err
@@ -178,7 +183,7 @@ func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, pro
 // block and the instance blocks of its fleets.
 func (b Bundle) askOffline(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, o Options,
 	ask func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) error) (err error) {
-	launch, err := b.launch(provider.Address, loaded.Definition.Plugins, o.Place.Run, o.Log)
+	launch, err := b.Launch(provider.Address, loaded.Definition.Plugins, o.Place.Run, o.Log)
 	if err != nil {
 		return err
 	}
@@ -186,14 +191,14 @@ func (b Bundle) askOffline(ctx context.Context, loaded *config.Loaded, provider 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
+	defer func() { err = errors.Join(err, process.Stop(StopGrace)) }()
 	instances := map[string][]byte{}
 	for _, f := range loaded.Definition.Fleets {
 		if f.Provider == provider.Address {
 			instances[string(f.Address)] = f.Instance
 		}
 	}
-	body, err := secret.Resolve(ctx, provider.Config, o.lookup(), secret.ReadFile)
+	body, err := o.Secrets().Resolve(ctx, provider.Config)
 	if err != nil {
 		return err
 	}
@@ -205,10 +210,18 @@ func describePlugin(ctx context.Context, launch pluginhost.Launch) (raw []byte, 
 	if err != nil {
 		return nil, "", 0, err
 	}
-	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
+	defer func() { err = errors.Join(err, process.Stop(StopGrace)) }()
 	info, err := process.Info(ctx)
 	if err != nil {
 		return nil, "", 0, err
 	}
 	return info.Raw, info.Schemas.Version, pluginhost.Protocol, nil
+}
+
+// LockOf reads a lock's text; no text is a lock without plugins.
+func LockOf(text string) (pluginstore.Lock, error) {
+	if text == "" {
+		return pluginstore.Lock{}, nil
+	}
+	return pluginstore.ParseLock([]byte(text))
 }

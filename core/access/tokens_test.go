@@ -1,9 +1,10 @@
-package control
+package access
 
 import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,28 +16,44 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// withFleets is a manager at a time of the test's own whose store has fleets of
-// the given addresses.
-func withFleets(t *testing.T, now *time.Time, addresses ...fleet.FleetAddress) *Manager {
+// installation is a store with its tokens and its audit.
+type installation struct {
+	TokenStore
+	AuditLog
+	store *store.Store
+	dir   string
+	clock func() time.Time
+}
+
+// withFleets is an installation at a time of the test's own whose store has fleets
+// of the given addresses.
+func withFleets(t *testing.T, now *time.Time, addresses ...fleet.FleetAddress) *installation {
 	t.Helper()
-	o := options(t)
+	clock := time.Now
 	if now != nil {
-		o.Clock = func() time.Time { return *now }
+		clock = func() time.Time { return *now }
 	}
-	m := open(t, o)
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), filepath.Join(dir, "fleet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	apply := store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: o.Clock()}
+	if _, err := s.Claim(t.Context(), "the test", clock()); err != nil {
+		t.Fatal(err)
+	}
+	apply := store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: clock()}
 	for _, a := range addresses {
 		apply.Fleets = append(apply.Fleets, fleet.ManagedFleet{ID: fleet.RunnerFleetID(a), RunnerFleet: fleet.RunnerFleet{Address: a}})
 	}
-	if _, err := m.store.ApplyDefinition(t.Context(), apply); err != nil {
+	if _, err := s.ApplyDefinition(t.Context(), apply); err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return &installation{TokenStore: NewTokenStore(s, clock), AuditLog: NewAuditLog(s), store: s, dir: dir, clock: clock}
 }
 
 func as(t *testing.T, c Caller) context.Context {
@@ -44,7 +61,7 @@ func as(t *testing.T, c Caller) context.Context {
 	return WithCaller(t.Context(), c)
 }
 
-func create(t *testing.T, m *Manager, c Caller, wanted NewToken) (Token, string) {
+func create(t *testing.T, m *installation, c Caller, wanted NewToken) (Token, string) {
 	t.Helper()
 	token, secret, err := m.CreateToken(as(t, c), wanted)
 	if err != nil {
@@ -82,7 +99,7 @@ func TestATokensSecretAuthenticatesUntilItsEnd(t *testing.T) {
 		}
 	}
 	refuses("expired", short)
-	if err := m.RevokeToken(as(t, owner), "lasting"); err != nil {
+	if err := m.DeleteToken(as(t, owner), "lasting"); err != nil {
 		t.Fatal(err)
 	}
 	refuses("revoked", lasting)
@@ -96,7 +113,7 @@ func TestATokensSecretIsNowhereInTheStore(t *testing.T) {
 	m := withFleets(t, nil)
 	_, secret := create(t, m, LocalUser("ada"), NewToken{Name: "ci", Permissions: AllPermissions()})
 	for _, name := range []string{"fleet.db", "fleet.db-wal"} {
-		content, err := os.ReadFile(m.options.Place.State + "/" + name)
+		content, err := os.ReadFile(m.dir + "/" + name)
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
@@ -177,17 +194,17 @@ func TestALimitedCallerSeesAndRevokesOnlyTokensThatReachNoFurther(t *testing.T) 
 	if err != nil || len(tokens) != 1 || tokens[0].Name != "linux" {
 		t.Errorf("sees %v, %v", tokens, err)
 	}
-	if _, ok := errors.AsType[*NotFoundError](m.RevokeToken(as(t, limited), "all")); !ok {
+	if _, ok := errors.AsType[*NotFoundError](m.DeleteToken(as(t, limited), "all")); !ok {
 		t.Error("it revoked a token for all fleets")
 	}
-	if err := m.RevokeToken(as(t, limited), tokens[0].ID); err != nil {
+	if err := m.DeleteToken(as(t, limited), tokens[0].ID); err != nil {
 		t.Error(err)
 	}
-	if _, ok := errors.AsType[*NotFoundError](m.RevokeToken(as(t, owner), "linux")); !ok {
+	if _, ok := errors.AsType[*NotFoundError](m.DeleteToken(as(t, owner), "linux")); !ok {
 		t.Error("a token was revoked twice")
 	}
 	mine, err := m.Audit(as(t, limited), 0)
-	if err != nil || len(mine) != 1 || mine[0].Action != "token revoke" {
+	if err != nil || len(mine) != 1 || mine[0].Action != "token delete" {
 		t.Errorf("a limited caller's audit: %v, %v", mine, err)
 	}
 }
@@ -200,10 +217,14 @@ func TestEveryMakingAndRevokingOfATokenIsAudited(t *testing.T) {
 		t.Fatal("a name was taken twice")
 	}
 	now = now.Add(time.Minute)
-	if err := m.RevokeToken(as(t, LocalUser("bob")), token.ID); err != nil {
+	if err := m.DeleteToken(as(t, LocalUser("bob")), token.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.audit(as(t, LocalUser("cyd")), "apply", "definition 2"); err != nil {
+	applied, err := NewAuditRecord(as(t, LocalUser("cyd")), now, "apply", "definition 2")
+	if err == nil {
+		err = m.store.AppendAudit(t.Context(), applied)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	records, err := m.Audit(as(t, LocalUser("ada")), 0)
@@ -220,7 +241,7 @@ func TestEveryMakingAndRevokingOfATokenIsAudited(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		`10:00 ada token create token "ci" (` + token.ID + `) with fleet.read for all fleets, until 2026-05-04T11:00:00Z`,
-		`10:01 bob token revoke token "ci" (` + token.ID + `)`,
+		`10:01 bob token delete token "ci" (` + token.ID + `)`,
 		`10:01 cyd apply definition 2`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -239,7 +260,7 @@ func TestTokensAndAuditNeedThePermissionThatTheTableNames(t *testing.T) {
 			return err
 		},
 		"token list":   func(ctx context.Context) error { _, err := m.Tokens(ctx); return err },
-		"token revoke": func(ctx context.Context) error { return m.RevokeToken(ctx, "x") },
+		"token delete": func(ctx context.Context) error { return m.DeleteToken(ctx, "x") },
 		"audit":        func(ctx context.Context) error { _, err := m.Audit(ctx, 1); return err },
 	}
 	for useCase, call := range calls {

@@ -1,4 +1,4 @@
-package control
+package workspace
 
 import (
 	"cmp"
@@ -224,14 +224,14 @@ func (w Workspace) PluginStates(names []string) ([]PluginState, error) {
 		}
 		state.Locked, state.Source, state.Version, state.Protocol = locked, locked.Source, locked.Version, locked.Protocol
 		state.Index, state.Signer, state.Binaries = locked.Index, locked.Signer, locked.Binaries
-		path, _, err := w.Plugins.Binary(locked, platform)
+		path, _, err := w.Plugins.Binary(locked, Platform)
 		if err != nil {
 			state.Problem = err.Error()
 			all = append(all, state)
 			continue
 		}
 		state.Present, state.Path = true, path
-		info, err := w.info(r.Name)
+		info, err := w.Info(r.Name)
 		if err != nil {
 			state.Problem = err.Error()
 		} else {

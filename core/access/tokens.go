@@ -1,4 +1,4 @@
-package control
+package access
 
 import (
 	"context"
@@ -28,16 +28,55 @@ const LongestToken = 10 * 365 * 24 * time.Hour
 
 const secretLength = len(secretPrefix) + 52
 
+// Token is an API token without its secret, of which only a hash is kept.
+type Token struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Permissions []Permission `json:"permissions"`
+	// Fleets limits the token to these; empty: all.
+	Fleets  []fleet.FleetAddress `json:"fleets,omitempty"`
+	Created time.Time            `json:"created"`
+	By      string               `json:"by"`
+	Expires time.Time            `json:"expires,omitzero"`
+	Revoked time.Time            `json:"revoked,omitzero"`
+}
+
+// NewToken is what a token is made fros.
+type NewToken struct {
+	Name        string               `json:"name"`
+	Permissions []Permission         `json:"permissions"`
+	Fleets      []fleet.FleetAddress `json:"fleets,omitempty"`
+	// For is how long it is good; 0: until it is revoked.
+	For time.Duration `json:"for,omitempty"`
+}
+
+// TokenList shows the API tokens of a store.
+type TokenList struct{ store *store.Store }
+
+// NewTokenList is of a store that may be open for reading alone.
+func NewTokenList(s *store.Store) TokenList { return TokenList{s} }
+
+// TokenStore makes, checks and deletes API tokens.
+type TokenStore struct {
+	TokenList
+	clock func() time.Time
+}
+
+// NewTokenStore is of a store that is open for writing.
+func NewTokenStore(s *store.Store, clock func() time.Time) TokenStore {
+	return TokenStore{NewTokenList(s), clock}
+}
+
 // CreateToken makes an API token, with at most what its maker has: a token that
 // could make a stronger one would be the stronger one. The secret is returned
 // this once; only its digest is kept.
-func (m *Manager) CreateToken(ctx context.Context, wanted NewToken) (Token, string, error) {
-	caller, err := authorize(ctx, "token create")
+func (s TokenStore) CreateToken(ctx context.Context, wanted NewToken) (Token, string, error) {
+	caller, err := Authorize(ctx, "token create")
 	if err != nil {
 		return Token{}, "", err
 	}
-	now := m.options.Clock()
-	if err := m.checkNewToken(ctx, wanted); err != nil {
+	now := s.clock()
+	if err := s.checkNewToken(ctx, wanted); err != nil {
 		return Token{}, "", err
 	}
 	token := store.APIToken{Name: wanted.Name, Created: now.UTC(), By: caller.Name, Fleets: wanted.Fleets}
@@ -50,17 +89,17 @@ func (m *Manager) CreateToken(ctx context.Context, wanted NewToken) (Token, stri
 	if err := caller.mayGrant(token); err != nil {
 		return Token{}, "", err
 	}
-	if token.ID, err = newID(now); err != nil {
+	if token.ID, err = fleet.NewULID(now, rand.Reader); err != nil {
 		return Token{}, "", err
 	}
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it ends the program rather than fail
 	secret := secretPrefix + secretEncoding.EncodeToString(random[:])
-	record, err := m.auditRecord(ctx, "token create", fmt.Sprintf("token %q (%s) with %s", token.Name, token.ID, grants(token)))
+	record, err := NewAuditRecord(ctx, s.clock(), "token create", fmt.Sprintf("token %q (%s) with %s", token.Name, token.ID, grants(token)))
 	if err != nil {
 		return Token{}, "", err
 	}
-	err = m.store.CreateAPIToken(ctx, token, secretDigest(secret), record)
+	err = s.store.CreateAPIToken(ctx, token, secretDigest(secret), record)
 	if taken, ok := errors.AsType[*store.NameTakenError](err); ok {
 		return Token{}, "", &ConflictError{taken.Error()}
 	}
@@ -72,36 +111,35 @@ func (m *Manager) CreateToken(ctx context.Context, wanted NewToken) (Token, stri
 
 // checkNewToken refuses what would be a token that does nothing, or other than
 // its maker believes.
-func (m *Manager) checkNewToken(ctx context.Context, wanted NewToken) error {
-	invalid := func(format string, args ...any) error { return &InvalidError{fmt.Sprintf(format, args...)} }
+func (s TokenStore) checkNewToken(ctx context.Context, wanted NewToken) error {
 	switch {
 	// A name begins with a letter and an id with a digit, so neither is the other.
 	case !fleet.ValidName(wanted.Name):
-		return invalid("the name %q can't be a token's: use lower-case letters, digits, - and _, at most 63, a letter first", wanted.Name)
+		return Invalid("the name %q can't be a token's: use lower-case letters, digits, - and _, at most 63, a letter first", wanted.Name)
 	case len(wanted.Permissions) == 0:
-		return invalid("the token %q has no permission; give one or more of %s", wanted.Name, joined(AllPermissions()))
+		return Invalid("the token %q has no permission; give one or more of %s", wanted.Name, joined(AllPermissions()))
 	case wanted.For < 0:
-		return invalid("the token %q would have expired %s ago; give the time that it shall be good for", wanted.Name, -wanted.For)
+		return Invalid("the token %q would have expired %s ago; give the time that it shall be good for", wanted.Name, -wanted.For)
 	case wanted.For > LongestToken:
-		return invalid("the token %q would be good for %s, and at most %d days can be given; without a time it is good until it is revoked", wanted.Name, wanted.For, LongestToken/(24*time.Hour))
+		return Invalid("the token %q would be good for %s, and at most %d days can be given; without a time it is good until it is revoked", wanted.Name, wanted.For, LongestToken/(24*time.Hour))
 	}
 	for _, p := range wanted.Permissions {
 		if !slices.Contains(AllPermissions(), p) {
-			return invalid("there is no permission %q; there are %s", p, joined(AllPermissions()))
+			return Invalid("there is no permission %q; there are %s", p, joined(AllPermissions()))
 		}
 	}
 	if len(wanted.Fleets) == 0 {
 		return nil
 	}
-	there, err := m.store.Fleets(ctx)
+	there, err := s.store.Fleets(ctx)
 	if err != nil {
 		return err
 	}
 	for _, address := range wanted.Fleets {
 		// A misspelled fleet would make a token that does nothing, and says so late.
 		only := Caller{Fleets: []fleet.FleetAddress{address}}
-		if !slices.ContainsFunc(there, func(f fleet.ManagedFleet) bool { return only.mayTouch(f.Address) }) {
-			return invalid("there is no fleet %q to limit the token %q to; write fleet.NAME of a fleet that was applied, as forgeyard-fleet list shows it", address, wanted.Name)
+		if !slices.ContainsFunc(there, func(f fleet.ManagedFleet) bool { return only.MayTouch(f.Address) }) {
+			return Invalid("there is no fleet %q to limit the token %q to; write fleet.NAME of a fleet that was applied, as forgeyard-fleet list shows it", address, wanted.Name)
 		}
 	}
 	return nil
@@ -115,15 +153,15 @@ func (c Caller) mayGrant(t store.APIToken) error {
 		}
 	}
 	for _, a := range t.Fleets {
-		if !c.mayTouch(a) {
+		if !c.MayTouch(a) {
 			return &DeniedError{Caller: c.Name, UseCase: "token create", Fleet: a}
 		}
 	}
 	if !c.mayTouchAll(t.Fleets) {
-		return &InvalidError{fmt.Sprintf("%s is limited to fleets, and can't make a token for all; limit the token to %s", c.Name, joined(c.Fleets))}
+		return Invalid("%s is limited to fleets, and can't make a token for all; limit the token to %s", c.Name, joined(c.Fleets))
 	}
 	if !c.Until.IsZero() && (t.Expires.IsZero() || t.Expires.After(c.Until)) {
-		return &InvalidError{fmt.Sprintf("%s expires at %s, and can't make a token that is good for longer; give a shorter time", c.Name, c.Until.UTC().Format(time.RFC3339))}
+		return Invalid("%s expires at %s, and can't make a token that is good for longer; give a shorter time", c.Name, c.Until.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -134,21 +172,21 @@ func (c Caller) mayTouchAll(fleets []fleet.FleetAddress) bool {
 	if len(c.Fleets) == 0 {
 		return true
 	}
-	return len(fleets) > 0 && !slices.ContainsFunc(fleets, func(a fleet.FleetAddress) bool { return !c.mayTouch(a) })
+	return len(fleets) > 0 && !slices.ContainsFunc(fleets, func(a fleet.FleetAddress) bool { return !c.MayTouch(a) })
 }
 
 // Tokens lists the tokens, those that ended among them until they are pruned. A
 // caller who is limited to fleets sees those that reach no further.
-func (r *reading) Tokens(ctx context.Context) ([]Token, error) {
-	caller, err := authorize(ctx, "token list")
+func (l TokenList) Tokens(ctx context.Context) ([]Token, error) {
+	caller, err := Authorize(ctx, "token list")
 	if err != nil {
 		return nil, err
 	}
-	return r.tokensWithin(ctx, caller)
+	return l.tokensWithin(ctx, caller)
 }
 
-func (r *reading) tokensWithin(ctx context.Context, caller Caller) ([]Token, error) {
-	stored, err := r.store.APITokens(ctx)
+func (l TokenList) tokensWithin(ctx context.Context, caller Caller) ([]Token, error) {
+	stored, err := l.store.APITokens(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -161,14 +199,14 @@ func (r *reading) tokensWithin(ctx context.Context, caller Caller) ([]Token, err
 	return tokens, nil
 }
 
-// RevokeToken ends a token at once, by id or name. One that the caller can't see
+// DeleteToken ends a token at once, by id or name. One that the caller can't see
 // isn't there.
-func (m *Manager) RevokeToken(ctx context.Context, idOrName string) error {
-	caller, err := authorize(ctx, "token revoke")
+func (s TokenStore) DeleteToken(ctx context.Context, idOrName string) error {
+	caller, err := Authorize(ctx, "token delete")
 	if err != nil {
 		return err
 	}
-	tokens, err := m.tokensWithin(ctx, caller)
+	tokens, err := s.tokensWithin(ctx, caller)
 	if err != nil {
 		return err
 	}
@@ -179,11 +217,11 @@ func (m *Manager) RevokeToken(ctx context.Context, idOrName string) error {
 	if n < 0 {
 		return missing
 	}
-	record, err := m.auditRecord(ctx, "token revoke", fmt.Sprintf("token %q (%s)", tokens[n].Name, tokens[n].ID))
+	record, err := NewAuditRecord(ctx, s.clock(), "token delete", fmt.Sprintf("token %q (%s)", tokens[n].Name, tokens[n].ID))
 	if err != nil {
 		return err
 	}
-	found, err := m.store.RevokeAPIToken(ctx, tokens[n].ID, m.options.Clock().UTC(), record)
+	found, err := s.store.RevokeAPIToken(ctx, tokens[n].ID, s.clock().UTC(), record)
 	if err == nil && !found {
 		return missing // somebody else was faster
 	}
@@ -192,17 +230,17 @@ func (m *Manager) RevokeToken(ctx context.Context, idOrName string) error {
 
 // Authenticate finds the caller of a token. It is asked on every request, so that
 // a token ends the moment it is revoked. ErrUnauthenticated refuses.
-func (m *Manager) Authenticate(ctx context.Context, secret string) (Caller, error) {
+func (s TokenStore) Authenticate(ctx context.Context, secret string) (Caller, error) {
 	if len(secret) != secretLength || !strings.HasPrefix(secret, secretPrefix) {
 		return Caller{}, ErrUnauthenticated
 	}
 	// The database compares digests, whose likeness says nothing about that of
 	// secrets.
-	token, found, err := m.store.APITokenByHash(ctx, secretDigest(secret))
+	token, found, err := s.store.APITokenByHash(ctx, secretDigest(secret))
 	if err != nil {
 		return Caller{}, err
 	}
-	if !found || !token.Revoked.IsZero() || !token.Expires.IsZero() && !m.options.Clock().Before(token.Expires) {
+	if !found || !token.Revoked.IsZero() || !token.Expires.IsZero() && !s.clock().Before(token.Expires) {
 		return Caller{}, ErrUnauthenticated
 	}
 	c := Caller{Name: "token " + token.Name, Fleets: token.Fleets, Until: token.Expires}

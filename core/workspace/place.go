@@ -1,4 +1,4 @@
-package control
+package workspace
 
 import (
 	"cmp"
@@ -25,6 +25,35 @@ type Place struct {
 // Socket is where a daemon of this place answers the users of this machine.
 func (p Place) Socket() string { return filepath.Join(p.Run, "api.sock") }
 
+// Names within the state directory.
+const (
+	databaseName = "fleet.db"
+	lockName     = "manager.lock"
+)
+
+// Database is the file of the store.
+func (p Place) Database() string { return filepath.Join(p.State, databaseName) }
+
+// WriterLock is the file that the one writer of the state holds locked.
+func (p Place) WriterLock() string { return WriterLock(p.State) }
+
+// Keys is the folder of the installation's keys.
+func (p Place) Keys() string { return filepath.Join(p.State, "keys") }
+
+// WriterLock is the lock's file in a state directory.
+func WriterLock(state string) string { return filepath.Join(state, lockName) }
+
+// ErrNothingApplied says that the state directory has no installation yet.
+var ErrNothingApplied = errors.New("nothing has been applied yet; run: forgeyard-fleet apply")
+
+// CheckInstalled says with ErrNothingApplied that there is no store yet.
+func (p Place) CheckInstalled() error {
+	if _, err := os.Stat(p.Database()); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", p.State, ErrNothingApplied)
+	}
+	return nil
+}
+
 // longestRun is how long Run may be: a launch adds about 40 bytes, and a
 // socket's path has at most 104 on the narrowest system.
 const longestRun = 60
@@ -50,7 +79,7 @@ func FindPlace(flag, installation string, lookup func(string) (string, bool)) (P
 	if p.State, err = filepath.Abs(p.State); err != nil {
 		return Place{}, fmt.Errorf("find the state directory: %w", err)
 	}
-	if err := mayHoldState(p.State); err != nil {
+	if err := MayHoldState(p.State); err != nil {
 		return Place{}, err
 	}
 	if p.Plugins, err = PluginDirectory(lookup); err != nil {
@@ -60,9 +89,9 @@ func FindPlace(flag, installation string, lookup func(string) (string, bool)) (P
 	return p, nil
 }
 
-// mayHoldState refuses a directory with others' things: a path that was mistyped,
+// MayHoldState refuses a directory with others' things: a path that was mistyped,
 // such as /etc, must not get ours. What isn't there is made.
-func mayHoldState(dir string) error {
+func MayHoldState(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // who wants more of it is told
 		return nil

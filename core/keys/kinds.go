@@ -1,4 +1,4 @@
-package control
+package keys
 
 import (
 	"encoding/json"
@@ -12,22 +12,22 @@ import (
 
 // keyKinds are all kinds of keys that an installation has. Another kind is one
 // more function here: its file is made, its ids remembered, and it is listed,
-// rotated and dropped like the others.
-func (m *Manager) keyKinds() []keyKind {
-	return []keyKind{m.authorityKeys(), m.enrollmentKeys(), m.ownershipKeys()}
+// rotated and deleted like the others.
+func (k *Keyrings) keyKinds() []keyKind {
+	return []keyKind{k.authorityKeys(), k.enrollmentKeys(), k.ownershipKeys()}
 }
 
 // authorityKeys sign the manager's and the agents' certificates.
-func (m *Manager) authorityKeys() keyKind {
+func (k *Keyrings) authorityKeys() keyKind {
 	return keyKind{
 		name: "authority", file: pki.AuthorityFile,
 		purpose:  "signs the certificates of the manager and of agents; hosts and API clients pin it",
 		replaces: "new hosts pin the new authority, running agents change to it with their next heartbeats, and API clients need its fingerprint in FLEET_SERVER_CA from now on",
 		load: func(path string) (namedKey, error) {
-			return pki.LoadAuthorityFile(path, m.options.Installation, m.options.Clock())
+			return pki.LoadAuthorityFile(path, k.options.Installation, k.options.Clock())
 		},
 		use: func(newest namedKey, older []namedKey) error {
-			m.authorities.Use(newest.(*pki.Authority), typed[*pki.Authority](older)...)
+			k.Authorities.Use(newest.(*pki.Authority), typed[*pki.Authority](older)...)
 			return nil
 		},
 		needs: func(old namedKey, s snapshot.State, _ time.Time) []string {
@@ -66,14 +66,14 @@ func authorityNeeded(old *pki.Authority, s snapshot.State) (needed []string) {
 }
 
 // enrollmentKeys make the hosts' single-use tokens.
-func (m *Manager) enrollmentKeys() keyKind {
+func (k *Keyrings) enrollmentKeys() keyKind {
 	return keyKind{
 		name: "enrollment", file: pki.EnrollmentKeyFile,
 		purpose:  "makes the single-use tokens with which hosts enroll",
 		replaces: "tokens of new hosts are made with the new key; those that were made before are good until they expire",
 		load:     func(path string) (namedKey, error) { return pki.LoadTokenKey(path) },
 		use: func(newest namedKey, older []namedKey) error {
-			m.tokens.Use(newest.(*pki.TokenKey), typed[*pki.TokenKey](older)...)
+			k.Enrollment.Use(newest.(*pki.TokenKey), typed[*pki.TokenKey](older)...)
 			return nil
 		},
 		needs: func(old namedKey, s snapshot.State, now time.Time) []string {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // lawyer is the policy of the plugin that this test binary is.
@@ -81,15 +82,15 @@ func TestThePolicyOfAProviderBlockIsWrittenByItsPluginForItsFleets(t *testing.T)
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	read := func() Workspace {
+	read := func() workspace.Workspace {
 		t.Helper()
-		w, err := ReadWorkspace(dir, plugins, "0.1.0")
+		w, err := workspace.Read(dir, plugins, "0.1.0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
-	if _, err := read().InstallBuilds(t.Context(), PluginOptions{}, builds, run, log); err != nil {
+	if _, err := read().InstallBuilds(t.Context(), workspace.PluginOptions{}, builds, run, log); err != nil {
 		t.Fatal(err)
 	}
 	w := read()

@@ -1,4 +1,4 @@
-package control
+package workspace
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
 // listInventories asks the plugins whose hosts a person joins for what they have,
@@ -18,7 +18,7 @@ import (
 // their block for it.
 func (b Bundle) listInventories(ctx context.Context, loaded *config.Loaded, o Options) error {
 	for n, provider := range loaded.Definition.Providers {
-		info, err := b.info(provider.Address.Plugin())
+		info, err := b.Info(provider.Address.Plugin())
 		if err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (b Bundle) listInventories(ctx context.Context, loaded *config.Loaded, o Op
 }
 
 func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider fleet.Provider, o Options) (assets []fleet.Asset, err error) {
-	launch, err := b.launch(provider.Address, d.Plugins, o.Place.Run, o.Log)
+	launch, err := b.Launch(provider.Address, d.Plugins, o.Place.Run, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider flee
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, process.Stop(stopGrace)) }()
-	resolved, err := secret.Resolve(ctx, provider.Config, o.lookup(), secret.ReadFile)
+	defer func() { err = errors.Join(err, process.Stop(StopGrace)) }()
+	resolved, err := o.Secrets().Resolve(ctx, provider.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider flee
 	}
 	for _, complaint := range found {
 		if !complaint.Warning {
-			return nil, &InvalidError{fmt.Sprintf("the plugin refuses the block of provider.%s: %s: %s", provider.Address, complaint.Summary, complaint.Detail)}
+			return nil, access.Invalid("the plugin refuses the block of provider.%s: %s: %s", provider.Address, complaint.Summary, complaint.Detail)
 		}
 	}
 	seen, err := process.Inspect(ctx, nil)

@@ -1,4 +1,4 @@
-package control
+package keys
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 //
 // A rotation makes the new key's file and then writes the keyring. Killed in
 // between, the file is one that nobody counts on, and the next rotation takes it.
-// A drop writes the keyring and then removes the file; killed in between, the next
+// A deletion writes the keyring and then removes the file; killed in between, the next
 // start removes it.
 type keyring []keyRecord
 
@@ -34,16 +34,16 @@ type keyRecord struct {
 	// Created is zero for the first key of an installation of before there were
 	// keyrings.
 	Created time.Time `json:"created,omitzero"`
-	// Retired is when the next key took over, Dropped when this one ceased to be
+	// Retired is when the next key took over, Deleted when this one ceased to be
 	// trusted; zero: it hasn't.
 	Retired time.Time `json:"retired,omitzero"`
-	Dropped time.Time `json:"dropped,omitzero"`
+	Deleted time.Time `json:"deleted,omitzero"`
 }
 
 // trusted are the records of the keys that count, the one in use first.
 func (r keyring) trusted() (records []keyRecord) {
 	for _, one := range slices.Backward(r) {
-		if one.Dropped.IsZero() {
+		if one.Deleted.IsZero() {
 			records = append(records, one)
 		}
 	}
@@ -52,7 +52,7 @@ func (r keyring) trusted() (records []keyRecord) {
 
 // find gives the place of a key in the ring; -1: none.
 func (r keyring) find(id string) int {
-	return slices.IndexFunc(r, func(one keyRecord) bool { return one.ID == id && one.Dropped.IsZero() })
+	return slices.IndexFunc(r, func(one keyRecord) bool { return one.ID == id && one.Deleted.IsZero() })
 }
 
 // namedKey is a key that was read from its file.
@@ -73,48 +73,46 @@ type keyKind struct {
 	// use gives the keys to whoever works with them: the one in use, and those that
 	// are still trusted.
 	use func(newest namedKey, older []namedKey) error
-	// needs names what an old key can't be dropped for yet; none: nothing.
+	// needs names what an old key can't be deleted for yet; none: nothing.
 	needs func(old namedKey, s snapshot.State, now time.Time) []string
-	// kept says that old keys stay until somebody drops them, and are no hindrance
+	// kept says that old keys stay until somebody deletes them, and are no hindrance
 	// for another rotation.
 	kept bool
 }
 
 // setting is where the store keeps the keyring.
-func (k keyKind) setting() string { return k.name + " keys" }
+func (kind keyKind) setting() string { return kind.name + " keys" }
 
 // fileOf is the file of the n-th key, from 1.
-func (k keyKind) fileOf(n int) string {
+func (kind keyKind) fileOf(n int) string {
 	if n == 1 {
-		return k.file
+		return kind.file
 	}
-	extension := filepath.Ext(k.file)
-	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(k.file, extension), n, extension)
+	extension := filepath.Ext(kind.file)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(kind.file, extension), n, extension)
 }
 
-func (m *Manager) keyFolder() string { return keysFolder(m.options.Place) }
-
-// loadKeys reads the keys that this installation made, or makes them at the first
+// Load reads the keys that this installation made, or makes them at the first
 // start. The store holds their ids: a key that got lost or exchanged is noticed
 // before anything is signed with another.
-func (m *Manager) loadKeys(ctx context.Context) error {
-	if err := pki.RemoveUnfinishedKeys(m.keyFolder()); err != nil {
+func (k *Keyrings) Load(ctx context.Context) error {
+	if err := pki.RemoveUnfinishedKeys(k.options.Place.Keys()); err != nil {
 		return err
 	}
-	for _, kind := range m.keyKinds() {
-		ring, err := m.keyring(ctx, kind)
+	for _, kind := range k.keyKinds() {
+		ring, err := k.keyring(ctx, kind)
 		if err != nil {
 			return err
 		}
 		if len(ring) == 0 {
-			if ring, err = m.firstKey(ctx, kind); err != nil {
+			if ring, err = k.firstKey(ctx, kind); err != nil {
 				return err
 			}
 		}
-		if err := m.useKeys(kind, ring); err != nil {
+		if err := k.useKeys(kind, ring); err != nil {
 			return err
 		}
-		if err := m.removeDropped(ring); err != nil {
+		if err := k.removeDeleted(ring); err != nil {
 			return err
 		}
 	}
@@ -122,12 +120,22 @@ func (m *Manager) loadKeys(ctx context.Context) error {
 }
 
 // keyring reads what the store remembers; empty: nothing yet.
-func (m *Manager) keyring(ctx context.Context, kind keyKind) (keyring, error) {
-	return readKeyring(ctx, m.store, kind.setting())
+func (k *Keyrings) keyring(ctx context.Context, kind keyKind) (keyring, error) {
+	return readKeyring(ctx, k.store, kind.setting())
 }
 
 // authorityKeyring is the setting of the authority's keyring.
 const authorityKeyring = "authority keys"
+
+// InstallationID tells installations of one name apart: the id of the first key of
+// the authority, whatever was rotated since; "": there is none yet.
+func InstallationID(ctx context.Context, s *store.Store) (string, error) {
+	ring, err := readKeyring(ctx, s, authorityKeyring)
+	if err != nil || len(ring) == 0 {
+		return "", err
+	}
+	return ring[0].ID, nil
+}
 
 func readKeyring(ctx context.Context, s *store.Store, setting string) (ring keyring, err error) {
 	text, found, err := s.Setting(ctx, setting)
@@ -142,26 +150,26 @@ func readKeyring(ctx context.Context, s *store.Store, setting string) (ring keyr
 
 // firstKey makes the first key of a kind, or takes the file that a first start
 // made before it was killed.
-func (m *Manager) firstKey(ctx context.Context, kind keyKind) (keyring, error) {
-	key, err := kind.load(filepath.Join(m.keyFolder(), kind.file))
+func (k *Keyrings) firstKey(ctx context.Context, kind keyKind) (keyring, error) {
+	key, err := kind.load(filepath.Join(k.options.Place.Keys(), kind.file))
 	if err != nil {
 		return nil, err
 	}
 	failpoint.KeyUnremembered.Hit()
-	ring := keyring{{ID: key.KeyID(), File: kind.file, Created: m.options.Clock().UTC()}}
+	ring := keyring{{ID: key.KeyID(), File: kind.file, Created: k.options.Clock().UTC()}}
 	text, err := json.Marshal(ring)
 	if err != nil {
 		return nil, err
 	}
-	return ring, m.store.SetSetting(ctx, kind.setting(), string(text))
+	return ring, k.store.SetSetting(ctx, kind.setting(), string(text))
 }
 
 // useKeys reads the files of all keys that count and gives them to whoever works
 // with them.
-func (m *Manager) useKeys(kind keyKind, ring keyring) error {
+func (k *Keyrings) useKeys(kind keyKind, ring keyring) error {
 	var keys []namedKey
 	for _, record := range ring.trusted() {
-		key, err := m.readKey(kind, record)
+		key, err := k.readKey(kind, record)
 		if err != nil {
 			return err
 		}
@@ -175,8 +183,8 @@ func (m *Manager) useKeys(kind keyKind, ring keyring) error {
 
 // readKey reads the file of a key that there must be. It never makes one: a new
 // key in the place of a lost one would be believed the next time.
-func (m *Manager) readKey(kind keyKind, record keyRecord) (namedKey, error) {
-	path := filepath.Join(m.keyFolder(), record.File)
+func (k *Keyrings) readKey(kind keyKind, record keyRecord) (namedKey, error) {
+	path := filepath.Join(k.options.Place.Keys(), record.File)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &pki.KeyFileError{Path: path, Problem: fmt.Sprintf("is missing, and the store was written with its key %s; restore it from a backup, or use another state folder", record.ID)}
 	}
@@ -187,15 +195,15 @@ func (m *Manager) readKey(kind keyKind, record keyRecord) (namedKey, error) {
 	return key, pki.CheckKeyID(kind.name+" key in "+path, record.ID, key.KeyID())
 }
 
-// removeDropped removes the files of keys that aren't trusted any more.
-func (m *Manager) removeDropped(ring keyring) error {
+// removeDeleted removes the files of keys that aren't trusted any more.
+func (k *Keyrings) removeDeleted(ring keyring) error {
 	for _, record := range ring {
-		if record.Dropped.IsZero() {
+		if record.Deleted.IsZero() {
 			continue
 		}
-		path := filepath.Join(m.keyFolder(), record.File)
+		path := filepath.Join(k.options.Place.Keys(), record.File)
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the key file %s, whose key was dropped: %w; remove it by hand", path, err)
+			return fmt.Errorf("remove the key file %s, whose key was deleted: %w; remove it by hand", path, err)
 		}
 	}
 	return nil

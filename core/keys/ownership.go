@@ -1,4 +1,4 @@
-package control
+package keys
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 )
 
 // ownershipKeys prove that resources are ours.
-func (m *Manager) ownershipKeys() keyKind {
+func (k *Keyrings) ownershipKeys() keyKind {
 	return keyKind{
 		name: "ownership", file: pki.OwnershipKeyFile, kept: true,
 		purpose:  "proves by tags that a provider's resources are this installation's",
@@ -25,12 +25,12 @@ func (m *Manager) ownershipKeys() keyKind {
 		use: func(newest namedKey, older []namedKey) error {
 			ring, err := pki.OwnershipKeyring(newest.(*pki.OwnershipKey), typed[*pki.OwnershipKey](older)...)
 			if err == nil {
-				m.ownership.Store(&ring)
+				k.proofs.Store(&ring)
 			}
 			return err
 		},
 		needs: func(old namedKey, s snapshot.State, _ time.Time) []string {
-			return append(ownershipKeyNeeded(old.KeyID(), s), orphansMayNeedIt(s, m.observed())...)
+			return append(ownershipKeyNeeded(old.KeyID(), s), orphansMayNeedIt(s, k.seen())...)
 		},
 	}
 }

@@ -1,8 +1,7 @@
-package control
+package workspace
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
@@ -14,9 +13,9 @@ type Workspace struct {
 	Bundle
 }
 
-// ReadWorkspace reads the files of a directory as far as no plugin is needed.
+// Read reads the files of a directory as far as no plugin is needed.
 // Mistakes in the files come back as config.Diagnostics.
-func ReadWorkspace(dir, pluginDirectory, version string) (Workspace, error) {
+func Read(dir, pluginDirectory, version string) (Workspace, error) {
 	w := Workspace{Dir: dir}
 	sources, err := config.ReadDir(dir)
 	if err != nil {
@@ -35,16 +34,3 @@ func ReadWorkspace(dir, pluginDirectory, version string) (Workspace, error) {
 }
 
 func (w Workspace) lockPath() string { return filepath.Join(w.Dir, pluginstore.LockFileName) }
-
-// Submission is the workspace as it is sent to a manager. Of the environment
-// only what sets variables goes along.
-func (w Workspace) Submission(variables config.Variables, prune bool) Submission {
-	var own []string
-	for _, line := range variables.Environment {
-		if strings.HasPrefix(line, config.VariablePrefix) {
-			own = append(own, line)
-		}
-	}
-	variables.Environment = own
-	return Submission{Sources: w.Sources, Lock: string(w.Lock.Bytes()), Variables: variables, Prune: prune}
-}
