@@ -10,7 +10,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Without its key an orphan is somebody else's: it is never removed.

@@ -28,7 +28,7 @@ const (
 	// [135, 136].
 	QuarantineIt StandingKind = "quarantine"
 	// BreakGlass raises or lifts a fleet's cost guardrails for a time [237].
-	BreakGlass StandingKind = "break-glass"
+	BreakGlass StandingKind = "cost-override"
 )
 
 // StandingOrder is what a person decides beside the file. Which fields count is
