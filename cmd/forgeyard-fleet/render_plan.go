@@ -38,8 +38,8 @@ func (a *app) renderPlan(p control.Plan) {
 		a.printf("  provider.%s reaches %s.\n", address, p.Accounts[address])
 	}
 	starts, replaced, leave, unseen := 0, 0, 0, ""
-	for _, f := range p.Forecast.Fleets {
-		a.renderForecast(f)
+	for _, f := range p.Preview.Fleets {
+		a.renderPreview(f)
 		if f.Unseen != "" {
 			unseen = " What waiting jobs need beyond that isn't known."
 		}
@@ -50,8 +50,8 @@ func (a *app) renderPlan(p control.Plan) {
 			}
 		}
 	}
-	a.renderUnkept(p.Forecast.Reservations)
-	for _, u := range p.Forecast.Unmet {
+	a.renderUnkept(p.Preview.Reservations)
+	for _, u := range p.Preview.Unmet {
 		a.printf("! %s\n", u.Sentence)
 	}
 	if p.Unresolved > 0 {
@@ -62,7 +62,7 @@ func (a *app) renderPlan(p control.Plan) {
 		a.renderUnrecorded(p.Unrecorded)
 	}
 	if !p.HasChanges() {
-		a.printf("No changes. %s, %s.", plural(len(p.Forecast.Fleets), "fleet"), plural(instances(p.Forecast), "instance"))
+		a.printf("No changes. %s, %s.", plural(len(p.Preview.Fleets), "fleet"), plural(instances(p.Preview), "instance"))
 		if starts > 0 {
 			a.printf(" %s on the way to the desired number.", plural(starts, "start")+" "+isAre(starts))
 		}
@@ -73,8 +73,8 @@ func (a *app) renderPlan(p control.Plan) {
 		sums[config.Create], sums[config.Modify], sums[config.Drain], plural(starts, "instance"), replaced, leave, unseen)
 }
 
-// renderForecast shows what will happen to one fleet and why.
-func (a *app) renderForecast(f planner.FleetPlan) {
+// renderPreview shows what will happen to one fleet and why.
+func (a *app) renderPreview(f planner.FleetPlan) {
 	a.printf("  %s: %d ready, %d wanted", f.Address, f.Counts.Ready, f.Desired)
 	var chain []string
 	for _, b := range f.Bounds {

@@ -34,9 +34,9 @@ func (p Plan) visibleTo(caller Caller) Plan {
 		return p
 	}
 	p.Changes = visibleChanges(p.Changes, caller)
-	p.Forecast.Fleets = slices.DeleteFunc(slices.Clone(p.Forecast.Fleets), func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
-	p.Forecast.Unmet, p.Accounts = nil, nil // the whole installation's
-	p.Forecast.Reservations = caller.reservations(p.Forecast.Reservations)
+	p.Preview.Fleets = slices.DeleteFunc(slices.Clone(p.Preview.Fleets), func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
+	p.Preview.Unmet, p.Accounts = nil, nil // the whole installation's
+	p.Preview.Reservations = caller.reservations(p.Preview.Reservations)
 	return p
 }
 

@@ -79,7 +79,7 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 	}
 
 	a.observed = res.Observations
-	if diff := cmp.Diff(decisionsOf(want), decisionsOf(a.plan(d).Forecast.Fleets[0])); diff != "" {
+	if diff := cmp.Diff(decisionsOf(want), decisionsOf(a.plan(d).Preview.Fleets[0])); diff != "" {
 		t.Errorf("plan (-loop +plan):\n%s", diff)
 	}
 	seen := view.Fleets(snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: a.state, Observations: res.Observations})[0]
