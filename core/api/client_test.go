@@ -47,7 +47,7 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 	s.history = control.History{Instances: s.instances, Next: "if1"}
 	s.plan = control.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
 		Changes: []config.Change{{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}}}},
-		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: "1 wanted.",
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: "1 wanted.",
 			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: "r"}},
 			Waiting: []planner.Wait{{Code: planner.IsFrozen, Sentence: "s"}}, Drifted: []planner.Drift{{Instance: "i", Reason: "r"}}}}}}
 	eachSurface(t, s, func(t *testing.T, c *Client) {

@@ -111,8 +111,8 @@ func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := planOf(b.Context(), b, o, sources)
-		if p.HasChanges() || len(p.Forecast.Fleets) != fleets || p.Forecast.Fleets[7].Counts.Ready != each {
-			b.Fatalf("changes %v, %d fleets, the eighth with %+v", p.Changes, len(p.Forecast.Fleets), p.Forecast.Fleets[7].Counts)
+		if p.HasChanges() || len(p.Preview.Fleets) != fleets || p.Preview.Fleets[7].Counts.Ready != each {
+			b.Fatalf("changes %v, %d fleets, the eighth with %+v", p.Changes, len(p.Preview.Fleets), p.Preview.Fleets[7].Counts)
 		}
 	}
 }

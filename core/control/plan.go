@@ -26,8 +26,8 @@ type Plan struct {
 	Serial int64 `json:"serial"`
 	// Changes is the difference between the stored definition and the file.
 	Changes []config.Change `json:"changes"`
-	// Forecast is what the planner would do with the new definition now.
-	Forecast planner.Output `json:"forecast"`
+	// Preview is what the planner would do with the new definition now.
+	Preview planner.Output `json:"preview"`
 	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int `json:"unresolved"`
 
@@ -63,7 +63,7 @@ func (p Plan) HasChanges() bool {
 			return true
 		}
 	}
-	for _, f := range p.Forecast.Fleets {
+	for _, f := range p.Preview.Fleets {
 		// A fleet that follows demand comes and goes with it, whatever the file says.
 		if len(f.Drifted) > 0 || len(f.Actions) > 0 && !f.Follows {
 			return true
@@ -279,7 +279,7 @@ func (p *Plan) preview(in planInput, fleets map[fleet.FleetAddress]fleet.Managed
 			delete(planned.Holds, f.ID)
 		}
 	}
-	p.Forecast = planner.Plan(planned)
+	p.Preview = planner.Plan(planned)
 	for _, op := range in.Operations {
 		if op.State == fleet.OperationUnknown {
 			p.Unresolved++
