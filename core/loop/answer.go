@@ -37,9 +37,9 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		case OffersListed:
 			l.recordOffers(w, e)
 		case Observed:
-			l.observed(w, e)
-		case Told:
-			l.told(w, e)
+			l.recordObservation(w, e)
+		case SchedulerAnswered:
+			l.recordAnswer(w, e)
 		case Noticed:
 			l.provider(e.Provider).Announce(e.Instance, e.Notice, w.now, l.steps)
 		case Ordered:

@@ -63,7 +63,7 @@ func (l *Loop) agentIdle(w *work, r *row) (string, bool) {
 		return fmt.Sprintf("The agent has stopped %s, and no process of a job is left.", after), true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
-	if _, _, known := l.usage(r); known {
+	if _, _, known := l.schedulerOf(r).Usage(&r.CapacityInstance); known {
 		// The scheduler shows that no job is there; a dead agent can't say it. One
 		// that was taken out of the definition shows nothing.
 		limit = max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat)

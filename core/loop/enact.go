@@ -41,7 +41,7 @@ func (l *Loop) plan(w *work) planner.Output {
 	spoiled := w.spoiled()
 	for _, r := range w.rows {
 		in.Instances = append(in.Instances, planner.Instance{
-			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
+			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).runner.IdleSince,
 			JoinUntil: r.joinUntil(), Spoiled: spoiled[r.ID], HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
@@ -204,7 +205,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 		for _, interrupted := range []bool{false, true} {
 			w := newWorld(t, ciFleet(1, 1))
 			i := fleet.CapacityInstance{ID: "i1", State: edge.From, Admission: fleet.Admission{State: fleet.AdmissionVerified},
-				Scheduling: fleet.Scheduling{Scheduler: ci, Ref: "i1"}}
+				Scheduling: fleet.Scheduling{Scheduler: queueCI, Ref: "i1"}}
 			if interrupted {
 				i.Interruption = &fleet.Interruption{Notice: fleet.Notice{Kind: fleet.NoticeInterruption, Deadline: w.now.Add(-time.Hour)}}
 			}
@@ -212,7 +213,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &row{CapacityInstance: i, fleet: w.store.fleets["f1"]}
-			told, _ := w.loop.telling(&work{now: w.now}, r)
+			told, _ := ci.NextCall(queueCI, w.loop.schedulers[queueCI], &w.loop.row(i.ID).runner, w.loop.subject(&work{now: w.now}, r), w.now)
 			want := edge.To == fleet.Terminating && slices.Contains(allowed, edge.Cause)
 			if told.Force != want {
 				t.Errorf("%s → %s by %s: force is %t", edge.From, edge.To, edge.Cause, told.Force)

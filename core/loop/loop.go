@@ -177,7 +177,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	if err := l.classifyUnrecorded(ctx, w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
 	}
-	if err := l.findGhosts(ctx, w); err != nil {
+	if err := l.findUnknownRunners(ctx, w); err != nil {
 		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
 	}
 	if err := l.obey(w); err != nil {
@@ -191,7 +191,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 	l.admit(w)
 	l.interrupt(w)
 	l.countLeases(w)
-	l.missCredentials(w)
+	l.checkCredentials(w)
 	l.passDeadlines(w)
 	l.dropOutdated(w)
 	l.countFailures(w)

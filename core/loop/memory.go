@@ -3,6 +3,7 @@ package loop
 import (
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
@@ -13,7 +14,7 @@ import (
 // calls anybody silent.
 type memory struct {
 	providers  map[fleet.ProviderAddress]*inventory.Provider
-	schedulers map[fleet.SchedulerAddress]*schedulerMemory
+	schedulers map[fleet.SchedulerAddress]*ci.Scheduler
 	rows       map[fleet.CapacityInstanceID]*rowMemory
 	backoffs   map[fleet.RunnerFleetID]backoff
 	// circuits say where providers had no room.
@@ -24,8 +25,9 @@ type memory struct {
 	calls map[fleet.OperationID]fleet.ProviderAddress
 	// batches are those of them that are one call with others, by the batch's key.
 	batches map[fleet.OperationID]fleet.OperationID
-	// tells are the instances about which a call to their scheduler is under way.
-	tells map[fleet.CapacityInstanceID]fleet.SchedulerAddress
+	// schedulerCallsUnderWay are the instances about which a call to their scheduler
+	// is under way.
+	schedulerCallsUnderWay map[fleet.CapacityInstanceID]fleet.SchedulerAddress
 	// scaled is when fleets last changed their size.
 	scaled map[fleet.RunnerFleetID]time.Time
 	// surplus is since when fleets have had more capacity than they need, without a
@@ -46,18 +48,18 @@ type memory struct {
 
 func newMemory(started time.Time) memory {
 	return memory{
-		providers:  map[fleet.ProviderAddress]*inventory.Provider{},
-		rows:       map[fleet.CapacityInstanceID]*rowMemory{},
-		backoffs:   map[fleet.RunnerFleetID]backoff{},
-		circuits:   market.Circuits{},
-		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
-		batches:    map[fleet.OperationID]fleet.OperationID{},
-		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
-		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
-		scaled:     map[fleet.RunnerFleetID]time.Time{},
-		surplus:    map[fleet.RunnerFleetID]time.Time{},
-		needs:      map[fleet.RunnerFleetID]*need{},
-		witnessed:  started,
+		providers:              map[fleet.ProviderAddress]*inventory.Provider{},
+		rows:                   map[fleet.CapacityInstanceID]*rowMemory{},
+		backoffs:               map[fleet.RunnerFleetID]backoff{},
+		circuits:               market.Circuits{},
+		calls:                  map[fleet.OperationID]fleet.ProviderAddress{},
+		batches:                map[fleet.OperationID]fleet.OperationID{},
+		schedulers:             map[fleet.SchedulerAddress]*ci.Scheduler{},
+		schedulerCallsUnderWay: map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
+		scaled:                 map[fleet.RunnerFleetID]time.Time{},
+		surplus:                map[fleet.RunnerFleetID]time.Time{},
+		needs:                  map[fleet.RunnerFleetID]*need{},
+		witnessed:              started,
 	}
 }
 
@@ -75,28 +77,8 @@ type rowMemory struct {
 	intent, answered int
 	// removals is how it goes with what the instance left behind.
 	removals inventory.Removals
-	// idle is since when its scheduler has shown it without a lease; zero: it
-	// doesn't. leases is what it last showed.
-	idle   time.Time
-	leases int
-	// connected says that this process has what the runner needs to connect to
-	// its scheduler.
-	connected bool
-	// ended counts how often its worker's process has ended lately, the last time at
-	// endedAt, by ran, what its agent counts in all.
-	ended, ran int
-	endedAt    time.Time
-	// stopped is when its scheduler last acknowledged to give it no job.
-	stopped time.Time
-	// said is the last call to its scheduler, heardIn the step that took in its last
-	// acknowledgement; 0: none yet.
-	said    Tell
-	heardIn int
-	// tellAfter delays the next word to the scheduler after tellFailures failed,
-	// the last of them with tellFailure.
-	tellAfter    time.Time
-	tellFailures int
-	tellFailure  string
+	// runner is what is known of it at its scheduler.
+	runner ci.Runner
 }
 
 func (m *memory) provider(a fleet.ProviderAddress) *inventory.Provider {
@@ -164,15 +146,12 @@ func (m *memory) hurry() {
 		p.MakeDue()
 	}
 	for _, s := range m.schedulers {
-		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
-		for _, g := range s.ghosts {
-			g.after = time.Time{}
-		}
+		s.MakeDue()
 	}
 	for _, r := range m.rows {
 		r.removals.MakeDue()
-		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-		r.stopped, r.endedAt = time.Time{}, time.Time{}
+		r.runner.MakeDue()
+		r.kept, r.unfit = time.Time{}, time.Time{}
 	}
 	for id, b := range m.backoffs {
 		b.hold.Until = time.Time{}
@@ -205,13 +184,12 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			}
 			m.row(e.Instance).removals.Sent(dangling)
 		case Observe:
-			s := m.scheduler(e.Scheduler)
-			s.observing, s.observed = true, now
+			m.scheduler(e.Scheduler).BeginObservation(now)
 		case ListOffers:
 			m.markets.Asked(e.Market)
-		case Tell:
-			m.tells[e.Instance] = e.Scheduler
-			m.row(e.Instance).said = e
+		case CallScheduler:
+			m.schedulerCallsUnderWay[e.Instance] = e.Scheduler
+			m.row(e.Instance).runner.Called(e.Call)
 		}
 	}
 }

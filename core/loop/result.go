@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
@@ -45,7 +46,7 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 				res.Unresolved++
 			}
 		}
-		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
+		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).runner.CanConnect(r.Scheduling)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
 		if untold || !settled || r.Live() && l.provider(r.Provider).Unobservable != "" || !l.hasHeard(w, r) {
 			res.Settled = false
@@ -61,12 +62,12 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 func (l *Loop) schedulersInto(res *Result, w *work) {
 	res.Schedulers = map[fleet.SchedulerAddress]string{}
 	for _, address := range l.schedulersIn(w) {
-		switch s := l.scheduler(address); s.blind {
+		switch s := l.scheduler(address); s.Unobservable {
 		case "":
-		case notAnsweredYet:
+		case ci.NotAnsweredYet:
 			res.Settled = false
 		default:
-			res.Schedulers[address] = s.blind
+			res.Schedulers[address] = s.Unobservable
 		}
 	}
 }
@@ -121,8 +122,8 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		at.earlier(p.Next)
 	}
 	for _, address := range l.schedulersIn(w) {
-		if !l.scheduler(address).observing {
-			at.earlier(later(l.observationDue(w, address), w.now.Add(eagerObservation)))
+		if !l.scheduler(address).Observing {
+			at.earlier(later(l.observationDue(w, address), w.now.Add(ci.EagerInterval)))
 		}
 	}
 	for _, b := range w.backoffs {
@@ -169,7 +170,7 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 		}
 	}
 	m := l.row(r.ID)
-	at.earlier(m.tellAfter)
+	at.earlier(m.runner.NextCall)
 	at.earlier(m.removals.NextTry(w.now))
 }
 

@@ -28,7 +28,7 @@ func (l *Loop) send(w *work) []Effect {
 	}
 	effects = append(effects, l.inspections(w)...)
 	effects = append(effects, l.listOffers(w)...)
-	effects = append(effects, l.tellings(w)...)
+	effects = append(effects, l.schedulerCalls(w)...)
 	return append(effects, l.observations(w)...)
 }
 

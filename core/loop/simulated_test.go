@@ -142,7 +142,7 @@ func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T)
 	w, _ := up(t)
 	w.ci.revision = 1000
 	i := drained(t, w)
-	w.step(w.ci.tell(take[Tell](w)))
+	w.step(w.ci.tell(take[CallScheduler](w)))
 	if w.ci = newSimpleScheduler(); !w.store.instances[i.ID].Scheduling.Cordoned {
 		t.Fatal("the cordon wasn't acknowledged")
 	}
@@ -157,7 +157,7 @@ func TestAClockThatIsSetBackDoesNotMakeTheManagerBlindUntilItIsCaughtUp(t *testi
 	w, _ := up(t)
 	w.now = w.now.Add(-time.Hour)
 	w.goOn(time.Minute)
-	if looked := w.loop.scheduler(ci).observed; looked.IsZero() || looked.After(w.now) {
+	if looked := w.loop.scheduler(queueCI).LastObservation(); looked.IsZero() || looked.After(w.now) {
 		t.Errorf("the scheduler was looked at last at %s, and it is %s", looked, w.now)
 	}
 	if looked := w.loop.provider(local).LastInspection(); looked.IsZero() || looked.After(w.now) {

@@ -32,7 +32,7 @@ func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 	l.takeIn(w, l.backlog)
 	clear(l.calls)
 	clear(l.batches)
-	clear(l.tells)
+	clear(l.schedulerCallsUnderWay)
 	l.strand(w, "The manager stopped before the answer came.")
 	l.takeAllDown(w)
 	return l.commit(ctx, w)
