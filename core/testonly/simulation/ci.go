@@ -142,10 +142,10 @@ func (s *listingCI) goBack(random *rand.Rand) {
 	for _, r := range s.runners {
 		r.cordoned = false
 	}
-	for _, ghost := range s.forgotten[max(0, len(s.forgotten)-random.IntN(4)):] {
-		if s.runner(ghost.name) == nil {
-			s.w.say("the scheduler remembers %s", ghost.name)
-			s.add(&ciRunner{name: ghost.name})
+	for _, old := range s.forgotten[max(0, len(s.forgotten)-random.IntN(4)):] {
+		if s.runner(old.name) == nil {
+			s.w.say("the scheduler remembers %s", old.name)
+			s.add(&ciRunner{name: old.name})
 		}
 	}
 }
