@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
@@ -70,7 +70,7 @@ func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	line, err := enroll.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
+	line, err := agentserver.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
 	m.wake()
 	return JoinTicket{
 		Host: claim.Asset, Fleet: choice.fleet.Address, Provider: claim.Provider, Instance: claim.Instance,
@@ -134,7 +134,7 @@ func (m *Manager) joinBootstrap(ctx context.Context, provider fleet.ProviderAddr
 		notes = append(notes, "No manager is running: the host can be joined as soon as forgeyard-fleet serve runs.")
 		boot, err = m.stoppedBootstrap(ctx, provider, p)
 	}
-	if none, ok := errors.AsType[*enroll.NoAgentError](err); ok {
+	if none, ok := errors.AsType[*agentserver.NoAgentError](err); ok {
 		return boot, nil, &InvalidError{none.Error()}
 	}
 	if err == nil && onlyHere(boot.ManagerURL) {
@@ -164,7 +164,7 @@ func (m *Manager) stoppedBootstrap(ctx context.Context, provider fleet.ProviderA
 		}
 		address = "https://" + listen
 	}
-	sum, err := enroll.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
+	sum, err := agentserver.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}

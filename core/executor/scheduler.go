@@ -58,7 +58,7 @@ func look(ctx context.Context, s scheduler.Scheduler, out *loop.Observed) (err e
 // tell says one thing about a runner.
 func (e *Executor) tell(ctx context.Context, effect loop.CallScheduler) loop.Event {
 	out := loop.SchedulerAnswered{Answer: effect.Answered()}
-	err := e.inTurn(ctx, effect, &out)
+	err := e.tellWithinLimit(ctx, effect, &out)
 	out.Gone, out.Unknown = errors.Is(err, ErrNoScheduler), errors.Is(err, scheduler.ErrUnknownRunner)
 	telling := subject{what: fmt.Sprintf("%s at %s", effect.Kind, effect.Scheduler)}
 	if err != nil && !out.Gone && !out.Unknown {
@@ -72,9 +72,9 @@ func (e *Executor) tell(ctx context.Context, effect loop.CallScheduler) loop.Eve
 	return out
 }
 
-// inTurn says it when it is its turn; its deadline counts from then.
-func (e *Executor) inTurn(ctx context.Context, effect loop.CallScheduler, out *loop.SchedulerAnswered) error {
-	end, err := e.turns.take(ctx, effect.Scheduler)
+// tellWithinLimit waits until the call may go out; its deadline counts from then.
+func (e *Executor) tellWithinLimit(ctx context.Context, effect loop.CallScheduler, out *loop.SchedulerAnswered) error {
+	end, err := e.limits.acquire(ctx, effect.Scheduler)
 	if err != nil {
 		return &scheduler.NotSentError{Err: err}
 	}

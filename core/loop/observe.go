@@ -7,7 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // recordObservation takes in what a scheduler showed. What one acknowledged that was
@@ -64,26 +64,27 @@ func (l *Loop) countLeases(w *work) {
 	}
 }
 
-// usages is what the schedulers show of instances, for people.
-func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]planner.Usage {
-	out := map[fleet.CapacityInstanceID]planner.Usage{}
+// usages are what the schedulers show of instances, and showed of those that they
+// have been told to forget.
+func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]snapshot.Usage {
+	out := make(map[fleet.CapacityInstanceID]snapshot.Usage, len(w.rows))
 	for _, r := range w.rows {
-		if r.Scheduling.Told() && r.Live() {
-			out[r.ID] = planner.Usage{Leases: r.leases, IdleSince: l.row(r.ID).runner.IdleSince}
+		if m := l.rows[r.ID]; r.Live() && m != nil && (r.Scheduling.Told() || !m.runner.IdleSince.IsZero()) {
+			out[r.ID] = snapshot.Usage{Leases: r.leases, IdleSince: m.runner.IdleSince}
 		}
 	}
 	return out
 }
 
 // demand is what the schedulers of the fleets say, for the planner.
-func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]planner.Demand {
-	out := map[fleet.SchedulerAddress]planner.Demand{}
+func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]snapshot.Demand {
+	out := map[fleet.SchedulerAddress]snapshot.Demand{}
 	for _, f := range w.fleets {
 		if f.Scheduler == "" {
 			continue
 		}
 		s := l.scheduler(f.Scheduler)
-		out[f.Scheduler] = planner.Demand{Snapshot: s.Snapshot, Blind: s.Unobservable, Uncordons: s.Uncordons}
+		out[f.Scheduler] = snapshot.Demand{Snapshot: s.Snapshot, Unobserved: s.Unobservable, Uncordons: s.Uncordons}
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func (l *Loop) collectOrphans(w *work) error {
 	taken := 0
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
-		if p.Facts == nil || p.Unobservable != "" || w.deaf[address] != "" {
+		if p.Facts == nil || p.Unobservable != "" || w.unheard[address] != "" {
 			continue
 		}
 		for _, u := range p.Unrecorded() {

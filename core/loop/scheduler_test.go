@@ -11,6 +11,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 const queueCI = fleet.SchedulerAddress("forgeyard.ci")
@@ -258,7 +259,7 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	if now := w.only(); now.State != fleet.Healthy || now.ID != i.ID {
 		t.Fatalf("%s: %s", now.State, w.describe())
 	}
-	if why := w.last.Schedulers[queueCI]; why != "connection refused" {
+	if why := w.last.Observations.Schedulers[queueCI]; why != "connection refused" {
 		t.Errorf("the result says %q", why)
 	}
 	w.ci.down = ""
@@ -284,7 +285,7 @@ func TestNothingIsSettledBeforeTheSchedulerHasAnsweredOrFailed(t *testing.T) {
 			if !w.last.Settled {
 				t.Errorf("not settled by now: %s", w.describe())
 			}
-			if why := w.last.Schedulers[queueCI]; why != down {
+			if why := w.last.Observations.Schedulers[queueCI]; why != down {
 				t.Errorf("it can't be seen: %q", why)
 			}
 		})
@@ -358,8 +359,8 @@ func TestAMachineThatIsLostIsReportedAsInfrastructure(t *testing.T) {
 }
 
 func TestASchedulerIsToldOfAnEndEvenIfItWasAwayWhenItCame(t *testing.T) {
-	w, i := up(t)
-	i = drained(t, w)
+	w, _ := up(t)
+	i := drained(t, w)
 	for i.State != fleet.Terminating {
 		w.tick(time.Second)
 		i = w.store.instances[i.ID]
@@ -479,7 +480,7 @@ func TestASchedulerHearsWhetherARunnerMayRunHostileJobs(t *testing.T) {
 	} {
 		r := &row{provision: &fleet.Operation{}}
 		r.fleet.Class.Isolation = test.isolation
-		w := &work{policy: test.policy}
+		w := &work{stored: snapshot.State{Policy: test.policy}}
 		told := ci.Call{Runner: w.runnerOf(r, queueCI)}
 		ci.NoteAdmission(&r.Scheduling, told)
 		if told.Runner.Hostile != test.want || r.Scheduling.Hostile != test.want {
