@@ -12,7 +12,7 @@ import (
 
 // checkCredentials finds the healthy rows whose credential nobody has any more, and
 // quarantines those that can't be admitted again.
-func (l *Loop) checkCredentials(w *work) {
+func (l *Loop) checkCredentials(w *step) {
 	for _, r := range w.rows {
 		at := &r.Scheduling
 		if r.State != fleet.Healthy || !at.Scheduler.AdmitsOnce() || !at.Told() {
@@ -32,7 +32,7 @@ func (l *Loop) checkCredentials(w *work) {
 // its scheduler's runners can: nobody knows better than they whether they have a
 // job. Where the file wants hosts without work, or a minimum is paid for, the
 // planner says which.
-func (w *work) idleTimeout(r *row) time.Duration {
+func (w *step) idleTimeout(r *row) time.Duration {
 	f := r.fleet
 	reserved := slices.ContainsFunc(w.stored.Reservations, func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() })
 	if _, overridden := w.stored.Standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected || r.Cost.Minimum > 0 {
@@ -46,7 +46,7 @@ func (w *work) idleTimeout(r *row) time.Duration {
 const leavesFirst = time.Minute
 
 // countSurplus notes since when a fleet has had more capacity than it needs.
-func (l *Loop) countSurplus(w *work, f fleet.RunnerFleetID, capacity, desired int) {
+func (l *Loop) countSurplus(w *step, f fleet.RunnerFleetID, capacity, desired int) {
 	if capacity <= desired {
 		delete(l.surplus, f)
 	} else if l.surplus[f].IsZero() {
@@ -62,7 +62,7 @@ func (l *Loop) unneededSince(r *row) time.Time {
 	if since.IsZero() || r.State != fleet.Healthy {
 		return time.Time{}
 	}
-	since = later(later(since, r.Since), l.witnessed)
+	since = later(later(since, r.Since), l.listeningSince)
 	if r.Scheduling.Leaves {
 		since = since.Add(leavesFirst)
 	}

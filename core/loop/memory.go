@@ -40,8 +40,8 @@ type memory struct {
 	// steps counts the steps of this process. What must come after something
 	// else is compared by it, since clocks get set.
 	steps int
-	// witnessed is since when this process has listened without a gap.
-	witnessed time.Time
+	// listeningSince is since when this process has listened without a gap.
+	listeningSince time.Time
 	// last and wake are the time of the last step and when the next was due.
 	last, wake time.Time
 }
@@ -59,7 +59,7 @@ func newMemory(started time.Time) memory {
 		scaled:                 map[fleet.RunnerFleetID]time.Time{},
 		surplus:                map[fleet.RunnerFleetID]time.Time{},
 		needs:                  map[fleet.RunnerFleetID]*need{},
-		witnessed:              started,
+		listeningSince:         started,
 	}
 }
 
@@ -122,26 +122,26 @@ func (m *memory) callOver(op fleet.OperationID) {
 	delete(m.batches, op)
 }
 
-// blackout is how late a step may be before the time in between doesn't count
+// maxStepDelay is how late a step may be before the time in between doesn't count
 // as listened: the machine slept, or its clock was set.
-const blackout = time.Minute
+const maxStepDelay = time.Minute
 
-// watch notes that the loop runs again. After a gap nobody is called silent, and
+// beginStep notes that the loop runs again. After a gap nobody is called silent, and
 // nothing late, for what happened in it.
-func (m *memory) watch(now time.Time, clockSet bool) {
+func (m *memory) beginStep(now time.Time, clockSet bool) {
 	m.steps++
-	if clockSet || !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > blackout && now.Sub(m.last) > blackout) {
-		m.witnessed = now
+	if clockSet || !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > maxStepDelay && now.Sub(m.last) > maxStepDelay) {
+		m.listeningSince = now
 	}
 	if now.Before(m.last) {
-		m.hurry()
+		m.makeAllDue()
 	}
 	m.last = now
 }
 
-// hurry makes everything that is spaced by the clock due now: the clock was set
+// makeAllDue makes everything that is spaced by the clock due now: the clock was set
 // back, and what was done last has a time in the future.
-func (m *memory) hurry() {
+func (m *memory) makeAllDue() {
 	for _, p := range m.providers {
 		p.MakeDue()
 	}
@@ -162,9 +162,9 @@ func (m *memory) hurry() {
 	clear(m.surplus)
 }
 
-// remember notes which effects are under way. It runs after the commit: before,
+// noteEffects notes which effects are under way. It runs after the commit: before,
 // none of them exists.
-func (m *memory) remember(effects []Effect, now, wake time.Time) {
+func (m *memory) noteEffects(effects []Effect, now, wake time.Time) {
 	m.wake = wake
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -194,8 +194,8 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 	}
 }
 
-// forget drops what is known of instances that are no more.
-func (m *memory) forget(w *work) {
+// forgetEnded drops what is known of instances that are no more.
+func (m *memory) forgetEnded(w *step) {
 	live := make(map[fleet.CapacityInstanceID]bool, len(w.rows))
 	for _, r := range w.rows {
 		live[r.ID] = !r.Concluded()

@@ -12,20 +12,20 @@ import (
 
 // recordObservation takes in what a scheduler showed. What one acknowledged that was
 // restored or started anew doesn't hold any more: it is told everything again.
-func (l *Loop) recordObservation(w *work, e Observed) {
+func (l *Loop) recordObservation(w *step, e Observed) {
 	s := l.scheduler(e.Scheduler)
 	if e.Failure != nil {
 		s.NotObserved(e.Failure.Message)
 		return
 	}
 	o := ci.Observation{Snapshot: e.Snapshot, Lists: e.Lists, Uncordons: e.Uncordons}
-	if s.Observe(o, w.acknowledged(e.Scheduler), w.now, l.witnessed, l.steps) {
+	if s.Observe(o, w.acknowledged(e.Scheduler), w.now, l.listeningSince, l.steps) {
 		w.voidAcknowledgements(e.Scheduler)
 	}
 }
 
 // acknowledged is the highest revision that a scheduler's runners wait for.
-func (w *work) acknowledged(address fleet.SchedulerAddress) int64 {
+func (w *step) acknowledged(address fleet.SchedulerAddress) int64 {
 	var highest int64
 	for _, r := range w.rows {
 		if r.Scheduling.Scheduler == address && r.Scheduling.Told() {
@@ -36,7 +36,7 @@ func (w *work) acknowledged(address fleet.SchedulerAddress) int64 {
 }
 
 // voidAcknowledgements voids every acknowledgement of a scheduler.
-func (w *work) voidAcknowledgements(address fleet.SchedulerAddress) {
+func (w *step) voidAcknowledgements(address fleet.SchedulerAddress) {
 	for _, r := range w.rows {
 		if s := &r.Scheduling; s.Scheduler == address && (s.Since != 0 || s.Cordoned || s.Interrupted || s.Forced) {
 			s.Since, s.Cordoned, s.Interrupted, s.Forced, r.dirty = 0, false, false, false, true
@@ -53,20 +53,20 @@ func (l *Loop) leaseFree(r *row) (proof string, ok bool) {
 }
 
 // countLeases notes which runners have leases and since when the others have none.
-func (l *Loop) countLeases(w *work) {
+func (l *Loop) countLeases(w *step) {
 	for _, r := range w.rows {
 		if !r.Scheduling.Told() {
 			continue
 		}
 		m := &l.row(r.ID).runner
-		m.CountLeases(l.schedulerOf(r), &r.CapacityInstance, func() time.Time { return l.unneededSince(r) }, l.witnessed)
+		m.CountLeases(l.schedulerOf(r), &r.CapacityInstance, func() time.Time { return l.unneededSince(r) }, l.listeningSince)
 		r.leases = m.Leases
 	}
 }
 
 // usages are what the schedulers show of instances, and showed of those that they
 // have been told to forget.
-func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]snapshot.Usage {
+func (l *Loop) usages(w *step) map[fleet.CapacityInstanceID]snapshot.Usage {
 	out := make(map[fleet.CapacityInstanceID]snapshot.Usage, len(w.rows))
 	for _, r := range w.rows {
 		if m := l.rows[r.ID]; r.Live() && m != nil && (r.Scheduling.Told() || !m.runner.IdleSince.IsZero()) {
@@ -77,7 +77,7 @@ func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]snapshot.Usage {
 }
 
 // demand is what the schedulers of the fleets say, for the planner.
-func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]snapshot.Demand {
+func (l *Loop) demand(w *step) map[fleet.SchedulerAddress]snapshot.Demand {
 	out := map[fleet.SchedulerAddress]snapshot.Demand{}
 	for _, f := range w.fleets {
 		if f.Scheduler == "" {
@@ -90,7 +90,7 @@ func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]snapshot.Demand {
 }
 
 // observations returns an Observe effect for every scheduler that is due.
-func (l *Loop) observations(w *work) []Effect {
+func (l *Loop) observations(w *step) []Effect {
 	var effects []Effect
 	for _, address := range l.schedulersIn(w) {
 		if s := l.scheduler(address); !s.Observing && !w.now.Before(l.observationDue(w, address)) {
@@ -100,7 +100,7 @@ func (l *Loop) observations(w *work) []Effect {
 	return effects
 }
 
-func (l *Loop) observationDue(w *work, address fleet.SchedulerAddress) time.Time {
+func (l *Loop) observationDue(w *step, address fleet.SchedulerAddress) time.Time {
 	var awaited int64
 	for _, r := range w.rows {
 		if r.State == fleet.Draining && r.Scheduling.Scheduler == address && r.Scheduling.Cordoned {
@@ -111,7 +111,7 @@ func (l *Loop) observationDue(w *work, address fleet.SchedulerAddress) time.Time
 }
 
 // schedulersIn are the schedulers that fleets or rows have to do with.
-func (l *Loop) schedulersIn(w *work) []fleet.SchedulerAddress {
+func (l *Loop) schedulersIn(w *step) []fleet.SchedulerAddress {
 	all := map[fleet.SchedulerAddress]bool{}
 	for _, r := range w.rows {
 		if r.Scheduling.Told() {

@@ -405,7 +405,7 @@ func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 // any instance that hadn't gone went out again at once.
 func TestACallForAnInstanceThatHasNoIDYetWaitsLikeEveryOther(t *testing.T) {
 	m := newMemory(time.Time{})
-	m.remember([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
+	m.noteEffects([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
 	if m.row("i1").removals.Failed(&fleet.Operation{}, time.Time{}) {
 		t.Error("it counts as something that was left behind")
 	}

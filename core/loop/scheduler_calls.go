@@ -11,7 +11,7 @@ import (
 // schedulerCalls returns what the schedulers must be told now: one thing at a time
 // about each runner. The row is the intent, and it is stored before anything
 // goes out; what isn't acknowledged is sent again.
-func (l *Loop) schedulerCalls(w *work) []Effect {
+func (l *Loop) schedulerCalls(w *step) []Effect {
 	var effects []Effect
 	underWay := map[fleet.SchedulerAddress]int{}
 	for _, address := range l.schedulerCallsUnderWay {
@@ -39,13 +39,13 @@ func (l *Loop) schedulerCalls(w *work) []Effect {
 }
 
 // subject is what a call to a scheduler is about.
-func (l *Loop) subject(w *work, r *row) ci.Subject {
-	return ci.Subject{Instance: &r.CapacityInstance, Fleet: &r.fleet, Agent: r.runner, Leases: r.leases, TakesBack: l.takesBack(w, r), KeepsJobs: w.keepsJobs(r)}
+func (l *Loop) subject(w *step, r *row) ci.Subject {
+	return ci.Subject{Instance: &r.CapacityInstance, Fleet: &r.fleet, Agent: r.runner, Leases: r.leases, TakesBack: l.mustTakeJobsBack(w, r), KeepsJobs: w.keepsRunning(r)}
 }
 
 // runnerOf is what a scheduler is told of a verified runner: everything in it
 // comes from the definition and the provider, nothing from the agent [70].
-func (w *work) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner {
+func (w *step) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner {
 	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope, Hostile: w.stored.Policy.RunsHostile(r.fleet.Class),
 		Lifetime: r.fleet.Lifetime, Region: r.region(), MaxJobs: r.fleet.Runner.MaxJobs}
 	if address.AdmitsOnce() {
@@ -71,7 +71,7 @@ func (r *row) region() string {
 }
 
 // recordAnswer takes in what a scheduler answered.
-func (l *Loop) recordAnswer(w *work, e SchedulerAnswered) {
+func (l *Loop) recordAnswer(w *step, e SchedulerAnswered) {
 	delete(l.schedulerCallsUnderWay, e.Instance)
 	failed := e.Failure != nil && !e.Unknown && !e.Gone
 	r := w.byID[e.Instance]

@@ -480,7 +480,7 @@ func TestASchedulerHearsWhetherARunnerMayRunHostileJobs(t *testing.T) {
 	} {
 		r := &row{provision: &fleet.Operation{}}
 		r.fleet.Class.Isolation = test.isolation
-		w := &work{stored: snapshot.State{Policy: test.policy}}
+		w := &step{stored: snapshot.State{Policy: test.policy}}
 		told := ci.Call{Runner: w.runnerOf(r, queueCI)}
 		ci.NoteAdmission(&r.Scheduling, told)
 		if told.Runner.Hostile != test.want || r.Scheduling.Hostile != test.want {

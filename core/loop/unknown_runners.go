@@ -11,7 +11,7 @@ import (
 
 // findUnknownRunners looks up the runners of every new observation of a scheduler that
 // no row has.
-func (l *Loop) findUnknownRunners(ctx context.Context, w *work) error {
+func (l *Loop) findUnknownRunners(ctx context.Context, w *step) error {
 	for _, s := range l.schedulers {
 		if !s.UnsearchedObservation() {
 			continue
@@ -33,7 +33,7 @@ func (l *Loop) findUnknownRunners(ctx context.Context, w *work) error {
 }
 
 // schedulerRefs are the names by which schedulers know the rows.
-func (w *work) schedulerRefs() map[fleet.SchedulerRunnerRef]bool {
+func (w *step) schedulerRefs() map[fleet.SchedulerRunnerRef]bool {
 	refs := map[fleet.SchedulerRunnerRef]bool{}
 	for _, r := range w.rows {
 		refs[fleet.SchedulerRunnerRef(r.ID)] = true
@@ -44,7 +44,7 @@ func (w *work) schedulerRefs() map[fleet.SchedulerRunnerRef]bool {
 
 // removeUnknownRunners has the schedulers forget them. underWay counts the calls under
 // way at each.
-func (l *Loop) removeUnknownRunners(w *work, underWay map[fleet.SchedulerAddress]int) []Effect {
+func (l *Loop) removeUnknownRunners(w *step, underWay map[fleet.SchedulerAddress]int) []Effect {
 	busy := func(id fleet.CapacityInstanceID) bool {
 		_, calling := l.schedulerCallsUnderWay[id]
 		return calling || w.byID[id] != nil

@@ -213,7 +213,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &row{CapacityInstance: i, fleet: w.store.fleets["f1"]}
-			told, _ := ci.NextCall(queueCI, w.loop.schedulers[queueCI], &w.loop.row(i.ID).runner, w.loop.subject(&work{now: w.now}, r), w.now)
+			told, _ := ci.NextCall(queueCI, w.loop.schedulers[queueCI], &w.loop.row(i.ID).runner, w.loop.subject(&step{now: w.now}, r), w.now)
 			want := edge.To == fleet.Terminating && slices.Contains(allowed, edge.Cause)
 			if told.Force != want {
 				t.Errorf("%s → %s by %s: force is %t", edge.From, edge.To, edge.Cause, told.Force)
