@@ -54,7 +54,7 @@ func TestANoticeOfTheAgentCordonsTheRunnerAtOnceAndItIsReplaced(t *testing.T) {
 
 func isTerminate(call string) bool { return strings.HasPrefix(call, "terminate") }
 
-func TestAtTheDeadlineTheJobIsTakenBackAsInfrastructureBeforeTheMachineEnds(t *testing.T) {
+func TestInterruptedJobIsTakenBackBeforeItsMachineEnds(t *testing.T) {
 	w, i := busyRunner(t)
 	w.announce(i.ID, w.reclaim(2*time.Minute))
 	w.goOn(90 * time.Second)
@@ -116,7 +116,7 @@ func TestRebalanceAndMaintenanceDrainAndNeverTakeAJobAway(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionOfADrainingRunnerMakesItsDrainOneThatIsNotTakenBack(t *testing.T) {
+func TestInterruptionMakesADrainFinal(t *testing.T) {
 	w, i := busyRunner(t)
 	w.announce(i.ID, fleet.Notice{ID: "r", Kind: fleet.NoticeRebalance})
 	w.goOn(5 * time.Second)
@@ -127,7 +127,7 @@ func TestAnInterruptionOfADrainingRunnerMakesItsDrainOneThatIsNotTakenBack(t *te
 	}
 }
 
-func TestAProvidersEventFindsItsInstanceAlsoWhenItComesBeforeTheAnswer(t *testing.T) {
+func TestNoticeBeforeTheAnswerFindsItsInstance(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.step()
 	p := take[Provision](w)
@@ -157,7 +157,7 @@ func TestTheSameEventTwiceIsOneAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAFloodOfEventsIsBoundedAndHintsLookNoMoreOftenThanEagerly(t *testing.T) {
+func TestNoticeFloodIsBoundedAndHintsAreSpaced(t *testing.T) {
 	w, _ := busyRunner(t)
 	var flood []Event
 	for n := range 5000 {
@@ -228,7 +228,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 	}
 }
 
-func TestDrainByForceTakesTheJobBackAtTheSchedulerBeforeTheMachineEnds(t *testing.T) {
+func TestForcedDrainTakesTheJobBackBeforeTheMachineEnds(t *testing.T) {
 	w, i := busyRunner(t)
 	w.tell(Order{Kind: DrainInstance, Instance: i.ID})
 	w.goOn(5 * time.Second)

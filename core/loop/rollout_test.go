@@ -51,7 +51,7 @@ func (w *world) runFor(d time.Duration, dead string) {
 
 // An image whose hosts never enroll came over the whole fleet, one host after the
 // other, and left it without a runner.
-func TestAnImageWhoseHostsNeverEnrollIsHaltedAtItsCanaryAndTheRestStays(t *testing.T) {
+func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	f := demoFleet(3, 5)
 	f.Image, f.Rollout = imageOf("a"), fleet.RolloutPolicy{Canary: 1, Soak: time.Minute, Surge: 1}
 	w := newWorld(t, f)

@@ -240,7 +240,7 @@ func TestAResourceThatComesBackTakesItsDepartingRowUp(t *testing.T) {
 
 // An agent that leaves says that it had no job; its scheduler knows better, and
 // after a restart it has to be asked first.
-func TestAHostWhoseAgentSaysThatItLeftStaysWhileItsSchedulerShowsALease(t *testing.T) {
+func TestLeftAgentKeepsItsHostWhileALeaseIsShown(t *testing.T) {
 	w, i := up(t)
 	w.ci.lease(i.ID, 1)
 	w.goOn(5 * time.Second)

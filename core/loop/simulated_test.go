@@ -86,7 +86,7 @@ func TestAHalfMadeHostIsNotAskedForAgainBeforeTheListSettles(t *testing.T) {
 	}
 }
 
-func TestAnInspectionFromBeforeTheClockWasSetBackProvesNothingAbsent(t *testing.T) {
+func TestInspectionBeforeClockSetBackProvesNothingAbsent(t *testing.T) {
 	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
 	w.make(p)
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
@@ -138,7 +138,7 @@ func TestTwoThatDiedTogetherAreLetGoOnceTheyAreTheMajority(t *testing.T) {
 	}
 }
 
-func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T) {
+func TestSchedulerResetDuringManagerDowntimeRecovers(t *testing.T) {
 	w, _ := up(t)
 	w.ci.revision = 1000
 	i := drained(t, w)
@@ -153,7 +153,7 @@ func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T)
 	}
 }
 
-func TestAClockThatIsSetBackDoesNotMakeTheManagerBlindUntilItIsCaughtUp(t *testing.T) {
+func TestClockSetBackStopsNoInspection(t *testing.T) {
 	w, _ := up(t)
 	w.now = w.now.Add(-time.Hour)
 	w.goOn(time.Minute)

@@ -141,7 +141,7 @@ func terminated(w *world) bool {
 	return slices.ContainsFunc(w.calls, func(c string) bool { return strings.HasPrefix(c, "terminate") })
 }
 
-func TestWithoutAListARunnerIsIdleOnlyWhenItWasStoppedAndItsProcessEndedByItself(t *testing.T) {
+func TestUnlistedRunnerIsIdleOnceStoppedAndEnded(t *testing.T) {
 	w, o := onceWorld(t, 0, 1)
 	o.waiting = 1
 	o.goes(w, 10*time.Second, always)
@@ -170,7 +170,7 @@ func TestWithoutAListARunnerIsIdleOnlyWhenItWasStoppedAndItsProcessEndedByItself
 	}
 }
 
-func TestAProcessThatEndedBeforeItsStopWasAcknowledgedProvesNothing(t *testing.T) {
+func TestProcessEndBeforeStopAcknowledgementProvesNothing(t *testing.T) {
 	w, o := onceWorld(t, 0, 1)
 	o.waiting = 1
 	o.goes(w, 10*time.Second, always)
@@ -244,7 +244,7 @@ func TestNothingLeavesWhileMoreAndMoreRunnersAreLost(t *testing.T) {
 	}
 }
 
-func TestALostCredentialIsAskedForOnceMoreUnderAFreshNameAndThenQuarantined(t *testing.T) {
+func TestLostCredentialIsRequestedTwiceThenQuarantined(t *testing.T) {
 	for name, one := range map[string]struct {
 		lost int
 		want fleet.CapacityInstanceState
@@ -354,7 +354,7 @@ func TestAStopThatItsSchedulerHasForgottenIsSaidAgain(t *testing.T) {
 	}
 }
 
-func TestARunnerThatItsSchedulerHasForgottenGetsAFreshCredentialAndThenANewHost(t *testing.T) {
+func TestForgottenRunnerGetsANewCredentialThenANewHost(t *testing.T) {
 	w, o := onceWorld(t, 1, 1)
 	o.goes(w, time.Minute, always)
 	looks := 0
