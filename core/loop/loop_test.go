@@ -50,7 +50,7 @@ func TestAManagerThatStartsAgainAdoptsWhatRuns(t *testing.T) {
 	}
 }
 
-func TestAnAgentFasterThanTheAnswerIsAdmittedOnlyAfterAnInspection(t *testing.T) {
+func TestAgentBeforeTheAnswerIsAdmittedAfterInspection(t *testing.T) {
 	w, p := begun(t, nil)
 	w.make(p)
 	w.enroll(w.only())
@@ -221,7 +221,7 @@ func TestAReportFromBeforeTheDrainProvesNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsTerminatedWithoutAnInspectionBegunAfterTheIntent(t *testing.T) {
+func TestTerminationNeedsAnInspectionAfterItsIntent(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	w.remove()

@@ -319,7 +319,7 @@ func TestAnInstanceIsNotOverWhileWhatBelongsToItIsThere(t *testing.T) {
 
 // A dedicated host is paid for longer than its machine lives: it is listed as an asset
 // until it can be given back, and then again as what the ended instance had.
-func TestWhatIsKeptAsAnAssetHoldsUpNoEndAndIsAnOrphanOnlyAfterwards(t *testing.T) {
+func TestKeptAssetDelaysNoEndAndIsLaterAnOrphan(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()
 	host := fleet.Resource{ID: "h-1", Kind: "dedicated-host", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: w.cloud[i.Key].Tags}
@@ -405,7 +405,7 @@ func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 // any instance that hadn't gone went out again at once.
 func TestACallForAnInstanceThatHasNoIDYetWaitsLikeEveryOther(t *testing.T) {
 	m := newMemory(time.Time{})
-	m.remember([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
+	m.noteEffects([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
 	if m.row("i1").removals.Failed(&fleet.Operation{}, time.Time{}) {
 		t.Error("it counts as something that was left behind")
 	}

@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-const ci = fleet.SchedulerAddress("forgeyard.ci")
+const queueCI = fleet.SchedulerAddress("forgeyard.ci")
 
 // simpleScheduler keeps its word: what it acknowledged is so in every later look.
 type simpleScheduler struct {
@@ -40,7 +41,7 @@ func (s *simpleScheduler) run(w *world, e Effect) Event {
 	switch e := e.(type) {
 	case Observe:
 		return s.look(w.now)
-	case Tell:
+	case CallScheduler:
 		return s.tell(e)
 	}
 	return nil
@@ -49,7 +50,7 @@ func (s *simpleScheduler) run(w *world, e Effect) Event {
 // look is what the scheduler shows now.
 func (s *simpleScheduler) look(now time.Time) Observed {
 	s.looks++
-	o := Observed{Scheduler: ci, Lists: true, Uncordons: true}
+	o := Observed{Scheduler: queueCI, Lists: true, Uncordons: true}
 	if s.down != "" {
 		o.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
 		return o
@@ -67,22 +68,22 @@ func (s *simpleScheduler) look(now time.Time) Observed {
 	return o
 }
 
-func (s *simpleScheduler) tell(e Tell) Told {
-	told := Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
+func (s *simpleScheduler) tell(e CallScheduler) SchedulerAnswered {
+	told := SchedulerAnswered{Answer: e.Answered()}
 	if s.down != "" {
 		told.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
 		return told
 	}
-	words := fmt.Sprintf("%s %s", e.What, e.Instance)
+	words := fmt.Sprintf("%s %s", e.Kind, e.Instance)
 	switch {
-	case e.What == TellRemove:
+	case e.Kind == ci.Remove:
 		words += " " + string(e.Reason)
 	case e.Force:
-		words = fmt.Sprintf("%s by force %s", e.What, e.Instance)
+		words = fmt.Sprintf("%s by force %s", e.Kind, e.Instance)
 	}
 	s.told = append(s.told, words)
 	runner, known := s.runners[e.Instance]
-	if e.What != TellAdmit && !known {
+	if e.Kind != ci.Admit && !known {
 		told.Unknown = true
 		return told
 	}
@@ -90,20 +91,20 @@ func (s *simpleScheduler) tell(e Tell) Told {
 		s.revision++
 	}
 	told.Revision = s.revision
-	switch e.What {
-	case TellAdmit:
+	switch e.Kind {
+	case ci.Admit:
 		if !known {
 			s.runners[e.Instance] = &fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(e.Instance)}
 		}
 		told.Ref = fleet.SchedulerRunnerRef(e.Instance)
-	case TellCordon:
+	case ci.Cordon:
 		runner.Cordoned = true
 		if e.Force {
 			runner.Leases = 0
 		}
-	case TellUncordon:
+	case ci.Uncordon:
 		runner.Cordoned = false
-	case TellRemove:
+	case ci.Remove:
 		if !s.keeps {
 			delete(s.runners, e.Instance)
 		}
@@ -119,7 +120,7 @@ func (s *simpleScheduler) lease(id fleet.CapacityInstanceID, jobs int) {
 
 func ciFleet(min, max int) fleet.ManagedFleet {
 	f := demoFleet(min, max)
-	f.Scheduler = ci
+	f.Scheduler = queueCI
 	f.Class.Resources.Slots = 1
 	f.Scaling.ScaleDown = fleet.ScaleDownPolicy{IdleGrace: time.Minute, Cooldown: time.Second}
 	return f
@@ -229,7 +230,7 @@ func TestAListingFromBeforeTheCordonProvesNothing(t *testing.T) {
 	i := drained(t, w)
 	old := w.ci.look(w.now) // shows no lease, and was made before the cordon
 	w.ci.lease(i.ID, 1)
-	told := w.ci.tell(take[Tell](w))
+	told := w.ci.tell(take[CallScheduler](w))
 	w.effects = slices.DeleteFunc(w.effects, func(e Effect) bool { _, looks := e.(Observe); return looks })
 	w.step(told, old)
 	if i = w.only(); i.Drain != fleet.Cordoned {
@@ -240,8 +241,8 @@ func TestAListingFromBeforeTheCordonProvesNothing(t *testing.T) {
 func TestACordonWhoseAnswerIsLostIsAskedForAgain(t *testing.T) {
 	w, _ := up(t)
 	i := drained(t, w)
-	w.ci.tell(take[Tell](w)) // it holds, and nobody hears so
-	w.step(Told{Scheduler: ci, Instance: i.ID, What: TellCordon, Failure: &Failure{Class: fleet.ErrorTransient, Message: "timeout"}})
+	w.ci.tell(take[CallScheduler](w)) // it holds, and nobody hears so
+	w.step(SchedulerAnswered{Answer: ci.Answer{Scheduler: queueCI, Instance: i.ID, Kind: ci.Cordon}, Failure: &Failure{Class: fleet.ErrorTransient, Message: "timeout"}})
 	w.goOn(time.Minute)
 	if len(w.live()) != 0 {
 		t.Errorf("not drained: %s", w.describe())
@@ -258,7 +259,7 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	if now := w.only(); now.State != fleet.Healthy || now.ID != i.ID {
 		t.Fatalf("%s: %s", now.State, w.describe())
 	}
-	if why := w.last.Observations.Schedulers[ci]; why != "connection refused" {
+	if why := w.last.Observations.Schedulers[queueCI]; why != "connection refused" {
 		t.Errorf("the result says %q", why)
 	}
 	w.ci.down = ""
@@ -284,7 +285,7 @@ func TestNothingIsSettledBeforeTheSchedulerHasAnsweredOrFailed(t *testing.T) {
 			if !w.last.Settled {
 				t.Errorf("not settled by now: %s", w.describe())
 			}
-			if why := w.last.Observations.Schedulers[ci]; why != down {
+			if why := w.last.Observations.Schedulers[queueCI]; why != down {
 				t.Errorf("it can't be seen: %q", why)
 			}
 		})
@@ -392,16 +393,16 @@ func TestADeadRunnerInADrainEndsOnceItsSchedulerShowsNoLease(t *testing.T) {
 func TestTheRunnerOfAnAdmittedHostIsTheClassNotTheAgentsWord(t *testing.T) {
 	w := newWorld(t, ciFleet(1, 1))
 	for range 100 {
-		if has[Tell](w) {
+		if has[CallScheduler](w) {
 			break
 		}
 		w.tick(time.Second)
 	}
-	got := take[Tell](w)
-	if got.What != TellAdmit || got.Runner.Class.Trust != "standard" || got.Runner.Name != w.only().ID {
+	got := take[CallScheduler](w)
+	if got.Kind != ci.Admit || got.Runner.Class.Trust != "standard" || got.Runner.Name != w.only().ID {
 		t.Errorf("%+v", got)
 	}
-	if s := w.only().Scheduling; s.Scheduler != ci {
+	if s := w.only().Scheduling; s.Scheduler != queueCI {
 		t.Errorf("the call went out before its intent was stored: %+v", s)
 	}
 }
@@ -479,9 +480,9 @@ func TestASchedulerHearsWhetherARunnerMayRunHostileJobs(t *testing.T) {
 	} {
 		r := &row{provision: &fleet.Operation{}}
 		r.fleet.Class.Isolation = test.isolation
-		w := &work{stored: snapshot.State{Policy: test.policy}}
-		told := Tell{Runner: w.runnerOf(r, ci)}
-		r.noteAdmission(told)
+		w := &step{stored: snapshot.State{Policy: test.policy}}
+		told := ci.Call{Runner: w.runnerOf(r, queueCI)}
+		ci.NoteAdmission(&r.Scheduling, told)
 		if told.Runner.Hostile != test.want || r.Scheduling.Hostile != test.want {
 			t.Errorf("%s: told %t, noted %t", name, told.Runner.Hostile, r.Scheduling.Hostile)
 		}

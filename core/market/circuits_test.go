@@ -161,11 +161,11 @@ func TestAProbeThatWasPassedOverOrNeverReachedIsJudgedByTheOrder(t *testing.T) {
 	}
 }
 
-// TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd drives any order
+// TestOneProbeGoesThroughWhateverHappenedBefore drives any order
 // of requests, answers and lost answers through the circuits, with the clock set at
 // will. An offer is never open for longer than the longest wait, never probed by
 // two operations, and once time passes it can be tried again.
-func TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd(t *testing.T) {
+func TestOneProbeGoesThroughWhateverHappenedBefore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		offers := []fleet.Offer{offer("a", "m"), offer("a", "big"), offer("b", "m"), offer("b", "big")}
 		cs, now := Circuits{}, noon

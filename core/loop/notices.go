@@ -19,10 +19,10 @@ type Noticed struct {
 
 func (Noticed) isEvent() {}
 
-// interrupt takes in what providers announced about hosts [41]: such a runner
+// applyNotices takes in what providers announced about hosts [41]: such a runner
 // drains at once, whatever else it drains for. When the time of an interruption has
 // come the machine ends, and what still runs on it is lost to the infrastructure.
-func (l *Loop) interrupt(w *work) {
+func (l *Loop) applyNotices(w *step) {
 	announced := map[fleet.ProviderAddress]map[fleet.ProviderInstanceRef][]fleet.Notice{}
 	for address, p := range l.providers {
 		announced[address] = p.Notices(w.now)
@@ -33,16 +33,16 @@ func (l *Loop) interrupt(w *work) {
 			if r.ProviderInstance != "" && l.provider(r.Provider).WrongAccount(&r.CapacityInstance) == "" {
 				told = announced[r.Provider][r.ProviderInstance]
 			}
-			w.keepNotice(r, told)
-			w.leave(r)
+			w.storeNotice(r, told)
+			w.drainAnnounced(r)
 		}
 	}
 }
 
-// keepNotice stores the gravest notice about a row. The agent reports what stands
+// storeNotice stores the gravest notice about a row. The agent reports what stands
 // now, so what it doesn't report any more is withdrawn; a provider withdraws
 // nothing.
-func (w *work) keepNotice(r *row, told []fleet.Notice) {
+func (w *step) storeNotice(r *row, told []fleet.Notice) {
 	var best *fleet.Interruption
 	offer := func(source fleet.NoticeSource, n fleet.Notice) {
 		if best == nil || n.Graver(best.Notice) {
@@ -82,8 +82,8 @@ func sameNotice(a, b fleet.Interruption) bool {
 	return a.Notice == b.Notice && a.Source == b.Source && a.Withdrawn.IsZero()
 }
 
-// leave takes a row on whose provider announced something.
-func (w *work) leave(r *row) {
+// drainAnnounced takes a row on whose provider announced something.
+func (w *step) drainAnnounced(r *row) {
 	i := r.Interruption
 	if !i.Stands() {
 		return
@@ -101,26 +101,26 @@ func (w *work) leave(r *row) {
 	}
 }
 
-// forcePatience is how long the end of a machine waits for its scheduler to take
+// takeBackTimeout is how long the end of a machine waits for its scheduler to take
 // the jobs back. Where that can't be reached, it is told when it can: a runner that
 // was removed as lost has its jobs run again, too. A clock that was set back makes
 // it no longer than twice that.
-const forcePatience = 30 * time.Second
+const takeBackTimeout = 30 * time.Second
 
-// takesBack says that a row's scheduler must be told to take its jobs back before
+// mustTakeJobsBack says that a row's scheduler must be told to take its jobs back before
 // the machine ends. It is the one place where force comes from: the table says
 // for which causes.
-func (l *Loop) takesBack(w *work, r *row) bool {
+func (l *Loop) mustTakeJobsBack(w *step, r *row) bool {
 	return r.State == fleet.Terminating && lifecycle.Emergency(lifecycle.Cause(r.Ended)) &&
-		r.Scheduling.Told() && !r.Scheduling.Forced && w.now.Sub(l.mayEndSince(r)).Abs() < forcePatience
+		r.Scheduling.Told() && !r.Scheduling.Forced && w.now.Sub(l.mayEndSince(r)).Abs() < takeBackTimeout
 }
 
 // mayEndSince is since when the machine could have been ended: no freeze has kept
 // it.
 func (l *Loop) mayEndSince(r *row) time.Time { return later(r.Since, l.row(r.ID).kept) }
 
-// keepsJobs says that a machine runs on, since it is frozen, although it is to end:
+// keepsRunning says that a machine runs on, since it is frozen, although it is to end:
 // its jobs run on, too, and elsewhere they would run a second time.
-func (w *work) keepsJobs(r *row) bool {
+func (w *step) keepsRunning(r *row) bool {
 	return r.State == fleet.Terminating && lifecycle.Emergency(lifecycle.Cause(r.Ended)) && w.frozen(r) && r.Seen == fleet.ResourceRunning
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// haunted is a fleet whose one instance has ended, and a scheduler that was
+// restoredScheduler is a fleet whose one instance has ended, and a scheduler that was
 // restored and lists it again, beside a runner of somebody else.
-func haunted(t *testing.T) (w *world, ended fleet.CapacityInstanceID) {
+func restoredScheduler(t *testing.T) (w *world, ended fleet.CapacityInstanceID) {
 	w, i := up(t)
 	f := w.store.fleets["f1"]
 	f.Scaling.Min = 0
@@ -28,8 +28,8 @@ func haunted(t *testing.T) (w *world, ended fleet.CapacityInstanceID) {
 	return w, i.ID
 }
 
-func TestARestoredSchedulerIsToldAgainToForgetWhatHasEndedAndNothingElse(t *testing.T) {
-	w, ended := haunted(t)
+func TestRestoredSchedulerIsToldToRemoveEndedRunnersOnly(t *testing.T) {
+	w, ended := restoredScheduler(t)
 	w.ci.lease(ended, 1) // of a job that nobody runs
 	w.goOn(time.Minute)
 	if want := []string{"remove " + string(ended) + " infrastructure"}; !slices.Equal(w.ci.told, want) {
@@ -41,7 +41,7 @@ func TestARestoredSchedulerIsToldAgainToForgetWhatHasEndedAndNothingElse(t *test
 }
 
 func TestASchedulerThatIsRestoredAgainIsToldAgainByAnotherProcess(t *testing.T) {
-	w, ended := haunted(t)
+	w, ended := restoredScheduler(t)
 	w.restart()
 	w.goOn(time.Minute)
 	w.ci.runners[ended] = &fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(ended)}
@@ -51,9 +51,9 @@ func TestASchedulerThatIsRestoredAgainIsToldAgainByAnotherProcess(t *testing.T) 
 	}
 }
 
-// A scheduler that lists a ghost and can't remove it isn't called in every step.
-func TestASchedulerThatKeepsAGhostIsToldOfItNowAndThen(t *testing.T) {
-	w, _ := haunted(t)
+// A scheduler that lists an unknown runner and can't remove it isn't called in every step.
+func TestUnknownRunnerThatStaysIsRemovedNowAndThen(t *testing.T) {
+	w, _ := restoredScheduler(t)
 	w.ci.keeps = true
 	w.goOn(10 * time.Minute)
 	if calls := len(w.ci.told); calls < 10 || calls > 60 {
@@ -63,7 +63,7 @@ func TestASchedulerThatKeepsAGhostIsToldOfItNowAndThen(t *testing.T) {
 
 // What has ended for the store, and of which its scheduler must still be told, is
 // told once and not from two sides.
-func TestARunnerWhoseRemovalWasNotAcknowledgedYetIsNoGhost(t *testing.T) {
+func TestUnacknowledgedRemovalIsNoUnknownRunner(t *testing.T) {
 	w, i := up(t)
 	at := w.store.instances[i.ID]
 	at.State = fleet.Terminated

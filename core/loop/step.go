@@ -14,8 +14,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// work is one step's copy of the stored state with what has changed in it.
-type work struct {
+// step is one step's copy of the stored state with what has changed in it.
+type step struct {
 	now time.Time
 	// stored is the state as the store has it, with the lists of rows that make no
 	// sense among them. What this step changes is in rows alone.
@@ -32,14 +32,14 @@ type work struct {
 	byResource map[recordedResource][]*row
 	// byBatch are the rows of each batch, in no order.
 	byBatch map[fleet.OperationID][]*row
-	// braked are the batches whose failure was noted in this step.
-	braked   map[fleet.OperationID]bool
-	backoffs map[fleet.RunnerFleetID]backoff
-	circuits market.Circuits
+	// failedBatches are the batches whose failure was noted in this step.
+	failedBatches map[fleet.OperationID]bool
+	backoffs      map[fleet.RunnerFleetID]backoff
+	circuits      market.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
 	damaged map[fleet.RunnerFleetID]string
-	// uninvited are the fleets whose new hosts couldn't be let in, with the reason.
-	uninvited map[fleet.RunnerFleetID]string
+	// withoutBootstrap are the fleets whose new hosts couldn't be let in, with the reason.
+	withoutBootstrap map[fleet.RunnerFleetID]string
 	// blocked are the fleets whose provider only a person can bring back.
 	blocked map[fleet.RunnerFleetID]string
 	// unheard are the providers whose runners fell silent together.
@@ -75,22 +75,22 @@ type end struct {
 	from  fleet.CapacityInstanceState
 }
 
-// newWork joins the rows that belong together. A row that makes no sense is set
+// newStep joins the rows that belong together. A row that makes no sense is set
 // aside: it must not stop the others.
-func newWork(now time.Time, s snapshot.State) *work {
-	w := &work{
-		now:         now,
-		stored:      s,
-		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
-		rows:        make([]*row, 0, len(s.Instances)),
-		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
-		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
-		byOperation: make(map[fleet.OperationID]*row, len(s.Operations)),
-		byResource:  make(map[recordedResource][]*row, len(s.Instances)),
-		byBatch:     map[fleet.OperationID][]*row{},
-		braked:      map[fleet.OperationID]bool{},
-		damaged:     map[fleet.RunnerFleetID]string{},
-		uninvited:   map[fleet.RunnerFleetID]string{},
+func newStep(now time.Time, s snapshot.State) *step {
+	w := &step{
+		now:              now,
+		stored:           s,
+		fleets:           make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
+		rows:             make([]*row, 0, len(s.Instances)),
+		byID:             make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
+		byKey:            make(map[fleet.OperationID]*row, len(s.Instances)),
+		byOperation:      make(map[fleet.OperationID]*row, len(s.Operations)),
+		byResource:       make(map[recordedResource][]*row, len(s.Instances)),
+		byBatch:          map[fleet.OperationID][]*row{},
+		failedBatches:    map[fleet.OperationID]bool{},
+		damaged:          map[fleet.RunnerFleetID]string{},
+		withoutBootstrap: map[fleet.RunnerFleetID]string{},
 	}
 	for _, f := range s.Governed() {
 		w.fleets[f.ID] = f
@@ -129,7 +129,7 @@ func newWork(now time.Time, s snapshot.State) *work {
 			w.indexBatch(r)
 		}
 	}
-	w.claim(s.Claims)
+	w.joinClaims(s.Claims)
 	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })
 	return w
 }
@@ -145,7 +145,7 @@ func (r *row) attach(op *fleet.Operation) {
 
 // move takes the instance through one edge of the lifecycle. A move that the
 // table lacks is a bug; the instance then stays as it is, and says so.
-func (w *work) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, reason string) bool {
+func (w *step) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, reason string) bool {
 	from := r.State
 	if err := lifecycle.Move(&r.CapacityInstance, to, cause, w.now, reason); err != nil {
 		r.conflict(err.Error())
@@ -175,7 +175,7 @@ func (r *row) conflict(why string) {
 
 // change is everything that the step writes. A step that changed nothing writes
 // nothing.
-func (w *work) change() store.Change {
+func (w *step) change() store.Change {
 	c := store.Change{Decisions: w.decisions, Needed: w.needed, Rollouts: w.remembered, RetireFleets: w.retired, Serial: w.stored.Serial}
 	for _, r := range w.rows {
 		if r.dirty {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
@@ -53,7 +54,7 @@ func TestANoticeOfTheAgentCordonsTheRunnerAtOnceAndItIsReplaced(t *testing.T) {
 
 func isTerminate(call string) bool { return strings.HasPrefix(call, "terminate") }
 
-func TestAtTheDeadlineTheJobIsTakenBackAsInfrastructureBeforeTheMachineEnds(t *testing.T) {
+func TestInterruptedJobIsTakenBackBeforeItsMachineEnds(t *testing.T) {
 	w, i := busyRunner(t)
 	w.announce(i.ID, w.reclaim(2*time.Minute))
 	w.goOn(90 * time.Second)
@@ -115,7 +116,7 @@ func TestRebalanceAndMaintenanceDrainAndNeverTakeAJobAway(t *testing.T) {
 	}
 }
 
-func TestAnInterruptionOfADrainingRunnerMakesItsDrainOneThatIsNotTakenBack(t *testing.T) {
+func TestInterruptionMakesADrainFinal(t *testing.T) {
 	w, i := busyRunner(t)
 	w.announce(i.ID, fleet.Notice{ID: "r", Kind: fleet.NoticeRebalance})
 	w.goOn(5 * time.Second)
@@ -126,7 +127,7 @@ func TestAnInterruptionOfADrainingRunnerMakesItsDrainOneThatIsNotTakenBack(t *te
 	}
 }
 
-func TestAProvidersEventFindsItsInstanceAlsoWhenItComesBeforeTheAnswer(t *testing.T) {
+func TestNoticeBeforeTheAnswerFindsItsInstance(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.step()
 	p := take[Provision](w)
@@ -156,7 +157,7 @@ func TestTheSameEventTwiceIsOneAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAFloodOfEventsIsBoundedAndHintsLookNoMoreOftenThanEagerly(t *testing.T) {
+func TestNoticeFloodIsBoundedAndHintsAreSpaced(t *testing.T) {
 	w, _ := busyRunner(t)
 	var flood []Event
 	for n := range 5000 {
@@ -204,7 +205,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 		for _, interrupted := range []bool{false, true} {
 			w := newWorld(t, ciFleet(1, 1))
 			i := fleet.CapacityInstance{ID: "i1", State: edge.From, Admission: fleet.Admission{State: fleet.AdmissionVerified},
-				Scheduling: fleet.Scheduling{Scheduler: ci, Ref: "i1"}}
+				Scheduling: fleet.Scheduling{Scheduler: queueCI, Ref: "i1"}}
 			if interrupted {
 				i.Interruption = &fleet.Interruption{Notice: fleet.Notice{Kind: fleet.NoticeInterruption, Deadline: w.now.Add(-time.Hour)}}
 			}
@@ -212,7 +213,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &row{CapacityInstance: i, fleet: w.store.fleets["f1"]}
-			told, _ := w.loop.telling(&work{now: w.now}, r)
+			told, _ := ci.NextCall(queueCI, w.loop.schedulers[queueCI], &w.loop.row(i.ID).runner, w.loop.subject(&step{now: w.now}, r), w.now)
 			want := edge.To == fleet.Terminating && slices.Contains(allowed, edge.Cause)
 			if told.Force != want {
 				t.Errorf("%s → %s by %s: force is %t", edge.From, edge.To, edge.Cause, told.Force)
@@ -227,7 +228,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 	}
 }
 
-func TestDrainByForceTakesTheJobBackAtTheSchedulerBeforeTheMachineEnds(t *testing.T) {
+func TestForcedDrainTakesTheJobBackBeforeTheMachineEnds(t *testing.T) {
 	w, i := busyRunner(t)
 	w.tell(Order{Kind: DrainInstance, Instance: i.ID})
 	w.goOn(5 * time.Second)

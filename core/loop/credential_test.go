@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -36,7 +37,7 @@ func (o *onceScheduler) run(w *world, e Effect) Event {
 	switch e := e.(type) {
 	case Observe:
 		return o.look(w.now)
-	case Tell:
+	case CallScheduler:
 		return o.tell(e)
 	}
 	return w.run(e)
@@ -58,25 +59,25 @@ func (o *onceScheduler) look(now time.Time) Observed {
 	return out
 }
 
-func (o *onceScheduler) tell(e Tell) Told {
-	words := fmt.Sprintf("%s %s", e.What, e.Instance)
-	if e.What == TellAdmit {
+func (o *onceScheduler) tell(e CallScheduler) SchedulerAnswered {
+	words := fmt.Sprintf("%s %s", e.Kind, e.Instance)
+	if e.Kind == ci.Admit {
 		words = fmt.Sprintf("%s, attempt %d", words, e.Runner.Attempt)
 	}
 	if e.Force {
 		words += " by force"
 	}
 	o.told = append(o.told, words)
-	out := Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
+	out := SchedulerAnswered{Answer: e.Answered()}
 	switch {
-	case e.What == TellUncordon:
+	case e.Kind == ci.Uncordon:
 		panic("nobody can take a stop back here")
-	case e.What == TellAdmit && o.refuse:
+	case e.Kind == ci.Admit && o.refuse:
 		out.Failure, out.NotDone = &Failure{Class: fleet.ErrorPermission, Message: "403"}, true
-	case e.What == TellAdmit && o.swallow > 0:
+	case e.Kind == ci.Admit && o.swallow > 0:
 		o.swallow--
 		out.Failure = &Failure{Class: fleet.ErrorTransient, Message: "no answer"}
-	case e.What == TellAdmit:
+	case e.Kind == ci.Admit:
 		o.made++
 		o.usable++
 		out.Ref = fleet.SchedulerRunnerRef(fmt.Sprint(o.made))
@@ -140,13 +141,13 @@ func terminated(w *world) bool {
 	return slices.ContainsFunc(w.calls, func(c string) bool { return strings.HasPrefix(c, "terminate") })
 }
 
-func TestWithoutAListARunnerIsIdleOnlyWhenItWasStoppedAndItsProcessEndedByItself(t *testing.T) {
-	w, ci := onceWorld(t, 0, 1)
-	ci.waiting = 1
-	ci.goes(w, 10*time.Second, always)
-	ci.waiting = 0
+func TestUnlistedRunnerIsIdleOnceStoppedAndEnded(t *testing.T) {
+	w, o := onceWorld(t, 0, 1)
+	o.waiting = 1
+	o.goes(w, 10*time.Second, always)
+	o.waiting = 0
 	busy := true
-	ci.goes(w, 10*time.Minute, func(i fleet.CapacityInstance) bool { return always(i) && busy })
+	o.goes(w, 10*time.Minute, func(i fleet.CapacityInstance) bool { return always(i) && busy })
 	i := w.only()
 	if i.State != fleet.Draining || i.Drain != fleet.Stopping || !i.Scheduling.Cordoned {
 		t.Fatalf("%s %s, stopped %t, want it told to stop: %s", i.State, i.Drain, i.Scheduling.Cordoned, w.describe())
@@ -154,111 +155,111 @@ func TestWithoutAListARunnerIsIdleOnlyWhenItWasStoppedAndItsProcessEndedByItself
 	if terminated(w) {
 		t.Fatalf("ended while its process ran: %v", w.calls)
 	}
-	ci.waiting = 1 // nothing takes a stop back
-	ci.goes(w, time.Minute, func(i fleet.CapacityInstance) bool { return always(i) && busy })
+	o.waiting = 1 // nothing takes a stop back
+	o.goes(w, time.Minute, func(i fleet.CapacityInstance) bool { return always(i) && busy })
 	if i = w.only(); i.State != fleet.Draining {
 		t.Fatalf("a stopped runner is %s again", i.State)
 	}
-	ci.waiting, busy = 0, false
-	ci.goes(w, time.Minute, func(fleet.CapacityInstance) bool { return false })
+	o.waiting, busy = 0, false
+	o.goes(w, time.Minute, func(fleet.CapacityInstance) bool { return false })
 	if len(w.live()) != 0 || !terminated(w) {
 		t.Errorf("still there after its process ended: %s", w.describe())
 	}
-	if slices.ContainsFunc(ci.told, func(words string) bool { return strings.HasSuffix(words, "by force") }) {
-		t.Errorf("told %q", ci.told)
+	if slices.ContainsFunc(o.told, func(words string) bool { return strings.HasSuffix(words, "by force") }) {
+		t.Errorf("told %q", o.told)
 	}
 }
 
-func TestAProcessThatEndedBeforeItsStopWasAcknowledgedProvesNothing(t *testing.T) {
-	w, ci := onceWorld(t, 0, 1)
-	ci.waiting = 1
-	ci.goes(w, 10*time.Second, always)
-	ci.waiting = 0
-	ci.until = func() bool { return w.only().State == fleet.Draining }
-	ci.goes(w, time.Hour, always)
+func TestProcessEndBeforeStopAcknowledgementProvesNothing(t *testing.T) {
+	w, o := onceWorld(t, 0, 1)
+	o.waiting = 1
+	o.goes(w, 10*time.Second, always)
+	o.waiting = 0
+	o.until = func() bool { return w.only().State == fleet.Draining }
+	o.goes(w, time.Hour, always)
 	i := w.only()
-	cordon := take[Tell](w)
+	cordon := take[CallScheduler](w)
 	w.beat(i.Runner, func(r *fleet.Runner) {
 		w.hear(r, i)
 		r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseStopped, true
 	})
 	w.step()
 	if i = w.only(); i.Drain != fleet.Cordoned || i.State != fleet.Draining {
-		t.Fatalf("%s %s, and %s wasn't answered", i.State, i.Drain, cordon.What)
+		t.Fatalf("%s %s, and %s wasn't answered", i.State, i.Drain, cordon.Kind)
 	}
-	ci.down = "503"
-	w.step(ci.look(w.now), Told{Scheduler: reviewed, Instance: i.ID, What: TellCordon})
+	o.down = "503"
+	w.step(o.look(w.now), SchedulerAnswered{Answer: ci.Answer{Scheduler: reviewed, Instance: i.ID, Kind: ci.Cordon}})
 	if i = w.only(); i.Drain != fleet.Cordoned {
 		t.Errorf("told to stop while its scheduler can't be seen")
 	}
 }
 
 func TestRunningJobsTakeRoomThoughNobodySaysWhere(t *testing.T) {
-	w, ci := onceWorld(t, 0, 5)
-	ci.waiting = 2
-	ci.goes(w, 10*time.Second, always)
-	ci.waiting, ci.running = 1, 2
-	ci.goes(w, 10*time.Second, always)
+	w, o := onceWorld(t, 0, 5)
+	o.waiting = 2
+	o.goes(w, 10*time.Second, always)
+	o.waiting, o.running = 1, 2
+	o.goes(w, 10*time.Second, always)
 	if n := len(w.live()); n != 3 {
 		t.Errorf("2 jobs run and 1 waits, and there are %d hosts", n)
 	}
-	ci.waiting, ci.running = 0, 3
-	ci.goes(w, 20*time.Minute, always)
+	o.waiting, o.running = 0, 3
+	o.goes(w, 20*time.Minute, always)
 	if n := len(w.live()); n != 3 || terminated(w) {
 		t.Errorf("3 jobs run, and there are %d hosts: %s", n, w.describe())
 	}
 }
 
 func TestARunnerThatItsSchedulerDoesNotCountAsUsableIsNoCapacity(t *testing.T) {
-	w, ci := onceWorld(t, 0, 5)
-	ci.waiting = 1
-	ci.goes(w, 10*time.Second, always)
-	ci.usable = 0 // somebody disabled it
-	ci.goes(w, time.Minute, always)
+	w, o := onceWorld(t, 0, 5)
+	o.waiting = 1
+	o.goes(w, 10*time.Second, always)
+	o.usable = 0 // somebody disabled it
+	o.goes(w, time.Minute, always)
 	if n := len(w.live()); n != 1 {
 		t.Fatalf("%d hosts before the scheduler has had its time to count the first", n)
 	}
-	ci.goes(w, 2*time.Minute, always)
+	o.goes(w, 2*time.Minute, always)
 	if n := len(w.live()); n != 2 {
 		t.Errorf("a job waits and the one runner takes none, and there are %d hosts", n)
 	}
 }
 
 func TestNothingLeavesWhileMoreAndMoreRunnersAreLost(t *testing.T) {
-	w, ci := onceWorld(t, 0, 1)
-	ci.waiting = 1
-	ci.goes(w, 10*time.Second, always)
-	ci.waiting, ci.lost = 0, true
-	ci.goes(w, time.Hour, untilStopped)
+	w, o := onceWorld(t, 0, 1)
+	o.waiting = 1
+	o.goes(w, 10*time.Second, always)
+	o.waiting, o.lost = 0, true
+	o.goes(w, time.Hour, untilStopped)
 	if i := w.only(); i.State != fleet.Healthy {
 		t.Fatalf("%s while runners are lost", i.State)
 	}
 	if p := w.last.Plan.Fleets[0]; !slices.ContainsFunc(p.Waiting, func(x planner.Wait) bool { return x.Code == "runners_lost" }) {
 		t.Errorf("the plan waits for %v", p.Waiting)
 	}
-	ci.lost = false
-	ci.goes(w, 10*time.Minute, untilStopped)
+	o.lost = false
+	o.goes(w, 10*time.Minute, untilStopped)
 	if n := len(w.live()); n != 0 {
 		t.Errorf("%d are left", n)
 	}
 }
 
-func TestALostCredentialIsAskedForOnceMoreUnderAFreshNameAndThenQuarantined(t *testing.T) {
+func TestLostCredentialIsRequestedTwiceThenQuarantined(t *testing.T) {
 	for name, one := range map[string]struct {
 		lost int
 		want fleet.CapacityInstanceState
 		told int
 	}{"one answer lost": {1, fleet.Healthy, 2}, "both lost": {2, fleet.Quarantined, 2}} {
 		t.Run(name, func(t *testing.T) {
-			w, ci := onceWorld(t, 1, 1)
-			ci.swallow = one.lost
-			ci.goes(w, 2*time.Minute, always)
+			w, o := onceWorld(t, 1, 1)
+			o.swallow = one.lost
+			o.goes(w, 2*time.Minute, always)
 			i := w.store.instances[w.live()[0].ID]
 			if i.State != one.want {
 				t.Errorf("%s, want %s: %s", i.State, one.want, i.Reason)
 			}
 			var admits []string
-			for _, words := range ci.told {
+			for _, words := range o.told {
 				if strings.HasPrefix(words, "admit "+string(i.ID)+",") {
 					admits = append(admits, words)
 				}
@@ -274,37 +275,37 @@ func TestALostCredentialIsAskedForOnceMoreUnderAFreshNameAndThenQuarantined(t *t
 }
 
 func TestACertainNoIsNoAttempt(t *testing.T) {
-	w, ci := onceWorld(t, 1, 1)
-	ci.refuse = true
-	ci.goes(w, 5*time.Minute, always)
+	w, o := onceWorld(t, 1, 1)
+	o.refuse = true
+	o.goes(w, 5*time.Minute, always)
 	if i := w.only(); i.State != fleet.Healthy || i.Scheduling.Attempts > 1 {
 		t.Fatalf("%s after %d attempts, and each was refused", i.State, i.Scheduling.Attempts)
 	}
-	ci.refuse = false
-	ci.goes(w, 2*time.Minute, always)
+	o.refuse = false
+	o.goes(w, 2*time.Minute, always)
 	if i := w.only(); i.Scheduling.Ref == "" || i.Scheduling.Attempts != 1 {
 		t.Errorf("ref %q after %d attempts", i.Scheduling.Ref, i.Scheduling.Attempts)
 	}
 }
 
 func TestAnotherManagerAdmitsNobodyAgainWhoseRunnerGoesOn(t *testing.T) {
-	w, ci := onceWorld(t, 1, 1)
-	ci.goes(w, time.Minute, always)
+	w, o := onceWorld(t, 1, 1)
+	o.goes(w, time.Minute, always)
 	w.restart()
-	ci.goes(w, 10*time.Minute, always)
-	if i := w.only(); ci.made != 1 || i.State != fleet.Healthy || !w.last.Settled {
-		t.Errorf("%d runners were made, it is %s, settled %t", ci.made, i.State, w.last.Settled)
+	o.goes(w, 10*time.Minute, always)
+	if i := w.only(); o.made != 1 || i.State != fleet.Healthy || !w.last.Settled {
+		t.Errorf("%d runners were made, it is %s, settled %t", o.made, i.State, w.last.Settled)
 	}
 	// Its process ends, and nobody has the credential to start another with.
-	ci.goes(w, 10*time.Minute, func(i fleet.CapacityInstance) bool { return i.Scheduling.Attempts == 2 && i.Scheduling.Ref != "" })
-	if i := w.only(); ci.made != 2 || i.State != fleet.Healthy {
-		t.Errorf("%d runners were made, it is %s: %s", ci.made, i.State, i.Reason)
+	o.goes(w, 10*time.Minute, func(i fleet.CapacityInstance) bool { return i.Scheduling.Attempts == 2 && i.Scheduling.Ref != "" })
+	if i := w.only(); o.made != 2 || i.State != fleet.Healthy {
+		t.Errorf("%d runners were made, it is %s: %s", o.made, i.State, i.Reason)
 	}
 }
 
 func TestARunnerThatWasStoppedWhileItWasSilentLeavesWhenItIsBack(t *testing.T) {
-	w, ci := onceWorld(t, 1, 1)
-	ci.goes(w, time.Minute, always)
+	w, o := onceWorld(t, 1, 1)
+	o.goes(w, time.Minute, always)
 	i := w.only()
 	res := w.cloud[i.Key]
 	res.State = fleet.ResourceUnclear
@@ -317,78 +318,78 @@ func TestARunnerThatWasStoppedWhileItWasSilentLeavesWhenItIsBack(t *testing.T) {
 		r := w.store.runners[i.Runner]
 		r.LastBeat = i.Since
 		w.store.runners[i.Runner] = r
-		ci.goes(w, time.Minute, quiet)
+		o.goes(w, time.Minute, quiet)
 	}
 	if at := w.store.instances[i.ID]; at.State != fleet.Quarantined || !at.Scheduling.Cordoned {
 		t.Fatalf("%s, stopped %t", at.State, at.Scheduling.Cordoned)
 	}
 	res.State = fleet.ResourceRunning
 	w.cloud[i.Key] = res
-	ci.goes(w, 5*time.Minute, untilStopped)
+	o.goes(w, 5*time.Minute, untilStopped)
 	if at := w.store.instances[i.ID]; at.Live() {
 		t.Errorf("%s: %s", at.State, at.Reason)
 	}
 }
 
 func TestAStopThatItsSchedulerHasForgottenIsSaidAgain(t *testing.T) {
-	w, ci := onceWorld(t, 0, 1)
-	ci.waiting = 1
-	ci.goes(w, 10*time.Second, always)
-	ci.waiting = 0
-	ci.until = func() bool { return w.only().Scheduling.Cordoned }
-	ci.goes(w, time.Hour, always)
-	ci.until, ci.told = nil, nil // it was restored from a backup, and its process goes on
+	w, o := onceWorld(t, 0, 1)
+	o.waiting = 1
+	o.goes(w, 10*time.Second, always)
+	o.waiting = 0
+	o.until = func() bool { return w.only().Scheduling.Cordoned }
+	o.goes(w, time.Hour, always)
+	o.until, o.told = nil, nil // it was restored from a backup, and its process goes on
 	id := w.only().ID
-	ci.goes(w, 3*time.Minute, always)
-	if len(ci.told) > 0 {
-		t.Errorf("a job that takes a while, and it was told %q", ci.told)
+	o.goes(w, 3*time.Minute, always)
+	if len(o.told) > 0 {
+		t.Errorf("a job that takes a while, and it was told %q", o.told)
 	}
-	ci.goes(w, 8*time.Minute, always)
-	if want := fmt.Sprintf("cordon %s", id); !slices.Equal(ci.told, []string{want, want}) {
-		t.Errorf("11 minutes after the stop it was told %q, want that stop once in five minutes", ci.told)
+	o.goes(w, 8*time.Minute, always)
+	if want := fmt.Sprintf("cordon %s", id); !slices.Equal(o.told, []string{want, want}) {
+		t.Errorf("11 minutes after the stop it was told %q, want that stop once in five minutes", o.told)
 	}
-	ci.goes(w, time.Minute, func(fleet.CapacityInstance) bool { return false })
+	o.goes(w, time.Minute, func(fleet.CapacityInstance) bool { return false })
 	if len(w.live()) != 0 {
 		t.Errorf("still there after its process ended: %s", w.describe())
 	}
 }
 
-func TestARunnerThatItsSchedulerHasForgottenGetsAFreshCredentialAndThenANewHost(t *testing.T) {
-	w, ci := onceWorld(t, 1, 1)
-	ci.goes(w, time.Minute, always)
+func TestForgottenRunnerGetsANewCredentialThenANewHost(t *testing.T) {
+	w, o := onceWorld(t, 1, 1)
+	o.goes(w, time.Minute, always)
 	looks := 0
 	flaps := func(i fleet.CapacityInstance) bool { // its process ends at once, again and again
 		looks++
 		return always(i) && looks%2 == 0
 	}
-	ci.down = "503"
-	ci.goes(w, 5*time.Minute, flaps)
-	if ci.made != 1 {
-		t.Fatalf("%d runners were made while nobody could know why its process ends", ci.made)
+	o.down = "503"
+	o.goes(w, 5*time.Minute, flaps)
+	if o.made != 1 {
+		t.Fatalf("%d runners were made while nobody could know why its process ends", o.made)
 	}
-	ci.down = ""
-	ci.until = func() bool { return ci.made == 2 }
-	ci.goes(w, 5*time.Minute, flaps)
-	if i := w.only(); ci.made != 2 || i.State != fleet.Healthy {
-		t.Fatalf("%d runners were made, and it is %s: %s", ci.made, i.State, i.Reason)
+	o.down = ""
+	o.until = func() bool { return o.made == 2 }
+	o.goes(w, 5*time.Minute, flaps)
+	if i := w.only(); o.made != 2 || i.State != fleet.Healthy {
+		t.Fatalf("%d runners were made, and it is %s: %s", o.made, i.State, i.Reason)
 	}
 	id := w.only().ID
-	ci.until = func() bool { return w.store.instances[id].State != fleet.Healthy }
-	ci.goes(w, 5*time.Minute, flaps)
-	if i := w.store.instances[id]; i.State != fleet.Quarantined || i.Cause != string(lifecycle.CredentialLost) || ci.made != 2 {
-		t.Errorf("%s because of %s, and %d runners were made", i.State, i.Cause, ci.made)
+	o.until = func() bool { return w.store.instances[id].State != fleet.Healthy }
+	o.goes(w, 5*time.Minute, flaps)
+	if i := w.store.instances[id]; i.State != fleet.Quarantined || i.Cause != string(lifecycle.CredentialLost) || o.made != 2 {
+		t.Errorf("%s because of %s, and %d runners were made", i.State, i.Cause, o.made)
 	}
 }
 
 func TestAProcessThatEndsNowAndThenKeepsItsRunner(t *testing.T) {
-	w, ci := onceWorld(t, 1, 1)
-	ci.goes(w, time.Minute, always)
+	w, o := onceWorld(t, 1, 1)
+	o.goes(w, time.Minute, always)
 	for range 12 {
-		ci.goes(w, 11*time.Minute, always)
+		o.goes(w, 11*time.Minute, always)
 		looks := 0
-		ci.goes(w, 10*time.Second, func(i fleet.CapacityInstance) bool { looks++; return looks > 1 })
+		o.goes(w, 10*time.Second, func(i fleet.CapacityInstance) bool { looks++; return looks > 1 })
 	}
-	if i := w.only(); ci.made != 1 || i.State != fleet.Healthy || w.store.runners[i.Runner].Report.JobsRun != 12 {
-		t.Errorf("%d runners were made, it is %s after %d processes", ci.made, i.State, w.store.runners[i.Runner].Report.JobsRun)
+	if i := w.only(); o.made != 1 || i.State != fleet.Healthy || w.store.runners[i.Runner].Report.JobsRun != 12 {
+		t.Errorf("%d runners were made, it is %s after %d processes", o.made, i.State, w.store.runners[i.Runner].Report.JobsRun)
 	}
 }

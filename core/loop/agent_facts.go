@@ -9,9 +9,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// contact takes in what agents did and said since the last step. The rows were
+// applyAgentFacts takes in what agents did and said since the last step. The rows were
 // written by agentserver as facts; what follows from them is decided here.
-func (l *Loop) contact(w *work) {
+func (l *Loop) applyAgentFacts(w *step) {
 	for _, r := range w.rows {
 		if r.runner == nil || !r.Live() {
 			continue
@@ -24,22 +24,22 @@ func (l *Loop) contact(w *work) {
 		}
 		switch {
 		case !r.runner.Left.IsZero():
-			l.takeLeave(w, r)
+			l.acceptLeave(w, r)
 		case r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost) && r.runner.LastBeat.After(r.Since):
 			w.move(r, fleet.Healthy, lifecycle.RunnerBack, "The agent beats again.")
 			if at := r.Scheduling; at.Cordoned && at.Scheduler.StopsForGood() {
 				w.move(r, fleet.Draining, lifecycle.StoppedForGood, "Its scheduler was told to stop it while it was silent, and can't take that back.")
 			}
 		case r.State == fleet.Healthy:
-			l.judgeFitness(w, r)
+			l.checkFitness(w, r)
 		}
 	}
 }
 
-// takeLeave takes an agent's word that it ended by itself and has no job. A
+// acceptLeave takes an agent's word that it ended by itself and has no job. A
 // scheduler may know better, since a worker can outlive its agent and an agent can
 // be wrong: the runner gets no new lease, and goes once its scheduler shows none.
-func (l *Loop) takeLeave(w *work, r *row) {
+func (l *Loop) acceptLeave(w *step, r *row) {
 	said := "The agent ended by itself: " + r.runner.LeftReason + "."
 	leases, free := l.leaseFree(r)
 	switch {
@@ -50,9 +50,9 @@ func (l *Loop) takeLeave(w *work, r *row) {
 	}
 }
 
-// judgeFitness quarantines an admitted runner whose agent goes on complaining,
+// checkFitness quarantines an admitted runner whose agent goes on complaining,
 // as it does when what a job left can't be cleaned up [145].
-func (l *Loop) judgeFitness(w *work, r *row) {
+func (l *Loop) checkFitness(w *step, r *row) {
 	m, complaint := l.row(r.ID), r.runner.Report.Unhealthy
 	switch {
 	case complaint == "":
