@@ -98,6 +98,13 @@ FIRST ?= 2000
 soak:
 	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds $(SEEDS) -first $(FIRST)
 
+# Whether the simulation decides as it did at the commit BASE, whatever the words.
+BASE ?= 4f37818
+.PHONY: compare-decisions
+compare-decisions: SEEDS = 200
+compare-decisions:
+	.ci/compare-decisions $(BASE) $(SEEDS)
+
 # More inputs of the property tests than the tests draw: SEEDS times others.
 .PHONY: explore
 explore: SEEDS = 100
@@ -106,7 +113,7 @@ explore:
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost ./core/agentserver ./core/pki ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
 # The only target that installs packages. `make test` runs the same script first, which

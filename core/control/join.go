@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -70,7 +70,7 @@ func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	line, err := enroll.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
+	line, err := agentserver.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
 	m.wake()
 	return JoinTicket{
 		Host: claim.Asset, Fleet: choice.fleet.Address, Provider: claim.Provider, Instance: claim.Instance,
@@ -98,9 +98,8 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 		claim.TokenHash = m.tokens.Hash(token)
 		err = m.store.RenewJoinToken(ctx, claim, record)
 	} else {
-		settings := loop.Settings{Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID}
 		reason := fmt.Sprintf("%s asked for the command that joins the host %s.", caller.Name, c.asset.ID)
-		instance, operation, failed := loop.RequestAsset(settings, now, c.fleet, c.asset, boot, reason)
+		instance, operation, failed := inventory.RequestAsset(newID, m.options.Version, now, c.fleet, c.asset, boot, reason)
 		if failed != nil {
 			return claim, "", failed
 		}
@@ -135,7 +134,7 @@ func (m *Manager) joinBootstrap(ctx context.Context, provider fleet.ProviderAddr
 		notes = append(notes, "No manager is running: the host can be joined as soon as forgeyard-fleet serve runs.")
 		boot, err = m.stoppedBootstrap(ctx, provider, p)
 	}
-	if none, ok := errors.AsType[*enroll.NoAgentError](err); ok {
+	if none, ok := errors.AsType[*agentserver.NoAgentError](err); ok {
 		return boot, nil, &InvalidError{none.Error()}
 	}
 	if err == nil && onlyHere(boot.ManagerURL) {
@@ -165,7 +164,7 @@ func (m *Manager) stoppedBootstrap(ctx context.Context, provider fleet.ProviderA
 		}
 		address = "https://" + listen
 	}
-	sum, err := enroll.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
+	sum, err := agentserver.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}

@@ -14,12 +14,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 )
 
 // The times of an ordered stop, of the agents' facts and of what is kept.
@@ -75,7 +75,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.drained, r.stopWaiting = context.WithCancel(life)
 
 	// Agents are beside this program unless the definition says otherwise.
-	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
+	binaries := agentserver.NewAgentBinaries(agentFolder(applied.Definition.Manager))
 	started := m.options.Clock()
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
 	loop := loop.New(m.store, r.issuer, loop.Settings{
@@ -86,7 +86,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
 	r.schedulers.update(applied.Definition)
 	r.exec = executor.New(m.executing(r, loop))
-	if r.agents, err = m.serveAgents(listener, enroll.Config{
+	if r.agents, err = m.serveAgents(listener, agentserver.Config{
 		Binaries: binaries, Wake: r.exec.Wake, Connection: r.schedulers.connection, Verifier: r.providers.verifyIdentity,
 	}); err != nil {
 		return errors.Join(err, listener.Close())
@@ -113,8 +113,7 @@ func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
-			m.hub.publish(progressOf(m.options.Clock(), res))
+			m.hub.publish(progressOf(m.options.Clock(), res), res.Observations)
 			m.desk.answer(res.Orders)
 		},
 		Hung: r.providers.restart,
@@ -193,18 +192,18 @@ func agentFolder(s fleet.ManagerSettings) string {
 
 // agentServer answers agents until it is closed.
 type agentServer struct {
-	server *enroll.Server
+	server *agentserver.Server
 	// ended is closed when nobody listens any more, with err.
 	ended chan struct{}
 	err   error
 }
 
 // serveAgents answers agents with what c has beside the manager's own.
-func (m *Manager) serveAgents(l net.Listener, c enroll.Config) (*agentServer, error) {
+func (m *Manager) serveAgents(l net.Listener, c agentserver.Config) (*agentServer, error) {
 	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &m.authorities, &m.tokens, m.store, m.options.Clock, m.options.Log
 	c.Random, c.Jitter, c.FlushInterval = rand.Reader, mathrand.Float64, flushFacts
 	c.CertificateLife = failpoint.CertificateLife(certificateLife)
-	server, err := enroll.NewServer(c)
+	server, err := agentserver.NewServer(c)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +230,7 @@ type issuer struct {
 	m        *Manager
 	running  *running
 	listener net.Listener
-	binaries *enroll.AgentBinaries
+	binaries *agentserver.AgentBinaries
 }
 
 func (i *issuer) Issue(op fleet.OperationID) (nonce []byte, hash string, err error) {

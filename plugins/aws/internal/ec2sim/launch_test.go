@@ -90,7 +90,7 @@ func TestALaunchTemplateAddsWhatTheRequestDoesNotSay(t *testing.T) {
 	}
 }
 
-func TestAVersionOfALaunchTemplateStaysWhatItWasAndTheNextIsTheLatest(t *testing.T) {
+func TestLaunchTemplateVersionsAreImmutable(t *testing.T) {
 	c := newCaller(t, Options{})
 	for _, name := range []string{"first-key", "second-key"} {
 		c.simulator.AddLaunchTemplate("lt-0a000000000000001", "runners", map[string]string{"KeyName": name})
