@@ -38,7 +38,7 @@ func (a *app) writer(ctx context.Context, o control.Options) (*connection, error
 	}
 	m, err := control.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, ofAnotherUser(o.Place.State, err)
 	}
 	return &connection{Service: m, embedded: m, where: "this process", close: m.Close}, nil
 }
@@ -55,7 +55,7 @@ func (a *app) reading(ctx context.Context, o control.Options, do func(control.Re
 	}
 	look, err := control.OpenToLook(ctx, o)
 	if err != nil {
-		return err
+		return ofAnotherUser(o.Place.State, err)
 	}
 	where := ""
 	if holder, held := control.Held(o.Place.State); held {
