@@ -131,17 +131,25 @@ func (m *Manager) open(ctx context.Context) (err error) {
 }
 
 // bind makes the state directory that of an installation, and refuses one that is
-// another's. A directory to which nothing was applied is nobody's yet.
+// another's. The keys in it carry the installation's name.
 func (m *Manager) bind(ctx context.Context, installation string) error {
+	stored, found, err := m.store.Setting(ctx, "installation")
+	switch {
+	case err != nil || stored == installation:
+		return err
+	case !found:
+		return m.store.SetSetting(ctx, "installation", installation)
+	}
 	applied, _, err := m.store.LoadApplied(ctx)
 	if err != nil {
 		return err
 	}
 	if applied.Serial == 0 {
-		return m.store.SetSetting(ctx, "installation", installation)
+		return fmt.Errorf("the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
+			m.options.Place.State, stored)
 	}
-	return m.remember(ctx, "installation", installation,
-		"the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state")
+	return fmt.Errorf("the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
+		stored, installation)
 }
 
 const databaseName = "fleet.db"

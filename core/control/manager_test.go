@@ -65,10 +65,14 @@ func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
 
 func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	o := options(t)
-	unused := o
-	unused.Installation = "misspelt" // nothing is applied: the directory isn't bound to it
-	if err := open(t, unused).Close(); err != nil {
+	if err := open(t, o).Close(); err != nil {
 		t.Fatal(err)
+	}
+	other := o
+	other.Installation = "other"
+	const unused = `was made for installation "demo", to which nothing was applied; delete the directory, or use another --state`
+	if _, err := Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), unused) {
+		t.Errorf("error %v", err)
 	}
 	m := open(t, o)
 	applied, _, err := m.store.LoadApplied(t.Context())
@@ -78,9 +82,8 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
-	o.Installation = "other"
 	const want = `the state directory belongs to installation "demo", not to "other"; name the first in the forgeyard block or with --installation, or use another --state`
-	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("error %v", err)
 	}
 	if _, running := Held(o.Place.State); running {
