@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/lockfile"
 	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
@@ -128,12 +129,12 @@ func (j joiner) install(ctx context.Context, document bootstrap.Document) (runs 
 	if err := os.MkdirAll(stateIn(j.folder), 0o700); err != nil {
 		return "", fmt.Errorf("make the agent's folder: %w", err)
 	}
-	pid, running := agent.Running(lockIn(j.folder))
+	pid, running := lockfile.Holder(lockIn(j.folder))
 	if there, err := bootstrap.Read(documentIn(j.folder)); running && err == nil && there == document {
 		return pid, nil
 	}
 	// One whose host was released ends by itself within a few heartbeats.
-	if running && !j.until(ctx, func() bool { _, still := agent.Running(lockIn(j.folder)); return !still }) {
+	if running && !j.until(ctx, func() bool { _, still := lockfile.Holder(lockIn(j.folder)); return !still }) {
 		return "", fmt.Errorf("another agent runs here (process %s, in %s): where its host was released it ends by itself, so try again in a minute; else release that host first", pid, j.folder)
 	}
 	if err := installBinary(j.self, binaryIn(j.folder)); err != nil {

@@ -27,6 +27,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
@@ -44,7 +46,7 @@ const helperArgument = "as-job"
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == helperArgument {
-		os.Exit(agent.AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(isolation.AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -120,11 +122,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 // what such a service can do is what the platform's can: have this host drained.
 const metadataVariable = "FORGEYARD_RUNNER_METADATA"
 
-func metadataOf(rehearsal string) (*agent.Metadata, error) {
+func metadataOf(rehearsal string) (*metadata.Service, error) {
 	if rehearsal == "" {
-		return agent.HostMetadata(), nil
+		return metadata.Detect(), nil
 	}
-	m, err := agent.ParseMetadata(rehearsal)
+	m, err := metadata.Parse(rehearsal)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataVariable, err)
 	}

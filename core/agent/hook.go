@@ -7,6 +7,9 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 )
 
 // hookDue says that the clean-up hook of the job that is over hasn't succeeded.
@@ -54,12 +57,12 @@ func runHook(ctx context.Context, c Config, argv []string) error {
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.WaitDelay = time.Second
 	cmd.Dir = os.TempDir()
-	cmd.Env = environment(c.Path, os.Getenv("HOME"), os.TempDir(), nil)
-	inNewGroup(cmd)
-	cmd.Cancel = func() error { return killWithGroup(cmd) }
-	err := children.start(cmd)
+	cmd.Env = isolation.Environment(c.Path, os.Getenv("HOME"), os.TempDir(), nil)
+	process.InNewGroup(cmd)
+	cmd.Cancel = func() error { return process.KillGroup(cmd) }
+	err := process.Start(cmd)
 	if err == nil {
-		err = children.wait(cmd)
+		err = process.Wait(cmd)
 	}
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -42,11 +43,11 @@ func CommandProbe(name string, args ...string) Probe {
 		var output limitedBuffer
 		cmd.Stdout, cmd.Stderr = &output, &output
 		cmd.WaitDelay = time.Second
-		inNewGroup(cmd)
-		cmd.Cancel = func() error { return killWithGroup(cmd) }
-		err := children.start(cmd)
+		process.InNewGroup(cmd)
+		cmd.Cancel = func() error { return process.KillGroup(cmd) }
+		err := process.Start(cmd)
 		if err == nil {
-			err = children.wait(cmd)
+			err = process.Wait(cmd)
 		}
 		line, _, _ := strings.Cut(strings.TrimSpace(string(output.kept)), "\n")
 		switch {

@@ -46,7 +46,7 @@ func (r *runner) beginBeat() {
 func (r *runner) beat() agentapi.Heartbeat {
 	problem := cmp.Or(r.problem, r.history.record.CleanupFailed, r.isolationComplaint())
 	if r.job != nil {
-		_, _ = r.job.group.members() // reaps orphans while the job runs on
+		_, _ = r.job.group.Members() // reaps orphans while the job runs on
 		if stuck := r.job.stuck.Load(); stuck != nil {
 			problem = *stuck
 		}

@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 )
 
 const (
@@ -43,6 +46,18 @@ func (r *runner) cleanUp() {
 	r.problem = complaint
 }
 
+// holdUser is process.HoldUser.
+func holdUser(uid int) (release func(), held bool, err error) {
+	lock, err := isolation.HoldUID(uid)
+	switch {
+	case errors.As(err, new(*AlreadyRunningError)):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	return lock.Release, true, nil
+}
+
 // clearProcesses ends what a job left when this agent was killed. Until nothing
 // is left the host isn't empty.
 func (r *runner) clearProcesses() (complaint string) {
@@ -51,7 +66,7 @@ func (r *runner) clearProcesses() (complaint string) {
 		return ""
 	}
 	for begun := time.Now(); ; time.Sleep(leftoverAgain) {
-		gone, err := endLeftover(*left)
+		gone, err := process.EndLeftover(left.Leftover, holdUser)
 		if gone && err == nil {
 			break
 		}
@@ -77,7 +92,7 @@ func (r *runner) clearFolder() (complaint string) {
 	}
 	err := r.remove(left.Folder)
 	if left.UID != 0 {
-		err = errors.Join(err, sweepUser(r.Config, left.UID))
+		err = errors.Join(err, isolation.SweepUser(r.Config.host(), left.UID))
 	}
 	if err != nil {
 		return fmt.Sprintf("the files of a job could not be removed: %v", err)
@@ -95,7 +110,7 @@ func (r *runner) findLeftFolder() {
 	if r.history.record.Running != nil || r.history.record.Left != nil {
 		return
 	}
-	for _, folder := range []string{jobFolder(r.Config, nil), foreignFolder(r.Config)} {
+	for _, folder := range []string{isolation.JobFolder(r.Config.host(), nil), isolation.OtherUserFolder(r.Config.host())} {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
 			r.history.record.Left = &leftRecord{Folder: folder}
 		}

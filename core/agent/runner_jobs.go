@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -34,14 +35,14 @@ func (r *runner) startJobIfWanted() {
 // startJob starts a job as the settled user. Whether it is isolated is shown anew
 // each time: somebody may have taken away the routing rules.
 func (r *runner) startJob() (*job, error) {
-	var u *jobUser
+	var u *isolation.User
 	if r.settled != nil {
-		u = r.settled.user
+		u = r.settled.User
 	}
-	if u.isolatedUID() != 0 {
-		if _, err := u.prove(r.beside, r.Config); err != nil {
-			u.release()
-			r.settled.user, r.settled.err, r.settleDue = nil, err, time.Now().Add(probeAgain)
+	if u.IsolatedUID() != 0 {
+		if _, err := u.Prove(r.beside, r.Config.host()); err != nil {
+			u.Release()
+			r.settled.User, r.settled.Err, r.settleDue = nil, err, time.Now().Add(probeAgain)
 			return nil, fmt.Errorf("not isolated any more: %w", err)
 		}
 	}
@@ -88,14 +89,14 @@ func (r *runner) holdBack(failed bool) {
 // endJob asks the job to end, forces it after the grace, and says whether
 // nothing of it is left.
 func (r *runner) endJob() bool {
-	_ = r.job.group.signal(false)
+	_ = r.job.group.Signal(false)
 	for _, wait := range []time.Duration{r.Grace, resistTime} {
 		select {
 		case result := <-r.jobOver:
 			r.keepResult(result)
 			return result.clean
 		case <-time.After(wait):
-			_ = r.job.group.signal(true)
+			_ = r.job.group.Signal(true)
 		}
 	}
 	r.cancel()

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -206,7 +207,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 			defer r.cancel()
 			r.directive = agentapi.Directive{Want: agentapi.WantRun, Command: []string{"true"}}
 			if strings.Contains(when, "whose job") {
-				r.job = &job{folder: jobFolder(h.config, nil)}
+				r.job = &job{folder: isolation.JobFolder(h.config.host(), nil)}
 				if err := os.MkdirAll(r.job.folder, 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -228,7 +229,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 			if strings.Contains(when, "whose job") {
 				return // its agent ends, and the files stay
 			}
-			r.remove = removeFolder
+			r.remove = isolation.RemoveFolder
 			r.cleanUp()
 			if beat := r.beat(); beat.Unhealthy != "" || !r.mayStart() || r.somethingLeft() {
 				t.Errorf("the files are gone; it may start a job: %v; the beat is %+v", r.mayStart(), beat)
