@@ -27,7 +27,7 @@ func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadata.C
 		var answer agentapi.EnrollResponse
 		shown, err := m.Evidence(ctx)
 		if err != nil {
-			c.Logger.Warn("this host can't show which instance it is; the manager may not take it without", "error", err)
+			c.Logger.Warn("no identity document for this host; the manager may refuse it", "error", err)
 		}
 		err = k.call(ctx, agentapi.EnrollPath, agentapi.EnrollRequest{
 			Token: c.Token, CSR: csr, Clock: c.Now().UTC(), AgentVersion: c.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, Evidence: shown,
@@ -48,7 +48,7 @@ func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadata.C
 			}
 		}
 		wait := c.Retry.Jittered(failures, c.Random())
-		c.Logger.Warn("could not enroll yet", "error", err, "next_try_in", wait.String())
+		c.Logger.Warn("enrollment failed; trying again", "error", err, "next_try_in", wait.String())
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

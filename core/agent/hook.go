@@ -39,11 +39,11 @@ func (r *runner) keepHook(err error) {
 	failure := ""
 	if err != nil {
 		failure = "the clean-up hook failed: " + err.Error()
-		r.Logger.Error("the clean-up hook failed; no job is begun any more on this host", "error", err)
+		r.Logger.Error("the clean-up hook failed; this host starts no more jobs", "error", err)
 	}
 	if err := r.history.cleaned(failure); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("the end of the clean-up hook could not be noted", "error", err)
+		r.Logger.Error("could not record the end of the clean-up hook", "error", err)
 	}
 	r.beatSoonIfChanged()
 }
@@ -66,7 +66,7 @@ func runHook(ctx context.Context, c Config, argv []string) error {
 	}
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
-		return fmt.Errorf("%s was not done within %v%s", argv[0], c.CleanupTime, output.quoted())
+		return fmt.Errorf("%s did not finish within %v%s", argv[0], c.CleanupTime, output.quoted())
 	case err != nil:
 		return fmt.Errorf("%s: %w%s", argv[0], err, output.quoted())
 	}
@@ -89,5 +89,5 @@ func (t *tail) quoted() string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (its last words: %q)", text)
+	return fmt.Sprintf(" (end of its output: %q)", text)
 }

@@ -88,7 +88,7 @@ func TestNothingOfAnIsolatedJobIsLeftForTheNextOne(t *testing.T) {
 	}
 }
 
-func TestAProcessThatSomebodyElseStartedAsTheJobsUserEndsWithTheJob(t *testing.T) {
+func TestForeignProcessOfTheJobUserEndsWithTheJob(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}
@@ -175,9 +175,9 @@ func TestTheUserOfIsolatedJobsIsTheAgentsAlone(t *testing.T) {
 	}
 	defer func() { _ = busy.Process.Kill(); _ = process.Wait(busy) }()
 	for user, says := range map[string]string{
-		"games":        "is no job's; jobs need a user of their own",
+		"games":        "was not started by a job; jobs need a user of their own",
 		"root":         "runner.user root has the rights of root",
-		"no-such-user": `runner.user names "no-such-user", and this host has no such user`,
+		"no-such-user": `runner.user: this host has no user "no-such-user"`,
 	} {
 		if s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{User: user, Isolated: true}); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
 			t.Errorf("as %s: %v", user, s.Err)
@@ -224,9 +224,9 @@ func TestAnAgentThatIsNotRootSaysThatJobsAreNotIsolated(t *testing.T) {
 	}
 	h := newIsolatedHost(t)
 	for demand, says := range map[isolation.Demand]string{
-		{Isolated: true}:                "the agent doesn't run as root",
-		{Isolated: true, User: "games"}: "the agent doesn't run as root",
-		{User: "games"}:                 "needs an agent that runs as root",
+		{Isolated: true}:                "the agent does not run as root",
+		{Isolated: true, User: "games"}: "the agent does not run as root",
+		{User: "games"}:                 "requires an agent that runs as root",
 	} {
 		if s := isolation.Settle(t.Context(), h.config.host(), demand); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
 			t.Errorf("%+v: %v", demand, s.Err)

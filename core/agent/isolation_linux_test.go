@@ -204,7 +204,7 @@ func (h *jobHost) startAs(u *isolation.User, script string) *job {
 	return j
 }
 
-func TestAnIsolatedJobGetsNothingOfTheAgentNorOfTheMetadataService(t *testing.T) {
+func TestIsolatedJobReachesNeitherAgentNorMetadataService(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}
@@ -314,12 +314,12 @@ func TestWithoutTheRoutingRulesTheHostIsNotIsolated(t *testing.T) {
 	// Where nothing answers just now, that nobody is kept from it is found all the same.
 	run(t, "ip", "rule", "flush")
 	run(t, "ip", "link", "set", "uplink", "down")
-	if _, err := u.Probe(t.Context(), h.config.host()); err == nil || !strings.Contains(err.Error(), "is not kept from the metadata address 169.254.169.254") {
+	if _, err := u.Probe(t.Context(), h.config.host()); err == nil || !strings.Contains(err.Error(), "is not blocked from the metadata address 169.254.169.254") {
 		t.Errorf("without rules and without an answer the probe says %v", err)
 	}
 }
 
-func TestAnAgentThatMayNotMakeRoutingRulesSaysThatJobsAreNotIsolated(t *testing.T) {
+func TestMissingRoutingRightsAreReportedAsNotIsolated(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}

@@ -101,7 +101,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 	record.Started, _ = process.Identify(record.PID)
 	if err := h.begin(record, d.Cleanup); err != nil {
 		// The mark finds the job too; losing the pid alone is no reason to stop it.
-		c.Logger.Warn("the job's process could not be noted", "error", err)
+		c.Logger.Warn("could not record the job's process", "error", err)
 	}
 	return j, nil
 }
@@ -184,7 +184,7 @@ func (j *job) removeFolder() error {
 
 func exitText(cmd *exec.Cmd, err error) string {
 	if cmd.ProcessState == nil {
-		return fmt.Sprintf("ended unseen: %v", err)
+		return fmt.Sprintf("exit status unknown: %v", err)
 	}
 	return cmd.ProcessState.String()
 }

@@ -146,7 +146,7 @@ func TestAJobsOutputIsKeptUpToALimitAndDoesNotBlockIt(t *testing.T) {
 	if r := h.run("yes | head -c 300000; exit 3", nil); r.exit != "exit status 3" || !r.failed {
 		t.Errorf("the job ended with %+v", r)
 	}
-	if log := h.log(); len(log) > 1100 || !strings.HasSuffix(log, "[output over 1000 bytes is left out]\n") {
+	if log := h.log(); len(log) > 1100 || !strings.HasSuffix(log, "[output truncated after 1000 bytes]\n") {
 		t.Errorf("the log has %d bytes", len(log))
 	}
 	h.run("echo next", nil)
@@ -226,7 +226,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func TestACommandThatDoesNotExistIsNoJob(t *testing.T) {
+func TestMissingCommandIsNotCountedAsAJob(t *testing.T) {
 	h := newJobHost(t)
 	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}}, nil)
 	if err == nil || h.history.record.Begun != 0 || h.history.record.Running != nil || !strings.Contains(h.history.record.LastExit, "no-such-command") {
@@ -267,7 +267,7 @@ func (h *jobHost) abandon(script string) (*job, jobRecord) {
 	return j, *h.history.record.Running
 }
 
-func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
+func TestLeftoverProcessesAreFoundByMarkOrGroup(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("only Linux finds processes by their mark")
 	}

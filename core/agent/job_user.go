@@ -48,9 +48,9 @@ func (r *runner) keepSettlement(s isolation.Settlement) {
 	switch {
 	case s.Err == nil:
 		r.tellJobs() // who jobs are says where they find it
-		r.Logger.Info("the user of jobs is settled", "user", s.User.String(), "evidence", s.Evidence)
+		r.Logger.Info("job user ready", "user", s.User.String(), "evidence", s.Evidence)
 	case before == nil || before.Err == nil || before.Err.Error() != s.Err.Error():
-		r.Logger.Warn("jobs can't run as the manager demands; it is tried again", "error", s.Err)
+		r.Logger.Warn("jobs can't run as the fleet requires; trying again", "error", s.Err)
 	}
 	r.beatSoonIfChanged()
 }
@@ -79,14 +79,14 @@ func (r *runner) isolation() (state, evidence string) {
 	case s.Demand.Isolated:
 		return agentapi.IsolationUser, clip(s.Evidence)
 	}
-	return agentapi.IsolationNone, "not isolated: the fleet doesn't ask for it, and jobs run as " + s.User.String()
+	return agentapi.IsolationNone, "not isolated: the fleet does not require it, and jobs run as " + s.User.String()
 }
 
 // isolationComplaint is why an admitted agent begins no job; empty: nothing
 // stands against it.
 func (r *runner) isolationComplaint() string {
 	if s := r.settled; s != nil && s.Err != nil && s.Demand == demandOf(r.directive) && r.directive.Want == agentapi.WantRun {
-		return clip("no job is begun, since it would not run as the fleet asks: " + s.Err.Error())
+		return clip("no job starts, since it would not run as the fleet requires: " + s.Err.Error())
 	}
 	return ""
 }

@@ -80,7 +80,7 @@ func keptRings() map[string]int {
 	return rings
 }
 
-func TestAnIsolatedJobFindsNothingInTheKernelThatTheOneBeforeItLeft(t *testing.T) {
+func TestIsolatedJobFindsNoKernelObjectsOfTheJobBefore(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}

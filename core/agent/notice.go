@@ -49,7 +49,7 @@ func (r *runner) recallNotices() {
 		err = json.Unmarshal(content, &r.notices)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.Logger.Warn("what was announced about this host before can't be read; it is asked for again", "error", err)
+		r.Logger.Warn("could not read the stored notices; asking the metadata service again", "error", err)
 	}
 }
 
@@ -77,7 +77,7 @@ func (r *runner) keepNotices(l noticesRead) {
 	r.readingNotices, r.noticesDue = false, time.Now().Add(r.NoticeInterval)
 	if l.err != nil {
 		if r.noticesFailed++; r.noticesFailed&(r.noticesFailed-1) == 0 {
-			r.Logger.Warn("the metadata service could not be asked for notices; what it said before stands", "times", r.noticesFailed, "error", l.err)
+			r.Logger.Warn("reading notices from the metadata service failed; earlier notices stay in effect", "times", r.noticesFailed, "error", l.err)
 		}
 	} else {
 		r.noticesFailed = 0
@@ -100,13 +100,13 @@ func (r *runner) keepNotices(l noticesRead) {
 	}
 	r.notices = now
 	for _, n := range now {
-		r.Logger.Warn("the platform announces something about this host", "kind", n.Kind, "deadline", n.Deadline, "detail", n.Detail)
+		r.Logger.Warn("the platform announced a notice for this host", "kind", n.Kind, "deadline", n.Deadline, "detail", n.Detail)
 	}
 	if len(now) == 0 {
-		r.Logger.Info("what the platform announced about this host was withdrawn")
+		r.Logger.Info("the platform withdrew its notices for this host")
 	}
 	if err := writeStateJSON(noticesPath(r.Config), now); err != nil {
-		r.Logger.Error("what the platform announced could not be noted; a restart of the agent asks for it again", "error", err)
+		r.Logger.Error("could not store the notices; a restarted agent asks for them again", "error", err)
 	}
 	r.tellJobs()
 	r.beatSoonIfChanged()
@@ -160,7 +160,7 @@ func (r *runner) tellJobs() {
 		err = writeInterruption(path, interruptionFile{n.Deadline, n.Detail})
 	}
 	if err != nil {
-		r.Logger.Error("jobs could not be told whether this host is taken away", "error", err)
+		r.Logger.Error("could not write the interruption file for jobs", "error", err)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestANoticeIsToldAtOnceAndItsWithdrawalToo(t *testing.T) {
 	}
 }
 
-func TestOnANoticeNoJobBeginsAndTheOneThatRunsGoesOnWhileTheManagerIsAway(t *testing.T) {
+func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 	h, platform := noticing(t, nil)
 	folder := t.TempDir()
 	m := &playedManager{t: t, next: 20 * time.Millisecond, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1",

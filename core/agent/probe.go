@@ -52,7 +52,7 @@ func CommandProbe(name string, args ...string) Probe {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(output.kept)), "\n")
 		switch {
 		case ctx.Err() != nil:
-			return agentapi.Probe{Evidence: fmt.Sprintf("%s gave no answer in time", name)}
+			return agentapi.Probe{Evidence: fmt.Sprintf("%s timed out", name)}
 		case err != nil:
 			return agentapi.Probe{Evidence: strings.TrimSpace(fmt.Sprintf("%s: %v %s", name, err, line))}
 		}
@@ -82,7 +82,7 @@ func probeAll(ctx context.Context, probes map[string]Probe, names []string) map[
 	for i, name := range names {
 		probe, known := probes[name]
 		if !known {
-			results[i] = agentapi.Probe{Evidence: "this agent has no probe for it"}
+			results[i] = agentapi.Probe{Evidence: "this agent has no probe for this capability"}
 			continue
 		}
 		all.Go(func() { results[i] = probe(ctx) })

@@ -201,7 +201,7 @@ func (r *runner) run(ctx context.Context) error {
 // leaves, and only if the manager still listens to it.
 func (r *runner) end(why error) error {
 	if r.job != nil && !r.endJob() {
-		return errors.Join(why, fmt.Errorf("the agent ends, but %s", r.problem))
+		return errors.Join(why, fmt.Errorf("the agent stopped, but %s", r.problem))
 	}
 	if why == nil && !r.Stay && r.history.record.Running == nil {
 		short, cancel := context.WithTimeout(context.Background(), 3*time.Second)

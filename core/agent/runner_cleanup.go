@@ -38,10 +38,10 @@ func (r *runner) cleanUp() {
 	if complaint != "" {
 		r.cleanDue = time.Now().Add(cleanAgain)
 	} else if r.problem != "" {
-		r.Logger.Info("what a job left is gone now", "problem", r.problem)
+		r.Logger.Info("the remains of a job are removed", "problem", r.problem)
 	}
 	if complaint != "" && r.problem == "" {
-		r.Logger.Warn("what a job left can't be removed; no job is begun until it is", "problem", complaint)
+		r.Logger.Warn("can't remove the remains of a job; no job starts until that succeeds", "problem", complaint)
 	}
 	r.problem = complaint
 }
@@ -80,8 +80,8 @@ func (r *runner) clearProcesses() (complaint string) {
 		}
 	}
 	r.history.record.Left = &leftRecord{Folder: left.Folder, UID: left.UID}
-	r.Logger.Warn("ended what was left of a job that ran when the agent was killed")
-	r.noteFinished("cut off: the agent was killed while the job ran", true)
+	r.Logger.Warn("ended the processes of a job that ran when the agent was killed")
+	r.noteFinished("interrupted: the agent was killed while the job ran", true)
 	return ""
 }
 
@@ -99,7 +99,7 @@ func (r *runner) clearFolder() (complaint string) {
 	}
 	if err := r.history.swept(); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("that nothing of a job is left could not be noted", "error", err)
+		r.Logger.Error("could not record that the remains of a job are removed", "error", err)
 	}
 	return ""
 }

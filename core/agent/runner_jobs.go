@@ -26,7 +26,7 @@ func (r *runner) startJobIfWanted() {
 		r.holdBack(true)
 		return
 	}
-	r.Logger.Info("a job began", "pid", j.cmd.Process.Pid)
+	r.Logger.Info("job started", "pid", j.cmd.Process.Pid)
 	r.job = j
 	go func() { r.jobOver <- j.finish(r.beside) }()
 	r.beatSoonIfChanged()
@@ -43,13 +43,13 @@ func (r *runner) startJob() (*job, error) {
 		if _, err := u.Prove(r.beside, r.Config.host()); err != nil {
 			u.Release()
 			r.settled.User, r.settled.Err, r.settleDue = nil, err, time.Now().Add(probeAgain)
-			return nil, fmt.Errorf("not isolated any more: %w", err)
+			return nil, fmt.Errorf("no longer isolated: %w", err)
 		}
 	}
 	return startJob(r.Config, r.history, r.directive, u)
 }
 
-// keepResult takes note that a job is over.
+// keepResult takes note that job ended.
 func (r *runner) keepResult(result jobResult) {
 	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
 	if result.clean {
@@ -62,7 +62,7 @@ func (r *runner) keepResult(result jobResult) {
 	// says of itself.
 	failed := result.failed || r.job.worker
 	r.job = nil
-	r.Logger.Info("a job is over", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
+	r.Logger.Info("job ended", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
 	r.holdBack(failed && result.took < failedAtOnce)
 	r.beatSoonIfChanged()
 }
@@ -70,7 +70,7 @@ func (r *runner) keepResult(result jobResult) {
 func (r *runner) noteFinished(exit string, started bool) {
 	if err := r.history.finish(exit, started); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("the end of a job could not be noted", "error", err)
+		r.Logger.Error("could not record the end of a job", "error", err)
 	}
 }
 

@@ -16,8 +16,8 @@ func (r *runner) askWorkerToEnd() {
 	}
 	r.job.asked = true
 	if err := process.Terminate(r.job.cmd.Process); err != nil {
-		r.Logger.Warn("the worker could not be asked to end; it is waited for", "error", err)
+		r.Logger.Warn("could not ask the worker to stop; waiting for it", "error", err)
 		return
 	}
-	r.Logger.Info("the worker was asked to end after the job that it has")
+	r.Logger.Info("asked the worker to stop after its current job")
 }

@@ -140,7 +140,7 @@ func TestAnAgentThatIsRefusedAsksItsWorkerToEnd(t *testing.T) {
 }
 
 // Nobody here knows what a signal would do to the job of such a worker.
-func TestAWorkerThatItsSchedulerTellsIsSignalledByNobodyAndWaitedFor(t *testing.T) {
+func TestWorkerStoppedByItsSchedulerGetsNoSignal(t *testing.T) {
 	h, folder := newJobHost(t), t.TempDir()
 	d := workerRun(folder, 0)
 	d.HearsItself = true

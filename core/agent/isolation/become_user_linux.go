@@ -38,7 +38,7 @@ func AsJob(args []string, in io.Reader, out, errs io.Writer) int {
 
 func asJob(args []string, in io.Reader, out io.Writer) error {
 	if len(args) < 3 {
-		return errors.New("this is the agent's own way to start jobs, and nothing to call by hand")
+		return errors.New("this command is internal: the agent starts jobs with it")
 	}
 	uid, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -57,7 +57,7 @@ func asJob(args []string, in io.Reader, out io.Writer) error {
 	case does == helperProbe:
 		var request probeRequest
 		if err := json.NewDecoder(in).Decode(&request); err != nil {
-			return fmt.Errorf("read what is to be probed: %w", err)
+			return fmt.Errorf("read the probe request: %w", err)
 		}
 		return json.NewEncoder(out).Encode(request.try())
 	case does == helperEnd:
@@ -69,7 +69,7 @@ func asJob(args []string, in io.Reader, out io.Writer) error {
 	case does == helperSweep:
 		return forgetKept(uid)
 	}
-	return fmt.Errorf("there is nothing like %q to do", args[0])
+	return fmt.Errorf("unknown operation %q", args[0])
 }
 
 func runProgram(argv []string) error {

@@ -34,7 +34,7 @@ func OtherUserFolder(h Host) string {
 func MakeJobFolder(h Host, u *User) (folder string, err error) {
 	folder = JobFolder(h, u)
 	if err := RemoveFolder(folder); err != nil {
-		return "", fmt.Errorf("remove the files of the job before: %w", err)
+		return "", fmt.Errorf("remove the files of the previous job: %w", err)
 	}
 	if u != nil {
 		if err := openJobsDir(h.JobsDir); err != nil {
@@ -61,7 +61,7 @@ func openJobsDir(path string) error {
 	}
 	info, err := os.Lstat(path)
 	if err == nil && (!info.IsDir() || !ownedByAgent(info)) {
-		return fmt.Errorf("the folder of jobs %s isn't a folder of the agent's user; remove it", path)
+		return fmt.Errorf("the jobs folder %s is not a folder owned by the agent's user; remove it", path)
 	}
 	if err == nil {
 		err = os.Chmod(path, 0o711)

@@ -32,9 +32,9 @@ const (
 func IsolatedUser(h Host, name string) (*User, error) {
 	switch {
 	case os.Geteuid() != 0:
-		return nil, errors.New("the agent doesn't run as root, and so can't run jobs as another user")
+		return nil, errors.New("the agent does not run as root, so it can't run jobs as another user")
 	case len(h.Helper) == 0:
-		return nil, errors.New("this program has no helper that starts jobs")
+		return nil, errors.New("no helper to start jobs is configured")
 	}
 	if name != "" {
 		u, err := lookUpUser(name)
@@ -42,7 +42,7 @@ func IsolatedUser(h Host, name string) (*User, error) {
 		case err != nil:
 			return nil, err
 		case u.UID == 0 || u.GID == 0:
-			return nil, fmt.Errorf("runner.user %s has the rights of root; name another user", name)
+			return nil, fmt.Errorf("runner.user %s has the rights of root; use another user", name)
 		}
 		u.Groups = nil // docker's, for one, is as good as root
 		return u, u.hold()
@@ -58,7 +58,7 @@ func IsolatedUser(h Host, name string) (*User, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("every uid from %d to %d is in use on this host; name a user by runner.user", FirstUID, LastUID)
+	return nil, fmt.Errorf("every uid from %d to %d is in use on this host; set runner.user", FirstUID, LastUID)
 }
 
 // taken says that the host knows a user or a group by the id.
@@ -87,7 +87,7 @@ func (u *User) hold() error {
 	if err == nil {
 		for _, p := range all {
 			if p.HasUID(u.UID) {
-				err = &userInUseError{fmt.Sprintf("process %d of %v is no job's; jobs need a user of their own", p.PID, u)}
+				err = &userInUseError{fmt.Sprintf("process %d of %v was not started by a job; jobs need a user of their own", p.PID, u)}
 				break
 			}
 		}
@@ -191,7 +191,7 @@ func (u *User) Probe(ctx context.Context, h Host) (evidence string, err error) {
 	cmd.Dir, cmd.Env = folder, Environment(h.Path, folder, filepath.Join(folder, "tmp"), nil)
 	request, err := json.Marshal(probeRequestFor(h))
 	if err != nil {
-		return "", fmt.Errorf("write what is to be probed: %w", err)
+		return "", fmt.Errorf("write the probe request: %w", err)
 	}
 	cmd.Stdin = bytes.NewReader(request)
 	answer, err := runHelper(ctx, cmd)
@@ -203,7 +203,7 @@ func (u *User) Probe(ctx context.Context, h Host) (evidence string, err error) {
 		return "", fmt.Errorf("probe as %v: read its answer: %w", u, err)
 	}
 	if len(found.Open) == 0 {
-		return fmt.Sprintf("isolated: jobs run as %v; %d files and %d metadata addresses were tried and are closed to it", u, found.Tried, found.Dialled), nil
+		return fmt.Sprintf("isolated: jobs run as %v; %d files and %d metadata addresses were tried and are not accessible", u, found.Tried, found.Dialled), nil
 	}
-	return "", fmt.Errorf("as %v a job %s", u, strings.Join(found.Open, ", "))
+	return "", fmt.Errorf("a job as %v: %s", u, strings.Join(found.Open, ", "))
 }

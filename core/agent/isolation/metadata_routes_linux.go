@@ -52,7 +52,7 @@ func BlockMetadata(uid int) error {
 				break // a kernel without IPv6 has nothing to forbid; the probe shows it
 			}
 			if err != nil && !errors.Is(err, unix.EEXIST) {
-				all = fmt.Errorf("the kernel refuses a routing rule that keeps the user %d from %s: %w", uid, address, err)
+				all = fmt.Errorf("add a routing rule that blocks user %d from %s: %w", uid, address, err)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func ask(socket int, message []byte) error {
 		return err
 	}
 	if n < unix.NLMSG_HDRLEN+4 || binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR {
-		return errors.New("the kernel's answer is no answer to it")
+		return errors.New("unexpected answer of the kernel")
 	}
 	if code := int32(binary.NativeEndian.Uint32(answer[unix.NLMSG_HDRLEN:])); code != 0 {
 		return unix.Errno(-code)

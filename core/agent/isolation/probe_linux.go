@@ -139,5 +139,5 @@ func dialFinding(address string) string {
 	case errors.Is(err, syscall.EAFNOSUPPORT), errors.Is(err, syscall.EADDRNOTAVAIL): // a host without IPv6
 		return ""
 	}
-	return fmt.Sprintf("is not kept from the metadata address %s (%v)", address, err)
+	return fmt.Sprintf("is not blocked from the metadata address %s (%v)", address, err)
 }

@@ -24,7 +24,7 @@ func (u *User) String() string {
 	case u == nil:
 		return "the agent's own user"
 	case u.Name == "":
-		return fmt.Sprintf("the user %d, which nothing else uses", u.UID)
+		return fmt.Sprintf("user %d, which nothing else uses", u.UID)
 	}
 	return fmt.Sprintf("the user %s (%d)", u.Name, u.UID)
 }

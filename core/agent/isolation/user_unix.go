@@ -26,7 +26,7 @@ func ownedByAgent(info os.FileInfo) bool { return ownerOf(info) == os.Geteuid() 
 func lookUpUser(name string) (*User, error) {
 	account, err := user.Lookup(name)
 	if err != nil {
-		return nil, fmt.Errorf("runner.user names %q, and this host has no such user: %w", name, err)
+		return nil, fmt.Errorf("runner.user: this host has no user %q: %w", name, err)
 	}
 	u := &User{Name: name}
 	u.UID, err = strconv.Atoi(account.Uid)
@@ -61,7 +61,7 @@ func loginUser(name string) (*User, error) {
 	case u.UID == os.Geteuid():
 		return nil, nil
 	case os.Geteuid() != 0:
-		return nil, errors.New("runner.user is another user than the agent's, which needs an agent that runs as root")
+		return nil, errors.New("runner.user is not the agent's user, which requires an agent that runs as root")
 	}
 	return u, nil
 }

@@ -21,10 +21,10 @@ func (m *Client) Evidence(ctx context.Context) (*agentapi.Evidence, error) {
 	}
 	found, err := documentReaders[m.Platform](ctx, m.http)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s's metadata service at %s which instance this host is: %w", m.Platform, m.URL, err)
+		return nil, fmt.Errorf("read the identity document from %s's metadata service at %s: %w", m.Platform, m.URL, err)
 	}
 	if n := max(len(found.Document), len(found.Signature)); n > agentapi.MaxEvidenceBytes {
-		return nil, fmt.Errorf("what %s's metadata service at %s signed has %d bytes, and %d is the most", m.Platform, m.URL, n, agentapi.MaxEvidenceBytes)
+		return nil, fmt.Errorf("the identity document of %s's metadata service at %s has %d bytes; at most %d are allowed", m.Platform, m.URL, n, agentapi.MaxEvidenceBytes)
 	}
 	return &found, nil
 }

@@ -110,7 +110,7 @@ func awsInterruption(ctx context.Context, c *transport, _ time.Time) ([]Notice, 
 		return nil, err
 	}
 	if action.Action == "" || action.Time.IsZero() {
-		return nil, errors.New("spot/instance-action names no action and time")
+		return nil, errors.New("spot/instance-action has no action or time")
 	}
 	return []Notice{{
 		ID: "spot-" + action.Time.UTC().Format(time.RFC3339), Kind: agentapi.NoticeInterruption, Deadline: action.Time, Detail: "AWS spot: " + action.Action,
@@ -126,7 +126,7 @@ func awsRebalance(ctx context.Context, c *transport, _ time.Time) ([]Notice, err
 		return nil, err
 	}
 	if recommended.Time.IsZero() {
-		return nil, errors.New("events/recommendations/rebalance names no time")
+		return nil, errors.New("events/recommendations/rebalance has no time")
 	}
 	return []Notice{{ID: "rebalance-" + recommended.Time.UTC().Format(time.RFC3339), Kind: agentapi.NoticeRebalance, Detail: "AWS recommends to rebalance"}}, nil
 }
@@ -165,7 +165,7 @@ func gcpText(ctx context.Context, c *transport, path string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", path, err)
 	case header.Get(mark) != "Google":
-		return "", fmt.Errorf("%s was answered by something else than Google's metadata service", path)
+		return "", fmt.Errorf("%s was not answered by Google's metadata service", path)
 	}
 	return text, nil
 }

@@ -52,11 +52,11 @@ func platformOf(firmware func(string) string) *Service {
 func Parse(text string) (*Service, error) {
 	platform, address, _ := strings.Cut(text, " ")
 	if noticeReaders[platform] == nil {
-		return nil, fmt.Errorf("%.40q is no platform; want aws, gcp or azure, a space and a URL", platform)
+		return nil, fmt.Errorf("unknown platform %.40q: use aws, gcp or azure, a space and a URL", platform)
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" || u.Path != "" || u.User != nil {
-		return nil, fmt.Errorf("%.80q must be like http://127.0.0.1:1234", address)
+		return nil, fmt.Errorf("invalid URL %.80q: use a form such as http://127.0.0.1:1234", address)
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err != nil || !ip.IsLoopback() {
 		return nil, fmt.Errorf("%.80q must be a loopback address of this host", address)
@@ -90,7 +90,7 @@ func NewClient(s Service) *Client {
 var errNotFound = errors.New("there is none")
 
 // errTokenExpired says that the service wants another token.
-var errTokenExpired = errors.New("it wants a new token")
+var errTokenExpired = errors.New("the token expired")
 
 // ask makes one call and gives the value without the space around it.
 func (c *transport) ask(ctx context.Context, method, path, header string) (string, http.Header, error) {

@@ -14,7 +14,7 @@ import (
 // no more jobs, finishes those that it has and ends.
 func queueWorker(taking context.Context, args []string, errs io.Writer) int {
 	if len(args) > 0 {
-		fmt.Fprintln(errs, "forgeyard-runner queue-worker takes no arguments: the agent tells it by the environment where its queue is")
+		fmt.Fprintln(errs, "forgeyard-runner queue-worker takes no arguments: the agent passes the address of the queue in the environment")
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))
@@ -23,7 +23,7 @@ func queueWorker(taking context.Context, args []string, errs io.Writer) int {
 		err = worker.Run(context.Background(), taking, c)
 	}
 	if err != nil {
-		log.Error("the worker ends", "error", err)
+		log.Error("the worker failed", "error", err)
 		return exitFailed
 	}
 	log.Info("the worker ended")
