@@ -26,7 +26,7 @@ func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
 	if !r.Report.Probes["shell"].OK {
 		t.Errorf("the shell wasn't shown: %+v", r.Report.Probes)
 	}
-	if p := r.Report.Probes["teleportation"]; p.OK || p.Evidence != "this agent has no probe for it" {
+	if p := r.Report.Probes["teleportation"]; p.OK || p.Evidence != "this agent has no probe for this capability" {
 		t.Errorf("a capability without a probe was shown: %+v", p)
 	}
 	if r.Report.Phase != fleet.PhaseIdle || !r.Report.GroupEmpty || r.AgentVersion != "1.2.3" || r.Report.Isolation != "none" || r.Report.DiskFree == 0 {
