@@ -16,7 +16,10 @@ const listing, sums = fleet.SchedulerAddress("forgeyard.ci"), fleet.SchedulerAdd
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func shows(revision int64, running ...fleet.RunningCapacityUsage) Observation {
-	return Observation{Snapshot: fleet.CapacityDemandSnapshot{Revision: revision, ObservedAt: noon, Running: running}, Lists: true}
+	return Observation{
+		Snapshot: fleet.CapacityDemandSnapshot{Revision: revision, ObservedAt: noon, Running: running},
+		Lists:    true,
+	}
 }
 
 // observed is a scheduler that showed this.
@@ -91,8 +94,19 @@ func TestNextCallSaysWhatTheInstanceAsksFor(t *testing.T) {
 		"terminated and removed":  {state: fleet.Terminated, at: fleet.Scheduling{Scheduler: listing, Removed: true}},
 		"terminated, not removed": {state: fleet.Terminated, at: admitted, want: Remove},
 	} {
-		i := &fleet.CapacityInstance{ID: "i1", State: test.state, Scheduling: test.at, Ended: string(lifecycle.IdleProven)}
-		c, wanted := NextCall(listing, observed(t, idle), &Runner{Connected: true}, Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, TakesBack: test.takesBack}, noon)
+		i := &fleet.CapacityInstance{
+			ID:         "i1",
+			State:      test.state,
+			Scheduling: test.at,
+			Ended:      string(lifecycle.IdleProven),
+		}
+		c, wanted := NextCall(
+			listing,
+			observed(t, idle),
+			&Runner{Connected: true},
+			Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, TakesBack: test.takesBack},
+			noon,
+		)
 		if !wanted {
 			c.Kind = ""
 		}
@@ -103,9 +117,20 @@ func TestNextCallSaysWhatTheInstanceAsksFor(t *testing.T) {
 }
 
 func TestRunnerWithLeasesWasLostToTheInfrastructure(t *testing.T) {
-	i := &fleet.CapacityInstance{ID: "i1", State: fleet.Terminating, Ended: string(lifecycle.IdleProven), Scheduling: fleet.Scheduling{Scheduler: listing, Ref: "i1"}}
+	i := &fleet.CapacityInstance{
+		ID:         "i1",
+		State:      fleet.Terminating,
+		Ended:      string(lifecycle.IdleProven),
+		Scheduling: fleet.Scheduling{Scheduler: listing, Ref: "i1"},
+	}
 	for leases, want := range map[int]scheduler.RemovalReason{0: scheduler.RemovedNormally, 1: scheduler.RemovedInfrastructure} {
-		c, _ := NextCall(listing, nil, &Runner{}, Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, Leases: leases}, noon)
+		c, _ := NextCall(
+			listing,
+			nil,
+			&Runner{},
+			Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, Leases: leases},
+			noon,
+		)
 		if c.Reason != want {
 			t.Errorf("%d leases: %s, want %s", leases, c.Reason, want)
 		}
@@ -139,15 +164,26 @@ func TestAdmissionWithoutAnAnswerIsTriedTwiceAtMost(t *testing.T) {
 }
 
 func TestEndedRunnersThatAreListedAgainAreRemoved(t *testing.T) {
-	s := observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1"}, fleet.RunningCapacityUsage{Runner: "old", Leases: 1}, fleet.RunningCapacityUsage{Runner: "theirs"}))
+	s := observed(
+		t,
+		shows(
+			5,
+			fleet.RunningCapacityUsage{Runner: "i1"},
+			fleet.RunningCapacityUsage{Runner: "old", Leases: 1},
+			fleet.RunningCapacityUsage{Runner: "theirs"},
+		),
+	)
 	if !s.UnsearchedObservation() {
 		t.Fatal("a new observation must be searched")
 	}
 	var asked []fleet.CapacityInstanceID
-	err := s.FindUnknown(map[fleet.SchedulerRunnerRef]bool{"i1": true}, func(ids []fleet.CapacityInstanceID) ([]fleet.CapacityInstanceID, error) {
-		asked = ids
-		return []fleet.CapacityInstanceID{"old"}, nil
-	})
+	err := s.FindUnknown(
+		map[fleet.SchedulerRunnerRef]bool{"i1": true},
+		func(ids []fleet.CapacityInstanceID) ([]fleet.CapacityInstanceID, error) {
+			asked = ids
+			return []fleet.CapacityInstanceID{"old"}, nil
+		},
+	)
 	if err != nil || !slices.Equal(asked, []fleet.CapacityInstanceID{"old", "theirs"}) {
 		t.Fatalf("asked about %v: %v", asked, err)
 	}

@@ -23,7 +23,13 @@ func ready() *Provider {
 }
 
 // list has a step inspect the provider, which shows the resources.
-func list(p *Provider, step int, began time.Time, known []*fleet.CapacityInstance, resources ...fleet.Resource) (complete bool) {
+func list(
+	p *Provider,
+	step int,
+	began time.Time,
+	known []*fleet.CapacityInstance,
+	resources ...fleet.Resource,
+) (complete bool) {
 	p.BeginInspection(began, step)
 	return p.Believe(p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}), "", known, noon)
 }
@@ -41,7 +47,10 @@ func TestListWithoutMostResourcesIsNotBelievedAtOnce(t *testing.T) {
 	p := ready()
 	var known []*fleet.CapacityInstance
 	for n := range 4 {
-		known = append(known, &fleet.CapacityInstance{Key: fleet.OperationID(fmt.Sprint("k", n)), State: fleet.Healthy, SeenAt: noon})
+		known = append(
+			known,
+			&fleet.CapacityInstance{Key: fleet.OperationID(fmt.Sprint("k", n)), State: fleet.Healthy, SeenAt: noon},
+		)
 	}
 	one := fleet.Resource{ID: "vm-0", Key: "k0"}
 	if list(p, 1, noon, known, one) {
@@ -157,7 +166,17 @@ func TestClassifyTellsOrphansFromForeignResources(t *testing.T) {
 func TestResourceOfAnEndedInstanceIsProvenByItsRecord(t *testing.T) {
 	o := owner(t)
 	named := fleet.ProviderFacts{Account: "one", Ownership: fleet.OwnershipNamed}
-	ended := &store.Recalled{Instance: fleet.CapacityInstance{ID: "i1", Fleet: "f1", Key: "k1", Provider: cloud, Account: "one", ProviderInstance: "vm-1", State: fleet.Terminated}}
+	ended := &store.Recalled{
+		Instance: fleet.CapacityInstance{
+			ID:               "i1",
+			Fleet:            "f1",
+			Key:              "k1",
+			Provider:         cloud,
+			Account:          "one",
+			ProviderInstance: "vm-1",
+			State:            fleet.Terminated,
+		},
+	}
 	for name, test := range map[string]struct {
 		res  fleet.Resource
 		want string
