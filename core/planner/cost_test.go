@@ -328,7 +328,7 @@ func TestABrokenGlassIsSaidWithHowItIsMended(t *testing.T) {
 		"max_hourly is 1 USD and max_daily 9 USD": glass(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
 	} {
 		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: order}).Fleets[0]
-		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet break-glass demo --end."
+		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet cost-override demo --clear."
 		if len(p.Standing) != 1 || p.Standing[0] != want {
 			t.Errorf("%q, want %q", p.Standing, want)
 		}
