@@ -103,7 +103,8 @@ func NextCall(address fleet.SchedulerAddress, s *Scheduler, m *Runner, x Subject
 		}
 	case fleet.Draining, fleet.Quarantined:
 		interrupted := i.Interruption.TakesAway()
-		if at.Told() && (!at.Cordoned || known && listed && !u.Cordoned || interrupted && !at.Interrupted || m.stopAgain(at, x.Agent, now)) {
+		if at.Told() &&
+			(!at.Cordoned || known && listed && !u.Cordoned || interrupted && !at.Interrupted || m.stopAgain(at, x.Agent, now)) {
 			c.Kind = Cordon
 			if interrupted {
 				c.Cause, c.Deadline = string(lifecycle.ForInterruption), i.Interruption.Deadline

@@ -121,5 +121,6 @@ const stopInterval = 5 * time.Minute
 
 // stopAgain says that a scheduler must be told once more to stop a runner.
 func (m *Runner) stopAgain(at fleet.Scheduling, agent *fleet.Runner, now time.Time) bool {
-	return at.Cordoned && at.Scheduler.StopsForGood() && agent != nil && !agent.Report.GroupEmpty && now.Sub(m.stopped) >= stopInterval
+	return at.Cordoned && at.Scheduler.StopsForGood() && agent != nil && !agent.Report.GroupEmpty &&
+		now.Sub(m.stopped) >= stopInterval
 }

@@ -103,7 +103,12 @@ func (m *Runner) notKnown(at *fleet.Scheduling, a Answer) {
 // can't be seen is not idle, and none was for time in which this process didn't
 // listen: the machine slept, or its clock was set ahead. unneededSince is since when
 // it could have been done without, for a scheduler that lists no runners.
-func (m *Runner) CountLeases(s *Scheduler, i *fleet.CapacityInstance, unneededSince func() time.Time, listeningSince time.Time) {
+func (m *Runner) CountLeases(
+	s *Scheduler,
+	i *fleet.CapacityInstance,
+	unneededSince func() time.Time,
+	listeningSince time.Time,
+) {
 	if s.ListsNone() {
 		m.Leases, m.IdleSince = 0, unneededSince()
 		return

@@ -94,7 +94,11 @@ func (s *Scheduler) Observe(o Observation, acknowledged int64, now, listeningSin
 	}
 	s.Uncordons = o.Uncordons
 	if o.Snapshot.Revision < s.revision || s.fellBehind(o.Snapshot.Revision, acknowledged, now, listeningSince) {
-		s.Unobservable = fmt.Sprintf("its revision went back from %d to %d; it is told everything again", max(s.revision, acknowledged), o.Snapshot.Revision)
+		s.Unobservable = fmt.Sprintf(
+			"its revision went back from %d to %d; it is told everything again",
+			max(s.revision, acknowledged),
+			o.Snapshot.Revision,
+		)
 		s.revision, s.behind = o.Snapshot.Revision, time.Time{}
 		return true
 	}

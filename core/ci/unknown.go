@@ -35,7 +35,10 @@ func (s *Scheduler) UnsearchedObservation() bool {
 // FindUnknown looks up the listed runners that no instance has, each of them once.
 // known are the names by which schedulers know the instances; ended says which of the
 // ids are of instances that have ended.
-func (s *Scheduler) FindUnknown(known map[fleet.SchedulerRunnerRef]bool, ended func([]fleet.CapacityInstanceID) ([]fleet.CapacityInstanceID, error)) error {
+func (s *Scheduler) FindUnknown(
+	known map[fleet.SchedulerRunnerRef]bool,
+	ended func([]fleet.CapacityInstanceID) ([]fleet.CapacityInstanceID, error),
+) error {
 	found := map[fleet.SchedulerRunnerRef]*unknownRunner{}
 	var fresh []fleet.CapacityInstanceID
 	for ref := range s.usage {
@@ -67,7 +70,12 @@ func (s *Scheduler) FindUnknown(known map[fleet.SchedulerRunnerRef]bool, ended f
 // RemoveUnknown are the calls that have the scheduler at an address forget the unknown
 // runners that have ended, limit at most. busy says that an id is an instance's again,
 // or that a call about it is under way.
-func (s *Scheduler) RemoveUnknown(address fleet.SchedulerAddress, now time.Time, busy func(fleet.CapacityInstanceID) bool, limit int) []Call {
+func (s *Scheduler) RemoveUnknown(
+	address fleet.SchedulerAddress,
+	now time.Time,
+	busy func(fleet.CapacityInstanceID) bool,
+	limit int,
+) []Call {
 	var calls []Call
 	for _, ref := range slices.Sorted(maps.Keys(s.unknown)) {
 		u, id := s.unknown[ref], fleet.CapacityInstanceID(ref)
@@ -78,7 +86,16 @@ func (s *Scheduler) RemoveUnknown(address fleet.SchedulerAddress, now time.Time,
 		if s.usage[ref].Leases > 0 {
 			reason = scheduler.RemovedInfrastructure // nobody runs what it is shown to have
 		}
-		calls = append(calls, Call{Scheduler: address, Instance: id, Kind: Remove, Known: scheduler.Known{Name: id, Ref: ref}, Reason: reason})
+		calls = append(
+			calls,
+			Call{
+				Scheduler: address,
+				Instance:  id,
+				Kind:      Remove,
+				Known:     scheduler.Known{Name: id, Ref: ref},
+				Reason:    reason,
+			},
+		)
 	}
 	return calls
 }

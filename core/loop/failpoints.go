@@ -74,7 +74,7 @@ func (at side) cause(e end) {
 	case e.cause == lifecycle.IdleProven:
 		failpoint.IdleUncommitted.Hit()
 	case e.cause == lifecycle.ProvenGone && e.row.terminate != nil && e.row.terminate.CallOver.IsZero():
-		failpoint.GoneBySightUncommitted.Hit()
+		failpoint.GoneByInspectionUncommitted.Hit()
 	}
 }
 

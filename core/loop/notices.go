@@ -13,7 +13,7 @@ type Noticed struct {
 	Provider fleet.ProviderAddress
 	Instance fleet.ProviderInstanceRef
 	// Notice is what was announced; the zero value: something about the machine has
-	// changed, and is worth a look now.
+	// changed, and is worth an inspection now.
 	Notice fleet.Notice
 }
 

@@ -36,7 +36,7 @@ const (
 )
 
 // Order is a person's decision. It is carried out once or refused with a reason;
-// one that must look at the provider first waits for that until Until.
+// one that needs an inspection first waits for that until Until.
 type Order struct {
 	ID       string
 	Kind     OrderKind
@@ -62,7 +62,7 @@ type OrderOutcome struct {
 type pendingOrder struct {
 	Order
 	step     int
-	provider fleet.ProviderAddress // that must be looked at; "": none, or not known yet
+	provider fleet.ProviderAddress // that must be inspected; "": none, or not known yet
 }
 
 // addOrder takes an order in. The same one may come again if a commit failed.
@@ -94,7 +94,7 @@ func (l *Loop) applyOrders(w *step) error {
 	return nil
 }
 
-// expireOrder ends an order whose provider couldn't be looked at in time. That
+// expireOrder ends an order whose provider could not be inspected in time. That
 // something is gone is then a person's to say.
 func (l *Loop) expireOrder(w *step, o *pendingOrder) OrderOutcome {
 	if r := w.byID[o.Instance]; o.Kind == ResolveGone && r != nil {
@@ -110,7 +110,7 @@ func (l *Loop) forgetAppliedOrders(w *step) {
 	})
 }
 
-// orderAwaitsInspection says whether an order waits for a look at the provider that has not
+// orderAwaitsInspection says whether an order waits for an inspection of the provider that has not
 // begun.
 func (l *Loop) orderAwaitsInspection(address fleet.ProviderAddress, p *inventory.Provider) bool {
 	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.InspectionStep < o.step })
@@ -189,7 +189,7 @@ func (w *step) forceDrain(r *row, by string) OrderOutcome {
 }
 
 // resolve takes a person's word for what became of an operation or a resource,
-// as far as a look at the provider doesn't say otherwise.
+// as far as an inspection doesn't say otherwise.
 func (l *Loop) resolve(w *step, r *row, o *pendingOrder) OrderOutcome {
 	p := l.provider(r.Provider)
 	_, calling := l.calls[r.Key]
@@ -199,10 +199,10 @@ func (l *Loop) resolve(w *step, r *row, o *pendingOrder) OrderOutcome {
 	case calling || r.terminate != nil && l.calls[r.terminate.ID] != "":
 		return refuse("a call to the provider is under way; wait for its answer")
 	}
-	looked := p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= o.step
-	if !looked {
-		// A plugin that hasn't started yet will look soon. Only where nothing will,
-		// or a look begun since has failed, a person's word is all there is.
+	inspected := p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= o.step
+	if !inspected {
+		// A plugin that hasn't started yet will be inspected soon. Only where nothing will,
+		// or an inspection begun since has failed, a person's word is all there is.
 		gaveUp := p.Facts == nil && p.Blocked || p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && p.Unobservable != ""
 		if o.Kind == ResolveGone && gaveUp {
 			return l.resolveGone(w, r, nil)
