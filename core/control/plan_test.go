@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -269,7 +270,7 @@ func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
 	if got := p.Accounts; len(got) != 1 || got["local.here"] != "found" {
 		t.Errorf("a manager runs, and the accounts are %v", got)
 	}
-	if hidden := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
+	if hidden := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
 		t.Errorf("a caller who is limited to a fleet sees %v", hidden.Accounts)
 	}
 }

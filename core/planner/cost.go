@@ -96,7 +96,7 @@ func costOverrideSentence(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	case !daily.IsZero():
 		what = sentence("max_daily is %s", daily)
 	}
-	return sentence("%s broke the glass until %s%s: %s. To end it before: forgeyard-fleet break-glass %s --end.",
+	return sentence("%s broke the glass until %s%s: %s. To end it before: forgeyard-fleet cost-override %s --clear.",
 		b.By, moment(b.Until), because(b.Reason), what, f.Address.Name())
 }
 

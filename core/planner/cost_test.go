@@ -263,7 +263,7 @@ func costOf(in input, f fleet.ManagedFleet, requests []Request) (hour, day int64
 	return hour, day, known
 }
 
-func TestWhateverItCostsNoStartPassesAGuardrailAndNothingEndsForOne(t *testing.T) {
+func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawDemand(t)
 		if rapid.Bool().Draw(t, "without a scheduler") {
@@ -328,7 +328,7 @@ func TestABrokenGlassIsSaidWithHowItIsMended(t *testing.T) {
 		"max_hourly is 1 USD and max_daily 9 USD": costOverride(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
 	} {
 		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: order}).Fleets[0]
-		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet break-glass demo --end."
+		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet cost-override demo --clear."
 		if len(p.Standing) != 1 || p.Standing[0] != want {
 			t.Errorf("%q, want %q", p.Standing, want)
 		}

@@ -41,7 +41,7 @@ func (in *planning) whyDisallowed(f fleet.ManagedFleet, i snapshot.Instance) str
 }
 
 // regionOf is the region of a zone, as the market has it; "": it isn't known.
-func (m *market) regionOf(zone string) string {
+func (m *fleetOffers) regionOf(zone string) string {
 	if m == nil {
 		return ""
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -25,7 +25,7 @@ type input struct {
 	Holds            map[fleet.RunnerFleetID]snapshot.Hold
 	Assets           map[fleet.ProviderAddress][]fleet.Asset
 	Offers           map[fleet.MarketKey]fleet.OfferList
-	Circuits         breaker.Circuits
+	Circuits         market.Circuits
 	Forecasts        map[fleet.RunnerFleetID]forecast.Prediction
 	Reservations     []fleet.CapacityReservation
 	Standing         fleet.StandingOrders

@@ -29,7 +29,7 @@ type planning struct {
 	// used.
 	holds map[fleet.RunnerFleetID]snapshot.Hold
 	// markets are the offers of each fleet, and probes those that this plan sends.
-	markets map[fleet.RunnerFleetID]*market
+	markets map[fleet.RunnerFleetID]*fleetOffers
 	probes  probes
 	// entitled counts who may have more of the classes that are limited, and spreads
 	// what fleets that are spread over providers have where.

@@ -119,7 +119,7 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 }
 
 // It said "others reserve there, too, or it is too little", and left it to the reader.
-func TestAReservationThatCannotBeKeptSaysWhetherOthersHaveReservedThereOrItIsTooLittle(t *testing.T) {
+func TestUnmetReservationNamesItsCause(t *testing.T) {
 	f := burst(0, 4, 0)
 	const at = " can't be there at 2026-11-29 12:00 UTC. What can have them is fleet.demo with room for 4"
 	first, second := reserve("r1", f, 3, now), reserve("r2", f, 2, now)
