@@ -156,7 +156,7 @@ func (s *Server) refuseOtherKey(r *http.Request, subject fleet.EnrollmentSubject
 	})
 	refused := forbidden(agentapi.CodeTokenOtherKey, "the token was already spent with another key")
 	if err := s.recorder.flush(r.Context()); err != nil {
-		refused.with("not_stored_yet", err)
+		_ = refused.with("not_stored_yet", err)
 	}
 	return refused
 }

@@ -30,7 +30,7 @@ func (l *loader) readImage(block *body) {
 	block.need("digest", "digest = \"sha256:…\" with 64 hexadecimal digits")
 	digest, ok := block.text("digest")
 	if ok && !digestForm.MatchString(digest) {
-		l.fail(block.at("digest"), block.where, fmt.Sprintf("%q is no digest: %q", "digest", clip(digest)),
+		l.fail(block.at("digest"), block.where, fmt.Sprintf("invalid digest %q: %q", "digest", clip(digest)),
 			"A digest is \"sha256:\" and 64 hexadecimal digits in lower case: what the image is, and not what it is called.")
 	}
 	block.need("bootstrap", "bootstrap = \"cloud-init\"")

@@ -5,5 +5,5 @@
 // (Resource, Inspection). Validity rules are methods on the values.
 // It never does I/O, never reads a clock and never logs. Data comes from config
 // (declared), pluginhost (observed) and agentserver (recorded), and goes to the
-// planner, reconcile and the store.
+// planner, loop and the store.
 package fleet

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 )
 
 func ownershipKey(t *testing.T, path string) *OwnershipKey {

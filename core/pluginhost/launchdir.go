@@ -117,14 +117,14 @@ func (d *launchDir) sockets() string { return filepath.Join(d.path, socketsName)
 // is left behind.
 func (d *launchDir) checkSocket(network, address string) error {
 	if network != "unix" {
-		return errors.New("that is no unix socket")
+		return errors.New("that is not a Unix socket")
 	}
 	info, err := os.Lstat(address)
 	if err != nil {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("that is no socket (%s)", info.Mode())
+		return fmt.Errorf("that is not a socket (%s)", info.Mode())
 	}
 	own, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
