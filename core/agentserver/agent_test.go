@@ -89,7 +89,7 @@ func TestAJobGoesOnWhileTheManagerIsAway(t *testing.T) {
 	w.setState(h.instance, fleet.Healthy, "")
 	w.shows(h, "the job runs", func(r fleet.Runner) bool { return r.Report.Phase == fleet.PhaseRunning })
 	w.stopManager()
-	w.eventually("beats fail", func() bool { return strings.Contains(w.log.String(), "a call to the manager failed") })
+	w.eventually("beats fail", func() bool { return strings.Contains(w.log.String(), "call to the manager failed") })
 	w.startManager()
 	before, _ := w.runner(h)
 	r := w.shows(h, "it beats again", func(r fleet.Runner) bool { return r.Beats > before.Beats })
