@@ -96,9 +96,6 @@ type collector struct {
 	words int
 	// tooMuchWork says that it was told once.
 	tooMuchWork bool
-	// closed sees each body that has been read whole, with everything that was
-	// asked of it. The reference is compared with that; nil: nobody looks.
-	closed func(*body)
 	// notYet is what is written and has no effect yet, by its path.
 	notYet map[string]*notYet
 }

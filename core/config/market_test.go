@@ -40,7 +40,7 @@ func TestALimitNeedsAPriceWhereTheProviderQuotesNone(t *testing.T) {
 		t.Errorf("its offers have prices: %s", rendered(t, found))
 	}
 	_, found := config.Load(sources, config.Variables{}, schemas{})
-	if got := rendered(t, found); !found.HasErrors() || !strings.Contains(got, "max_hourly can't be held without a price") {
+	if got := rendered(t, found); !found.HasErrors() || !strings.Contains(got, "max_hourly needs a price") {
 		t.Errorf("nobody quotes a price: %s", got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
@@ -40,88 +39,6 @@ func sample() string {
 
 func loadSample(text string, variables ...string) (*Loaded, Diagnostics) {
 	return Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
-}
-
-// asked is what the loader asks of each kind of block, by path.
-type asked struct{ attributes, blocks map[string]map[string]bool }
-
-// askedOf reads the text and takes note of everything that was looked for.
-func askedOf(t *testing.T, text string) asked {
-	t.Helper()
-	found := asked{map[string]map[string]bool{}, map[string]map[string]bool{}}
-	l := newLoader()
-	l.schemas = localSchemas{}
-	l.closed = func(b *body) {
-		path := pathOf(b.where)
-		if found.attributes[path] == nil {
-			found.attributes[path], found.blocks[path] = map[string]bool{}, map[string]bool{}
-		}
-		for _, name := range b.attributes {
-			found.attributes[path][name] = true
-		}
-		for _, name := range b.blocks {
-			found.blocks[path][name] = true
-		}
-	}
-	root, ok := l.parseAll([]Source{{Name: "sample.hcl", Bytes: []byte(text)}})
-	if !ok {
-		t.Fatal(l.sorted())
-	}
-	l.readDefinition(root, Variables{})
-	root.close()
-	if found := l.sorted(); found.HasErrors() {
-		t.Fatal(found)
-	}
-	return found
-}
-
-// pathOf turns `scaling of fleet "demo"` into "fleet.scaling".
-func pathOf(where string) string {
-	if where == "" {
-		return ""
-	}
-	steps := strings.Split(where, " of ")
-	slices.Reverse(steps)
-	for i, step := range steps {
-		steps[i], _, _ = strings.Cut(step, " ")
-	}
-	return strings.Join(steps, ".")
-}
-
-func TestTheReferenceNamesExactlyWhatTheLoaderAsksFor(t *testing.T) {
-	found := askedOf(t, sample())
-	described := map[string]map[string]bool{"": {}}
-	for _, block := range Reference() {
-		described[block.Path] = map[string]bool{}
-	}
-	for _, block := range Reference() {
-		parent, name := "", block.Path
-		if at := strings.LastIndex(block.Path, "."); at >= 0 {
-			parent, name = block.Path[:at], block.Path[at+1:]
-		}
-		described[parent][name] = true
-
-		if block.Body == PluginBody || block.Body == FreeBody {
-			continue
-		}
-		names := map[string]bool{}
-		for _, attribute := range block.Attributes {
-			names[attribute.Name] = true
-		}
-		want := found.attributes[block.Path]
-		if block.Body == EntryBody {
-			want = map[string]bool{}
-			for _, key := range requirementKeys {
-				want[key] = true
-			}
-		}
-		if diff := cmp.Diff(want, names); diff != "" {
-			t.Errorf("attributes of %s (-loader +reference):\n%s", block.Path, diff)
-		}
-	}
-	if diff := cmp.Diff(found.blocks, described); diff != "" {
-		t.Errorf("blocks by parent (-loader +reference):\n%s", diff)
-	}
 }
 
 // forAttributes calls do for every attribute of the reference with a fresh copy
@@ -184,7 +101,7 @@ func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 		}
 		text := string(file.Bytes())
 		if attribute.Name == "for_each" { // and what only goes with it
-			text = strings.NewReplacer("${each.key}", "docs", `fleet.team["docs"]`, "fleet.team").Replace(text)
+			text = strings.NewReplacer("each.key", `"docs"`, `fleet.team["docs"]`, "fleet.team").Replace(text)
 		}
 		_, found := loadSample(text, given...)
 		if found.HasErrors() != attribute.Required {

@@ -49,8 +49,7 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		case slices.Contains(l.scope.names["var"], name):
 			values[name] = given{source: key, text: text}
 		default:
-			l.warn(hcl.Range{}, "", fmt.Sprintf("The environment has %s, and there is no variable %q", clip(key), clip(name)),
-				strings.TrimSpace("It is not used. "+didYouMean(name, l.scope.names["var"])))
+			l.warn(hcl.Range{}, "", undeclared(key, name, l.scope.names["var"]), "")
 		}
 	}
 	for _, file := range variables.Files {
@@ -75,6 +74,16 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		}
 	}
 	return values
+}
+
+// undeclared is one line: the environment is shared, so it is shown with each
+// command.
+func undeclared(key, name string, declared []string) string {
+	line := fmt.Sprintf("%s is ignored: no variable %q is declared", clip(key), clip(name))
+	if near := nearest(name, declared); near != "" {
+		line += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return line
 }
 
 // givenInFile reads a file of variables. Where one is sensitive, no line of the
