@@ -155,10 +155,7 @@ func (b *body) close() {
 	}
 	for _, name := range b.unread() {
 		attribute := b.syntax.Attributes[name]
-		detail := didYouMean(name, "attributes", b.attributes)
-		if elsewhere := b.livesIn(name); elsewhere != "" {
-			detail = elsewhere
-		}
+		detail := cmp.Or(b.livesIn(name), didYouMean(name, "attributes", b.attributes))
 		if slices.Contains(b.blocks, name) {
 			detail = fmt.Sprintf("%q is a block. Write: %s { … } without an equals sign.", name, name)
 		}
@@ -255,7 +252,10 @@ func (b *body) livesIn(name string) string {
 			last := found[0][strings.LastIndex(found[0], ".")+1:]
 			return fmt.Sprintf("It belongs in %s. Write: %s { %s = … }", found[0], last, name)
 		}
-		if up < 0 || len(found) > 1 {
+		if len(found) > 1 {
+			return fmt.Sprintf("It belongs in %s.", strings.Join(found, " or "))
+		}
+		if up < 0 {
 			return ""
 		}
 		around = around[:up]

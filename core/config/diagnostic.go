@@ -197,7 +197,7 @@ func (c *collector) sorted() Diagnostics {
 		list = append(list, Diagnostic{
 			Severity: severity,
 			Summary:  fmt.Sprintf("There are %d more errors and warnings", c.dropped),
-			Detail:   "Mend the ones above and validate again.",
+			Detail:   "Fix the ones above and validate again.",
 		})
 	}
 	return list

@@ -14,8 +14,8 @@ import (
 )
 
 // SchemaSource knows the schemas of the plugins that a definition requires. Its
-// error reaches the user as it is and should end in what to do, such as the
-// command that installs the plugin.
+// error is ErrNotInstalled, or reaches the user as it is and should end in what to
+// do.
 type SchemaSource interface {
 	Schemas(plugin string) (fleet.PluginSchemas, error)
 }

@@ -53,7 +53,7 @@ func (uninstalled) Schemas(string) (fleet.PluginSchemas, error) { return schemas
 // The provider was said to quote no prices, although nobody knew that yet.
 func TestALimitIsNoMistakeBeforeThePluginIsInstalled(t *testing.T) {
 	_, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}}, config.Variables{}, uninstalled{})
-	if got := rendered(t, found); !strings.Contains(got, "It is not installed") || strings.Contains(got, "without a price") {
+	if got := rendered(t, found); !strings.Contains(got, "isn't installed") || strings.Contains(got, "without a price") {
 		t.Errorf("it says\n%s", got)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -144,6 +145,13 @@ func (l *loader) setBatch(block *body, size int, result *fleet.RunnerFleet) {
 	}
 }
 
+// ErrNotInstalled says that a plugin must be installed before its schemas are
+// known.
+var ErrNotInstalled = errors.New("the plugin isn't installed")
+
+const installHint = "Run where the fleet files are:\n  forgeyard-fleet plugin install\n" +
+	"Add --from FOLDER for plugins that you built yourself; make build puts them into bin/plugins."
+
 // pluginOf is a plugin that a block names; nil: it can't be asked, which is
 // reported at the block.
 func (l *loader) pluginOf(block *body, name string) *plugin {
@@ -158,10 +166,14 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 	}
 	l.plugins[name] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not installed", name), "Run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)")
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
 		return nil
 	}
 	schemas, err := l.schemas.Schemas(name)
+	if errors.Is(err, ErrNotInstalled) {
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
+		return nil
+	}
 	if err != nil {
 		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), upperFirst(err.Error()))
 		return nil

@@ -178,3 +178,12 @@ func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
 		}
 	}
 }
+
+// A provider of the plugin local was taken for a local value.
+func TestAProviderWithoutItsFirstWordIsSuggestedWhole(t *testing.T) {
+	text := strings.Replace(sample(), "provider       = provider.local.here", "provider       = local.here", 1)
+	_, found := loadSample(text)
+	if len(found) != 1 || found[0].Summary != `There is no local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
+		t.Errorf("%v", found)
+	}
+}

@@ -135,7 +135,7 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 	}
 	if problems.HasErrors() && s.secrets && callsSecret(expr) {
 		report.fail(expr.Range(), where, "A secret is the whole value of an attribute",
-			fmt.Sprintf("It can't be part of a text or go through a function. Write %s alone.", secretForms))
+			fmt.Sprintf("It can't be part of a text or go through a function. Write only %s.", secretForms))
 		return cty.DynamicVal, false
 	}
 	report.addParser(problems, where)
