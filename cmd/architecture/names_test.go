@@ -31,7 +31,7 @@ var sleepers = map[string]string{
 	"core/agent/job_test.go:waitFor":                                           "polls",
 	"core/agent/job_test.go:TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs": "polls",
 	"core/queue/worker/lab_test.go:waitFor":                                    "polls",
-	"core/enroll/world_test.go:eventually":                                     "polls",
+	"core/agentserver/world_test.go:eventually":                                "polls",
 	"core/pluginhost/death_test.go:runHost":                                    "hangs until it is killed",
 	"core/pluginhost/testplugin_test.go:servePlugin":                           "hangs until it is killed",
 	"plugin-sdk/provider/harness_test.go:eventually":                           "polls",

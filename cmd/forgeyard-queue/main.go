@@ -37,8 +37,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.SetVersionTemplate("forgeyard-queue {{.Version}}\n")
 	root.AddCommand(serveCommand(), submitCommand(), jobsCommand(), logCommand(), cancelCommand())
-	usage.Explain(root)
+	usage.Explain(root, usage.Hints{})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)

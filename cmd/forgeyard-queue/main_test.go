@@ -168,7 +168,7 @@ func TestWrongCallsSayWhatToDo(t *testing.T) {
 		"a short lease":       {[]string{"serve", "--lease-time", "1ms"}, "too short"},
 		"no queue":            {[]string{"jobs"}, "Give --url"},
 		"no token":            {[]string{"jobs", "--url", "http://127.0.0.1:1"}, "give --token-file"},
-		"no command":          {[]string{"submit"}, "an argument is missing; usage: forgeyard-queue submit [flags] -- COMMAND"},
+		"no command":          {[]string{"submit"}, "missing argument. Usage:\n  forgeyard-queue submit [flags] -- COMMAND"},
 		"a size without unit": {[]string{"submit", "--memory", "4", "--", "true"}, "as in 512MiB"},
 		"a size below zero":   {[]string{"submit", "--disk", "-1GiB", "--", "true"}, "as in 512MiB"},
 		"no cpu":              {[]string{"submit", "--cpu", "-1", "--", "true"}, "--cpu -1"},

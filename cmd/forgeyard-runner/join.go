@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -153,19 +154,11 @@ func installBinary(from, to string) error {
 			return nil
 		}
 	}
-	beside, err := os.CreateTemp(filepath.Dir(to), ".new-")
+	staged, err := replacefile.Stage(to, filepath.Dir(to), source, 0o755)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(beside, source)
-	err = errors.Join(err, beside.Chmod(0o755), beside.Sync(), beside.Close())
-	if err == nil {
-		err = os.Rename(beside.Name(), to)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(beside.Name()))
-	}
-	return nil
+	return errors.Join(staged.Replace(), staged.Discard())
 }
 
 // startAndWait starts the agent and waits until it has enrolled, was refused, or

@@ -24,7 +24,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
@@ -162,7 +162,7 @@ func (y *yard) verifies(block notaryConfig) {
 	y.must(y.agents.close())
 	listener, err := net.Listen("tcp", y.address)
 	y.must(err)
-	y.agents, err = y.manager.serveAgents(listener, enroll.Config{Verifier: p.verifyIdentity})
+	y.agents, err = y.manager.serveAgents(listener, agentserver.Config{Verifier: p.verifyIdentity})
 	y.must(err)
 	state, err := y.manager.store.Load(y.t.Context())
 	y.must(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -44,7 +45,7 @@ variable "key" {
 
 func savedFrom(t testing.TB, m *Manager, s Submission) SavedPlan {
 	t.Helper()
-	ctx := WithCaller(t.Context(), LocalUser("ada"))
+	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
 	p, err := m.Plan(ctx, s)
 	if err != nil {
 		t.Fatal(err)

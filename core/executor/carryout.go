@@ -57,7 +57,7 @@ func (e *Executor) inspect(ctx context.Context, effect loop.Inspect) loop.Event 
 		e.failures.well(inspection)
 	}
 	late := err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
-	if e.hanging.inspected(effect.Provider, p, late) {
+	if e.inspections.ended(effect.Provider, p, late) {
 		e.restart(effect.Provider, p)
 	}
 	return out

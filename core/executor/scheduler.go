@@ -57,7 +57,7 @@ func look(ctx context.Context, s scheduler.Scheduler, out *loop.Observed) (err e
 // tell says one thing about a runner.
 func (e *Executor) tell(ctx context.Context, effect loop.Tell) loop.Event {
 	out := loop.Told{Scheduler: effect.Scheduler, Instance: effect.Instance, What: effect.What}
-	err := e.inTurn(ctx, effect, &out)
+	err := e.tellWithinLimit(ctx, effect, &out)
 	out.Gone, out.Unknown = errors.Is(err, ErrNoScheduler), errors.Is(err, scheduler.ErrUnknownRunner)
 	telling := subject{what: fmt.Sprintf("%s at %s", effect.What, effect.Scheduler)}
 	if err != nil && !out.Gone && !out.Unknown {
@@ -71,9 +71,9 @@ func (e *Executor) tell(ctx context.Context, effect loop.Tell) loop.Event {
 	return out
 }
 
-// inTurn says it when it is its turn; its deadline counts from then.
-func (e *Executor) inTurn(ctx context.Context, effect loop.Tell, out *loop.Told) error {
-	end, err := e.turns.take(ctx, effect.Scheduler)
+// tellWithinLimit waits until the call may go out; its deadline counts from then.
+func (e *Executor) tellWithinLimit(ctx context.Context, effect loop.Tell, out *loop.Told) error {
+	end, err := e.limits.acquire(ctx, effect.Scheduler)
 	if err != nil {
 		return &scheduler.NotSentError{Err: err}
 	}

@@ -76,7 +76,7 @@ func identity(r *row) fleet.AdmissionCheck {
 	if r.fleet.Admission.RequiresIdentity() || r.provision.Batch.Key != "" {
 		return verifiedIdentity(r)
 	}
-	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", short(r.runner.KeyHash))
+	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", fleet.ShortDigest(r.runner.KeyHash))
 }
 
 // verifiedIdentity holds the evidence that the agent enrolled with against the
@@ -94,7 +94,7 @@ func verifiedIdentity(r *row) fleet.AdmissionCheck {
 		where = " (" + where + ")"
 	}
 	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s, by %s%s as its provider's signature says; verified with a document of %s on %s.",
-		short(r.runner.KeyHash), v.Resource, where, v.Kind, v.Verified.UTC().Format(time.RFC3339))
+		fleet.ShortDigest(r.runner.KeyHash), v.Resource, where, v.Kind, v.Verified.UTC().Format(time.RFC3339))
 }
 
 // class keeps a host that was made for another class out of the one that the
@@ -256,10 +256,4 @@ func pendingChecks(a fleet.Admission) string {
 		return "It was waiting for " + waiting
 	}
 	return ""
-}
-
-// short is enough of a digest to tell it from another.
-func short(digest string) string {
-	digest = strings.TrimPrefix(digest, "sha256:")
-	return digest[:min(12, len(digest))]
 }

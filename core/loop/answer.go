@@ -3,9 +3,10 @@ package loop
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // takeIn applies events in order. It may run again on the same events (when a
@@ -14,27 +15,17 @@ func (l *Loop) takeIn(w *work, events []Event) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case ProviderReady:
-			p := l.provider(e.Provider)
-			if p.account != e.Facts.Account {
-				// What was seen of another account says nothing about this one.
-				p.sight, p.unrecorded, p.classified = nil, nil, 0
-				l.forgetOffers(e.Provider)
+			if l.provider(e.Provider).Ready(e.Facts) {
+				l.markets.ForgetProvider(e.Provider)
 			}
-			p.account, p.facts, p.down, p.detail, p.blocked, p.fault = e.Facts.Account, &e.Facts, "", "", false, ""
-			p.strays = nil // it may reach something else now
 			w.forgive(e.Provider)
 			l.anew(w, e.Provider)
 		case ProviderDown:
-			p := l.provider(e.Provider)
-			p.facts, p.down, p.detail, p.blocked, p.blind = nil, e.Reason, e.Detail, e.NeedsPerson, e.Reason
-			p.strays = nil
-			if !e.Starting { // which mends nothing by itself
-				p.fault = e.Reason
-			}
+			l.provider(e.Provider).Lost(e.Reason, e.Detail, e.NeedsPerson, e.Starting)
 		case Applied:
 			l.tryNow(w)
 		case Inspected:
-			l.see(w, e)
+			l.recordInspection(w, e)
 		case ProvisionAnswered:
 			l.provisionAnswered(w, e)
 		case BatchAnswered:
@@ -44,13 +35,13 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		case TerminateAnswered:
 			l.terminateAnswered(w, e)
 		case OffersListed:
-			l.offersListed(w, e)
+			l.recordOffers(w, e)
 		case Observed:
 			l.observed(w, e)
 		case Told:
 			l.told(w, e)
 		case Noticed:
-			l.noticed(w, e)
+			l.provider(e.Provider).Announce(e.Instance, e.Notice, w.now, l.steps)
 		case Ordered:
 			l.order(e.Order)
 		}
@@ -102,7 +93,7 @@ func (l *Loop) notCreated(w *work, r *row, f *Failure) {
 		return
 	}
 	op.State = fleet.OperationNotCreated
-	if f != nil && breaker.Breaks(f.Class) {
+	if f != nil && market.IsShortage(f.Class) {
 		l.noRoom(w, r, f)
 	} else {
 		w.brakeCall(r, f)
@@ -122,7 +113,7 @@ func (w *work) unmade(r *row, reason string) {
 // shows says whether the last complete inspection lists a resource with the row's key.
 func (l *Loop) shows(r *row) bool {
 	p := l.provider(r.Provider)
-	return p.sight != nil && len(p.sight.byKey[r.Key]) > 0
+	return p.Listing != nil && len(p.Listing.WithKey(r.Key)) > 0
 }
 
 // everSeen says whether anything was ever seen of the row's resource.
@@ -142,10 +133,10 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	note(op, e.Failure)
 	switch e.Outcome {
 	case fleet.TerminateGone:
-		if p := l.provider(r.Provider); p.sight != nil && len(l.belongings(p, p.sight, r)) > 0 {
+		if p := l.provider(r.Provider); p.Listing != nil && len(l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance)) > 0 {
 			// The next inspection shows what is left of it, or that nothing is.
 			op.State, op.Message = fleet.OperationAccepted, "The provider answered that it is gone; looking for what belonged to it."
-			l.row(r.ID).notRemoved(op, w.now) // if it is listed on
+			l.row(r.ID).removals.Failed(op, w.now) // if it is listed on
 			return
 		}
 		op.State = fleet.OperationSucceeded
@@ -168,15 +159,9 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 // triedAgain delays the next call for what may still be there. One of several things
 // that are left of an instance waits by itself, so that the others needn't.
 func (l *Loop) triedAgain(w *work, r *row, op *fleet.Operation) {
-	if !l.row(r.ID).notRemoved(op, w.now) {
-		op.NotBefore = w.now.Add(terminateAgain(op.Attempts))
+	if !l.row(r.ID).removals.Failed(op, w.now) {
+		op.NotBefore = w.now.Add(inventory.RemovalDelay(op.Attempts))
 	}
-}
-
-// terminateAgain is how long to wait before the same resource is asked to go
-// again: 5 s doubling to 5 min.
-func terminateAgain(attempts int) time.Duration {
-	return doubling(5*time.Second, attempts-1, 5*time.Minute)
 }
 
 func note(op *fleet.Operation, f *Failure) {

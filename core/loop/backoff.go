@@ -2,11 +2,13 @@ package loop
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // backoff keeps a fleet whose instances fail from starting new ones at once
@@ -16,7 +18,7 @@ type backoff struct {
 	// last is when the last of them was.
 	last   time.Time
 	serial int64
-	hold   planner.Hold
+	hold   snapshot.Hold
 	// told says that the provider said how long to wait.
 	told bool
 }
@@ -37,7 +39,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b := w.backoffs[f.ID]
 	b.failures++
 	b.last, b.serial = w.now, f.Serial
-	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
+	wait := retry.Delay(firstBackoff, b.failures-1, maxBackoff)
 	class, message := fleet.ErrorTransient, "the answer was lost"
 	b.told = false
 	if failure != nil {
@@ -48,7 +50,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 		b.told = failure.RetryAfter > wait
 		wait = max(wait, failure.RetryAfter)
 	}
-	b.hold = planner.Hold{
+	b.hold = snapshot.Hold{
 		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
 		Reason:      fmt.Sprintf("%s in a row. Last: %s (%s)", failureCount(b.failures), message, class),
@@ -132,17 +134,13 @@ func (l *Loop) tryNow(w *work) {
 			w.backoffs[id] = b
 		}
 	}
-	for _, s := range l.markets {
-		if s.list.Failure != "" && !s.told {
-			s.list.Next = time.Time{}
-		}
-	}
+	l.markets.RetryFailed()
 }
 
 // holds are the holds in force: not over, and of an unchanged definition. One
 // that is over still counts its failures for the next.
-func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
-	out := map[fleet.RunnerFleetID]planner.Hold{}
+func (w *work) holds() map[fleet.RunnerFleetID]snapshot.Hold {
+	out := map[fleet.RunnerFleetID]snapshot.Hold{}
 	for id, b := range w.backoffs {
 		if f, ok := w.fleets[id]; !ok || f.Serial != b.serial {
 			delete(w.backoffs, id)
@@ -153,13 +151,16 @@ func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
 		}
 	}
 	for id, why := range w.blocked {
-		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	for id, why := range w.uninvited {
-		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
+	maps.DeleteFunc(out, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool {
+		return w.fleets[id].Operational == fleet.FleetDraining
+	})
 	for id, why := range w.damaged {
-		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -23,11 +24,11 @@ import (
 // alone, since a batch is made whole or not at all.
 func (l *Loop) inBatches(f fleet.ManagedFleet, requests []planner.Request) [][]planner.Request {
 	most := f.Batch
-	if p := l.provider(f.Provider); p.facts != nil {
-		if p.facts.MaxBatch > 0 {
-			most = min(most, p.facts.MaxBatch)
+	if p := l.provider(f.Provider); p.Facts != nil {
+		if p.Facts.MaxBatch > 0 {
+			most = min(most, p.Facts.MaxBatch)
 		}
-		if !p.facts.Batches {
+		if !p.Facts.Batches {
 			most = 1
 		}
 	}
@@ -101,7 +102,7 @@ func (w *work) batchUnderWay(r *row) bool {
 }
 
 // sendBatch returns the call of a row's batch, if all of it may go out now.
-func (l *Loop) sendBatch(w *work, p *provider, r *row) Effect {
+func (l *Loop) sendBatch(w *work, p *inventory.Provider, r *row) Effect {
 	if w.broken(r) {
 		return nil
 	}
@@ -111,8 +112,8 @@ func (l *Loop) sendBatch(w *work, p *provider, r *row) Effect {
 		if !made && !l.mayGoOut(w, p, m) {
 			return nil
 		}
-		if !p.facts.Batches {
-			m.conflict(fmt.Sprintf("The request was stored as one of a batch, and the plugin %s makes none any more.", p.facts.Plugin))
+		if !p.Facts.Batches {
+			m.conflict(fmt.Sprintf("The request was stored as one of a batch, and the plugin %s makes none any more.", p.Facts.Plugin))
 			return nil
 		}
 		if _, readable := m.intent(); !readable {

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -165,7 +166,7 @@ func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
 		if stored.State != fleet.OperationInProgress || stored.Batch != want || stored.TokenHash != "hash of "+string(call.Key) || stored.TokenExpires.IsZero() {
 			t.Errorf("member %d is stored as %+v", n, stored)
 		}
-		if stored.ID == call.Key || m.Intent.Tags[tagKey] != string(stored.ID) || m.Intent.Tags[ProofTag] == "" {
+		if stored.ID == call.Key || m.Intent.Tags[inventory.KeyTag] != string(stored.ID) || m.Intent.Tags[inventory.ProofTag] == "" {
 			t.Errorf("member %d of %s goes out as %s with %v", n, call.Key, stored.ID, m.Intent.Tags)
 		}
 	}
@@ -178,7 +179,7 @@ func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
 
 func TestWhichInstancesGoOutTogether(t *testing.T) {
 	plain, a, b := planner.Request{}, planner.Request{Offers: []fleet.Offer{{Zone: "a"}}}, planner.Request{Offers: []fleet.Offer{{Zone: "b"}}}
-	probe := planner.Request{Offers: a.Offers, Probes: []breaker.Scope{{Zone: "a"}}}
+	probe := planner.Request{Offers: a.Offers, Probes: []market.Scope{{Zone: "a"}}}
 	older := planner.Request{Offers: a.Offers, Make: &fleet.Make{}}
 	for name, c := range map[string]struct {
 		spoil    func(*fleet.ManagedFleet, *fleet.ProviderFacts)
@@ -200,7 +201,7 @@ func TestWhichInstancesGoOutTogether(t *testing.T) {
 		if c.spoil != nil {
 			c.spoil(&f, &facts)
 		}
-		w.loop.provider(local).facts = &facts
+		w.loop.provider(local).Facts = &facts
 		var got []int
 		for _, group := range w.loop.inBatches(f, c.requests) {
 			got = append(got, len(group))
@@ -375,7 +376,7 @@ func TestABatchThatIsRefusedIsOneFailureOfItsFleet(t *testing.T) {
 	w := newBatchWorld(t, batchFleet(3, 6, 3))
 	call := take[ProvisionBatch](w)
 	w.step(answerAll(call, ProvisionAnswered{Outcome: fleet.ProvisionNotCreated, CallOver: true, Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down"}}))
-	if hold := w.last.Holds["f1"]; !strings.HasPrefix(hold.Reason, "1 failure in a row") || hold.Until.Sub(w.now) > firstBackoff {
+	if hold := w.last.Holds()["f1"]; !strings.HasPrefix(hold.Reason, "1 failure in a row") || hold.Until.Sub(w.now) > firstBackoff {
 		t.Errorf("held by %+v", hold)
 	}
 	if len(w.live()) != 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // contact takes in what agents did and said since the last step. The rows were
-// written by enroll as facts; what follows from them is decided here.
+// written by agentserver as facts; what follows from them is decided here.
 func (l *Loop) contact(w *work) {
 	for _, r := range w.rows {
 		if r.runner == nil || !r.Live() {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
@@ -16,46 +16,17 @@ import (
 func (l *Loop) plan(w *work) planner.Output {
 	l.holdUninvited(w)
 	l.holdBlocked(w)
-	in := planner.Input{
-		Now:          w.now,
-		AgentVersion: l.settings.AgentVersion,
-		Unobserved:   l.unobserved(w),
-		Faults:       l.faults(),
-		Holds:        w.holds(),
-		Demand:       l.demand(w),
-		Scaled:       l.scaled,
-		Assets:       w.assets,
-		Offers:       l.offers(w),
-		Circuits:     w.circuits.Clone(),
-		Reservations: w.reservations,
-		Standing:     w.standing,
-		Forecasts:    w.forecasts,
-		Policy:       w.policy,
-		Leases:       w.paidFor(),
-		Rollouts:     w.rollouts,
-	}
-	in.ImprovementSteps = planner.DefaultImprovementSteps
-	for _, f := range w.fleets {
-		in.Fleets = append(in.Fleets, f)
-	}
-	spoiled := w.spoiled()
-	for _, r := range w.rows {
-		in.Instances = append(in.Instances, planner.Instance{
-			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
-			JoinUntil: r.joinUntil(), Spoiled: spoiled[r.ID], HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
-		})
-	}
-	return l.settings.Planner(in)
+	return l.settings.Planner(l.snapshotOf(w))
 }
 
 // paidFor is what ended instances are paid for. The store knows those that ended
 // before this step; what ends in it is paid for, too.
 func (w *work) paidFor() []fleet.Lease {
-	known := make(map[fleet.CapacityInstanceID]bool, len(w.leases))
-	for _, l := range w.leases {
+	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Leases))
+	for _, l := range w.stored.Leases {
 		known[l.Instance] = true
 	}
-	leases := slices.Clip(w.leases)
+	leases := slices.Clip(w.stored.Leases)
 	for _, r := range w.rows {
 		if lease, paid := r.Lease(); paid && !known[r.ID] {
 			leases = append(leases, lease)
@@ -110,15 +81,15 @@ func (l *Loop) dropOutdated(w *work) {
 func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 	out := map[fleet.ProviderAddress]string{}
 	for _, r := range w.rows {
-		if p := l.provider(r.Provider); p.blind != "" {
-			out[r.Provider] = p.blind
-		} else if why, deaf := w.deaf[r.Provider]; deaf {
+		if p := l.provider(r.Provider); p.Unobservable != "" {
+			out[r.Provider] = p.Unobservable
+		} else if why, unheard := w.unheard[r.Provider]; unheard {
 			out[r.Provider] = why
 		}
 	}
 	for _, f := range w.fleets { // whose fleets may have nothing yet
-		if p := l.provider(f.Provider); p.blocked || p.fault != "" {
-			out[f.Provider] = p.blind
+		if p := l.provider(f.Provider); p.Blocked || p.Fault != "" {
+			out[f.Provider] = p.Unobservable
 		}
 	}
 	return out
@@ -128,8 +99,8 @@ func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 func (l *Loop) faults() map[fleet.ProviderAddress]string {
 	out := map[fleet.ProviderAddress]string{}
 	for address, p := range l.providers {
-		if p.fault != "" {
-			out[address] = p.fault
+		if p.Fault != "" {
+			out[address] = p.Fault
 		}
 	}
 	return out
@@ -140,8 +111,8 @@ func (l *Loop) faults() map[fleet.ProviderAddress]string {
 func (l *Loop) holdBlocked(w *work) {
 	w.blocked = map[fleet.RunnerFleetID]string{}
 	for id, f := range w.fleets {
-		if p := l.provider(f.Provider); p.blocked {
-			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts: %s", f.Provider, p.down)
+		if p := l.provider(f.Provider); p.Blocked {
+			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts: %s", f.Provider, p.Down)
 		}
 	}
 }
@@ -281,12 +252,12 @@ func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.Bootst
 		Class: of.Class.ID(), Image: of.Image.ID(l.settings.AgentVersion), InstanceDigest: of.InstanceDigest(),
 		ImageDigest: of.Image.Digest, Cost: f.Cost.Of(may.Offers...),
 	}
-	tags, err := l.tags(f, instance)
+	tags, err := l.owner().Tags(f, instance)
 	if err != nil {
 		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
-		Fleet: f.Address, Name: instanceName(f.Address, string(invited.key)), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
+		Fleet: f.Address, Name: inventory.InstanceName(f.Address, invited.key), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
 		Image: of.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
 	})
 	if err != nil {
@@ -303,18 +274,6 @@ func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.Bootst
 	w.add(r)
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
 	return nil
-}
-
-// instanceName is a name for people that fits a host name: the fleet and the
-// end of the key.
-func instanceName(a fleet.FleetAddress, key string) string {
-	name := strings.Trim(strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '-'
-	}, a.Name()), "-")
-	return name[:min(len(name), 50)] + "-" + key[len(key)-8:]
 }
 
 // decide records what was decided about a fleet and why. A plan that does

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -104,7 +105,7 @@ func (l *Loop) toldOfGhost(w *work, e Told) {
 	}
 	g := s.ghosts[fleet.SchedulerRunnerRef(e.Instance)]
 	if e.Failure != nil && !e.Unknown && !e.Gone {
-		g.after = w.now.Add(doubling(time.Second, g.failures, time.Minute))
+		g.after = w.now.Add(retry.Delay(time.Second, g.failures, time.Minute))
 		g.failures++
 		return
 	}

@@ -19,54 +19,18 @@ type Noticed struct {
 
 func (Noticed) isEvent() {}
 
-// What is kept of notices after they were taken in, about machines that are nobody's
-// yet: an answer may be on its way. Beyond the number the oldest are forgotten.
-const (
-	mostNotices = 1000
-	noticeLife  = 15 * time.Minute
-)
-
-// providerNotice is a notice with when it came.
-type providerNotice struct {
-	instance fleet.ProviderInstanceRef
-	notice   fleet.Notice
-	at       time.Time
-}
-
-// noticed keeps a notice of a provider. The machine may be unknown, and the same
-// notice may come again.
-func (l *Loop) noticed(w *work, e Noticed) {
-	p := l.provider(e.Provider)
-	if !e.Notice.Kind.Known() {
-		p.hint = l.steps
-		return
-	}
-	p.notices = slices.DeleteFunc(p.notices, func(n providerNotice) bool {
-		return n.instance == e.Instance && n.notice.ID == e.Notice.ID
-	})
-	p.notices = append(p.notices, providerNotice{e.Instance, e.Notice, w.now})
-}
-
 // interrupt takes in what providers announced about hosts [41]: such a runner
 // drains at once, whatever else it drains for. When the time of an interruption has
 // come the machine ends, and what still runs on it is lost to the infrastructure.
 func (l *Loop) interrupt(w *work) {
 	announced := map[fleet.ProviderAddress]map[fleet.ProviderInstanceRef][]fleet.Notice{}
 	for address, p := range l.providers {
-		// An inventory hands the same machine out again: what was announced long ago
-		// isn't about who has it now.
-		p.notices = slices.DeleteFunc(p.notices, func(n providerNotice) bool { return w.now.Sub(n.at) > noticeLife })
-		announced[address] = map[fleet.ProviderInstanceRef][]fleet.Notice{}
-		for _, n := range p.notices {
-			announced[address][n.instance] = append(announced[address][n.instance], n.notice)
-		}
-		// However many came at once, each was seen by now.
-		p.notices = p.notices[max(0, len(p.notices)-mostNotices):]
+		announced[address] = p.Notices(w.now)
 	}
 	for _, r := range w.rows {
 		if r.Live() && r.State != fleet.Terminating && r.State != fleet.Failed {
 			var told []fleet.Notice
-			if r.ProviderInstance != "" && l.provider(r.Provider).elsewhere(r) == "" {
+			if r.ProviderInstance != "" && l.provider(r.Provider).WrongAccount(&r.CapacityInstance) == "" {
 				told = announced[r.Provider][r.ProviderInstance]
 			}
 			w.keepNotice(r, told)

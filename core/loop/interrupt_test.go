@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
@@ -162,7 +163,7 @@ func TestAFloodOfEventsIsBoundedAndHintsLookNoMoreOftenThanEagerly(t *testing.T)
 		flood = append(flood, Noticed{Provider: local, Instance: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d", n)), Notice: fleet.Notice{ID: fmt.Sprint(n), Kind: fleet.NoticeRebalance}})
 	}
 	w.step(flood...)
-	if kept := len(w.loop.provider(local).notices); kept > mostNotices {
+	if kept := len(w.loop.provider(local).Notices(w.now)); kept > inventory.MaxNotices {
 		t.Errorf("%d notices are kept", kept)
 	}
 	looks := 0

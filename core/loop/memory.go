@@ -3,22 +3,23 @@ package loop
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // memory is what the loop knows beyond the store. All of it may be lost at any
 // instruction: the next process inspects, and listens for a while before it
 // calls anybody silent.
 type memory struct {
-	providers  map[fleet.ProviderAddress]*provider
+	providers  map[fleet.ProviderAddress]*inventory.Provider
 	schedulers map[fleet.SchedulerAddress]*schedulerMemory
 	rows       map[fleet.CapacityInstanceID]*rowMemory
 	backoffs   map[fleet.RunnerFleetID]backoff
 	// circuits say where providers had no room.
-	circuits breaker.Circuits
+	circuits market.Circuits
 	// markets are what providers offer for instance blocks.
-	markets map[fleet.MarketKey]*marketMemory
+	markets market.Lists
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
 	// batches are those of them that are one call with others, by the batch's key.
@@ -45,11 +46,10 @@ type memory struct {
 
 func newMemory(started time.Time) memory {
 	return memory{
-		providers:  map[fleet.ProviderAddress]*provider{},
+		providers:  map[fleet.ProviderAddress]*inventory.Provider{},
 		rows:       map[fleet.CapacityInstanceID]*rowMemory{},
 		backoffs:   map[fleet.RunnerFleetID]backoff{},
-		circuits:   breaker.Circuits{},
-		markets:    map[fleet.MarketKey]*marketMemory{},
+		circuits:   market.Circuits{},
 		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
 		batches:    map[fleet.OperationID]fleet.OperationID{},
 		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
@@ -59,43 +59,6 @@ func newMemory(started time.Time) memory {
 		needs:      map[fleet.RunnerFleetID]*need{},
 		witnessed:  started,
 	}
-}
-
-// provider is what is known of a provider.
-type provider struct {
-	// facts is nil while no plugin process answers; down says why, detail in
-	// full, and blocked that only a person can bring it back.
-	facts *fleet.ProviderFacts
-	// account is what the last process that answered reached.
-	account string
-	down    string
-	detail  string
-	blocked bool
-	// fault is what went wrong with it last: its plugin doesn't start or refuses its
-	// configuration, or the last inspection shows less than everything. "": nothing.
-	fault string
-	// inspecting is set while an Inspect effect is under way, which was returned
-	// at inspected, by the step inspectStep.
-	inspecting  bool
-	inspected   time.Time
-	inspectStep int
-	// blind is why the last inspection shows less than everything; "": it was
-	// complete.
-	blind string
-	// vanishing is since when most of what is known has been missing.
-	vanishing time.Time
-	// sight is the last complete inspection.
-	sight *sighting
-	// unrecorded are the resources without a live record at the last sighting,
-	// classified is the step of that.
-	unrecorded []unrecorded
-	classified int
-	// notices are what its plugin announced lately, hint is the step of the last
-	// word that something has changed.
-	notices []providerNotice
-	hint    int
-	// strays is since when each of them has been seen without a gap.
-	strays map[strayID]stray
 }
 
 // rowMemory is what is known of an instance.
@@ -110,10 +73,8 @@ type rowMemory struct {
 	// intent is the step that stored the intent to terminate it, answered the one
 	// that took in the last answer to that. 0: before this process.
 	intent, answered int
-	// asked is the thing that the last call to terminate it named, where the instance
-	// itself was gone by then, and left how it goes with those things, by their ids.
-	asked fleet.ProviderInstanceRef
-	left  map[fleet.ProviderInstanceRef]*leftover
+	// removals is how it goes with what the instance left behind.
+	removals inventory.Removals
 	// idle is since when its scheduler has shown it without a lease; zero: it
 	// doesn't. leases is what it last showed.
 	idle   time.Time
@@ -138,10 +99,10 @@ type rowMemory struct {
 	tellFailure  string
 }
 
-func (m *memory) provider(a fleet.ProviderAddress) *provider {
+func (m *memory) provider(a fleet.ProviderAddress) *inventory.Provider {
 	p := m.providers[a]
 	if p == nil {
-		p = &provider{down: "its plugin has not started yet", blind: "not inspected yet"}
+		p = inventory.NewProvider()
 		m.providers[a] = p
 	}
 	return p
@@ -200,7 +161,7 @@ func (m *memory) watch(now time.Time, clockSet bool) {
 // back, and what was done last has a time in the future.
 func (m *memory) hurry() {
 	for _, p := range m.providers {
-		p.inspected = time.Time{}
+		p.MakeDue()
 	}
 	for _, s := range m.schedulers {
 		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
@@ -209,9 +170,7 @@ func (m *memory) hurry() {
 		}
 	}
 	for _, r := range m.rows {
-		for _, one := range r.left {
-			one.again = time.Time{}
-		}
+		r.removals.MakeDue()
 		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 		r.stopped, r.endedAt = time.Time{}, time.Time{}
 	}
@@ -219,9 +178,7 @@ func (m *memory) hurry() {
 		b.hold.Until = time.Time{}
 		m.backoffs[id] = b
 	}
-	for _, s := range m.markets {
-		s.list.Next = time.Time{}
-	}
+	m.markets.MakeDue()
 	clear(m.scaled)
 	clear(m.surplus)
 }
@@ -233,8 +190,7 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Inspect:
-			p := m.provider(e.Provider)
-			p.inspecting, p.inspected, p.inspectStep = true, now, m.steps
+			m.provider(e.Provider).BeginInspection(now, m.steps)
 		case Provision:
 			m.calls[e.Operation.ID] = e.Provider
 		case ProvisionBatch:
@@ -243,16 +199,16 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			}
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
-			r := m.row(e.Instance)
-			if r.asked = ""; e.Left {
-				r.asked = e.Resource
-				r.tried(e.Resource)
+			dangling := e.Resource
+			if !e.Left {
+				dangling = ""
 			}
+			m.row(e.Instance).removals.Sent(dangling)
 		case Observe:
 			s := m.scheduler(e.Scheduler)
 			s.observing, s.observed = true, now
 		case ListOffers:
-			m.market(e.Market).asking = true
+			m.markets.Asked(e.Market)
 		case Tell:
 			m.tells[e.Instance] = e.Scheduler
 			m.row(e.Instance).said = e

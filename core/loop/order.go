@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
@@ -99,7 +100,7 @@ func (l *Loop) unseen(w *work, o *pendingOrder) OrderOutcome {
 	if r := w.byID[o.Instance]; o.Kind == ResolveGone && r != nil {
 		return l.resolveGone(w, r, nil)
 	}
-	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).blind)
+	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).Unobservable)
 }
 
 // obeyed forgets the orders that came to their end, after the commit.
@@ -111,8 +112,8 @@ func (l *Loop) obeyed(w *work) {
 
 // ordersWait says whether an order waits for a look at the provider that has not
 // begun.
-func (l *Loop) ordersWait(address fleet.ProviderAddress, p *provider) bool {
-	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.inspectStep < o.step })
+func (l *Loop) ordersWait(address fleet.ProviderAddress, p *inventory.Provider) bool {
+	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.InspectionStep < o.step })
 }
 
 func refuse(format string, args ...any) OrderOutcome {
@@ -198,29 +199,29 @@ func (l *Loop) resolve(w *work, r *row, o *pendingOrder) OrderOutcome {
 	case calling || r.terminate != nil && l.calls[r.terminate.ID] != "":
 		return refuse("a call to the provider is under way; wait for its answer")
 	}
-	looked := p.facts != nil && p.blind == "" && p.sight != nil && p.sight.step >= o.step
+	looked := p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= o.step
 	if !looked {
 		// A plugin that hasn't started yet will look soon. Only where nothing will,
 		// or a look begun since has failed, a person's word is all there is.
-		gaveUp := p.facts == nil && p.blocked || p.facts != nil && !p.inspecting && p.inspectStep >= o.step && p.blind != ""
+		gaveUp := p.Facts == nil && p.Blocked || p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && p.Unobservable != ""
 		if o.Kind == ResolveGone && gaveUp {
 			return l.resolveGone(w, r, nil)
 		}
 		return OrderOutcome{}
 	}
-	if p.sight.inFlight[r.Key] {
+	if p.Listing.InFlight(r.Key) {
 		return refuse("a call for its key still runs inside the plugin; wait until it is over")
 	}
 	switch o.Kind {
 	case ResolveCreated:
 		return l.resolveCreated(w, r, p, o)
 	case ResolveNotCreated:
-		return l.resolveNotCreated(w, r, p.sight.of(r))
+		return l.resolveNotCreated(w, r, p.Listing.Of(&r.CapacityInstance))
 	}
-	return l.resolveGone(w, r, p.sight.of(r))
+	return l.resolveGone(w, r, p.Listing.Of(&r.CapacityInstance))
 }
 
-func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) OrderOutcome {
+func (l *Loop) resolveCreated(w *work, r *row, p *inventory.Provider, o *pendingOrder) OrderOutcome {
 	id := o.Resource
 	if id == "" {
 		return refuse("the id of the resource is missing")
@@ -228,7 +229,7 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) Ord
 	if other, taken := w.recordedElsewhere(r, id); taken {
 		return refuse("%s is the resource of the instance %s", id, other)
 	}
-	listed := slices.DeleteFunc(slices.Clone(p.sight.byID[id]), func(res fleet.Resource) bool { return !isInstance(res) })
+	listed := slices.DeleteFunc(slices.Clone(p.Listing.WithID(id)), func(res fleet.Resource) bool { return !inventory.IsInstance(res) })
 	if len(listed) != 1 {
 		return refuse("the provider lists %d instances of the id %s", len(listed), id)
 	}
@@ -237,7 +238,7 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) Ord
 	}
 	if r.provision.State != fleet.OperationSucceeded {
 		op := r.edit(r.provision)
-		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "A person found what it made."
+		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.Listing.Began, "A person found what it made."
 	}
 	w.record(r, id)
 	r.dirty = true

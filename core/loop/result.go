@@ -1,28 +1,30 @@
 package loop
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // result is what a step came to, for whoever drives the loop and shows it.
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
-		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
-		Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts,
-		Demand: l.demand(w), Usage: l.usages(w), Scaled: maps.Clone(l.scaled), Unobserved: l.unobserved(w), Faults: l.faults(),
-		Damaged: slices.Sorted(maps.Values(w.damaged)),
+		Effects: effects, Serial: w.stored.Serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
+		Orders: w.outcomes, Observations: l.observationsOf(w), Damaged: slices.Sorted(maps.Values(w.damaged)),
 	}
 	res.Settled = len(l.orders) == 0
 	l.instancesInto(&res, w)
-	l.schedulersInto(&res, w)
-	l.providersInto(&res, w)
+	for _, address := range l.schedulersIn(w) {
+		if l.scheduler(address).blind == notAnsweredYet { // nobody knows what it wants
+			res.Settled = false
+		}
+	}
 	for _, p := range plan.Fleets {
 		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			res.Settled = false
@@ -46,7 +48,7 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 		}
 		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
-		if untold || !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		if untold || !settled || r.Live() && l.provider(r.Provider).Unobservable != "" || !l.hasHeard(w, r) {
 			res.Settled = false
 		}
 	}
@@ -55,39 +57,16 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 	}
 }
 
-// schedulersInto adds the schedulers that can't be seen. Of one that hasn't answered
-// yet nobody knows what it wants.
-func (l *Loop) schedulersInto(res *Result, w *work) {
-	res.Schedulers = map[fleet.SchedulerAddress]string{}
-	for _, address := range l.schedulersIn(w) {
-		switch s := l.scheduler(address); s.blind {
-		case "":
-		case notAnsweredYet:
-			res.Settled = false
-		default:
-			res.Schedulers[address] = s.blind
+// Holds are the holds in force: those that were observed, and those of fleets none of
+// whose offers the plan could use.
+func (r Result) Holds() map[fleet.RunnerFleetID]snapshot.Hold {
+	holds := maps.Clone(r.Observations.Holds)
+	for _, p := range r.Plan.Fleets {
+		if p.Constrained != nil {
+			holds[p.Fleet] = *p.Constrained
 		}
 	}
-}
-
-// providersInto adds what is known of the providers.
-func (l *Loop) providersInto(res *Result, w *work) {
-	res.Blocked, res.Accounts = map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]string{}
-	res.Observed, res.Unrecorded = map[fleet.ProviderAddress]time.Time{}, map[fleet.ProviderAddress]fleet.Unrecorded{}
-	for address, p := range l.providers {
-		if p.blocked {
-			res.Blocked[address] = cmp.Or(p.detail, p.down)
-		}
-		if p.account != "" {
-			res.Accounts[address] = p.account
-		}
-		if p.sight != nil {
-			res.Observed[address] = p.sight.began
-		}
-		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
-			res.Unrecorded[address] = shown
-		}
-	}
+	return holds
 }
 
 // hasHeard says that an admitted runner is known to live and to know that it
@@ -112,7 +91,7 @@ func (a *alarm) earlier(t time.Time) {
 // wake is when something happens by itself next: a deadline, a back-off's end,
 // an inspection.
 func (l *Loop) wake(w *work, plan planner.Output) time.Time {
-	at := alarm{w.now, w.now.Add(restfulInspection)}
+	at := alarm{w.now, w.now.Add(inventory.SettledInterval)}
 	for _, r := range w.rows {
 		l.wakeFor(&at, w, r)
 	}
@@ -131,15 +110,15 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		at.earlier(c.Until)
 	}
 	for _, key := range w.marketKeys() {
-		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
-			at.earlier(m.list.Next)
+		if l.reachable(key.Provider) {
+			at.earlier(l.markets.NextQuery(key))
 		}
 	}
 	for _, address := range l.providerAddresses() {
-		if p := l.providers[address]; p.facts != nil && !p.inspecting {
+		if p := l.providers[address]; p.Facts != nil && !p.Inspecting {
 			due := l.inspectionDue(w, address, p)
 			if !due.After(w.now) {
-				due = w.now.Add(eagerInspection)
+				due = w.now.Add(inventory.EagerInterval)
 			}
 			at.earlier(due)
 		}
@@ -169,7 +148,7 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 	}
 	m := l.row(r.ID)
 	at.earlier(m.tellAfter)
-	at.earlier(m.leftDue(w.now))
+	at.earlier(m.removals.NextTry(w.now))
 }
 
 func later(a, b time.Time) time.Time {

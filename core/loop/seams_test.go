@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 )
 
 // Failures at the seams: between accounts, between schedulers, and between an
@@ -102,7 +103,7 @@ func TestAnOrphanOfAFleetThatWasForgottenIsLeftToAPerson(t *testing.T) {
 	}
 	w.others = append(w.others, stranger("vm-z", tagsOf(w.keys, "demo", "f2", "z", "z")))
 	w.inspect()
-	w.pass(DefaultOrphanGrace-time.Minute, nil)
+	w.pass(inventory.DefaultOrphanGrace-time.Minute, nil)
 	w.now = w.now.Add(50 * time.Second)
 	w.step()
 	w.now = w.now.Add(50 * time.Second)

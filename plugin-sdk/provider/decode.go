@@ -25,7 +25,7 @@ func decodeBlock[T any](block *blockType, content []byte) (T, []Diagnostic) {
 	}
 	value, err := parseJSON(content)
 	if err != nil {
-		return target, []Diagnostic{{Summary: "The block is no valid JSON", Detail: err.Error()}}
+		return target, []Diagnostic{{Summary: "The block is not valid JSON", Detail: err.Error()}}
 	}
 	var d decoder
 	d.block(block, value, reflect.ValueOf(&target).Elem(), nil)
