@@ -94,8 +94,8 @@ type collector struct {
 	// words counts what the parser has been given, what it had to read twice
 	// included.
 	words int
-	// tooMuchWork says that it was told once.
-	tooMuchWork bool
+	// stepsReported says that it was told once.
+	stepsReported bool
 	// notYet is what is written and has no effect yet, by its path.
 	notYet map[string]*notYet
 }

@@ -25,10 +25,10 @@ type Loaded struct {
 	Definition fleet.Definition
 
 	report    *collector
-	providers map[fleet.ProviderAddress]pluginBody
-	instances map[fleet.FleetAddress]pluginBody
+	providers map[fleet.ProviderAddress]blockSource
+	instances map[fleet.FleetAddress]blockSource
 	// schedulers are no plugins' bodies and are complained about in the same way.
-	schedulers map[fleet.SchedulerAddress]pluginBody
+	schedulers map[fleet.SchedulerAddress]blockSource
 	removed    map[fleet.FleetAddress]removal
 }
 
@@ -64,9 +64,9 @@ type loader struct {
 	plugins         map[string]*plugin
 	images          map[string]*image
 	classes         map[string]fleet.CapacityClass
-	providerBodies  map[fleet.ProviderAddress]pluginBody
-	instanceBodies  map[fleet.FleetAddress]pluginBody
-	schedulerBodies map[fleet.SchedulerAddress]pluginBody
+	providerBodies  map[fleet.ProviderAddress]blockSource
+	instanceBodies  map[fleet.FleetAddress]blockSource
+	schedulerBodies map[fleet.SchedulerAddress]blockSource
 	removals        map[fleet.FleetAddress]removal
 	// fleetBlocks are the declared fleets.
 	fleetBlocks map[fleet.FleetAddress]*body
@@ -82,9 +82,9 @@ func newLoader() *loader {
 		plugins:         map[string]*plugin{},
 		images:          map[string]*image{},
 		classes:         map[string]fleet.CapacityClass{},
-		providerBodies:  map[fleet.ProviderAddress]pluginBody{},
-		instanceBodies:  map[fleet.FleetAddress]pluginBody{},
-		schedulerBodies: map[fleet.SchedulerAddress]pluginBody{},
+		providerBodies:  map[fleet.ProviderAddress]blockSource{},
+		instanceBodies:  map[fleet.FleetAddress]blockSource{},
+		schedulerBodies: map[fleet.SchedulerAddress]blockSource{},
 		fleetBlocks:     map[fleet.FleetAddress]*body{},
 		removals:        map[fleet.FleetAddress]removal{},
 	}
@@ -110,7 +110,7 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 	for _, source := range sources {
 		size += len(source.Bytes)
 	}
-	l.scope.work.limit = leastWork + workPerByte*size
+	l.scope.steps.limit = minSteps + stepsPerByte*size
 	if size > MaxSourceBytes {
 		l.fail(header, "", "The fleet files are too large", fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20))
 		return nil, false

@@ -62,7 +62,7 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
 		if near := nearest(string(address), names); near != "" {
 			detail += fmt.Sprintf(" Did you mean %s?", near)
 		}
-		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("There is no fleet %s to remove", named(address)), detail)
+		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("There is no fleet %s to remove", fleetText(address)), detail)
 	}
 	return report.sorted()
 }
@@ -81,10 +81,10 @@ func (l *loader) readRemoved(blocks []*body) {
 		address, attribute := written.From, block.syntax.Attributes["from"]
 		switch before := first[address]; {
 		case l.fleetBlocks[address] != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", named(address)),
+			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", fleetText(address)),
 				fmt.Sprintf("Delete the block fleet %q, or this removed block.", address.Block()))
 		case before != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", named(address)),
+			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", fleetText(address)),
 				fmt.Sprintf("The first removed block is at %s. Delete one of them.", place(before.header)))
 		default:
 			first[address] = block
@@ -95,8 +95,8 @@ func (l *loader) readRemoved(blocks []*body) {
 	slices.Sort(l.definition.Removed)
 }
 
-// named is a fleet as messages call it.
-func named(address fleet.FleetAddress) string {
+// fleetText is a fleet as messages call it.
+func fleetText(address fleet.FleetAddress) string {
 	if address.Key() == "" {
 		return fmt.Sprintf("%q", address.Block())
 	}
@@ -128,13 +128,13 @@ func (l *loader) readMoved(blocks []*body) {
 		case from == to:
 			l.fail(toAt.Expr.Range(), block.where, "A fleet can't be moved to itself", "from is the old address, to the new one.")
 		case before != nil:
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", named(from)),
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", fleetText(from)),
 				fmt.Sprintf("The first moved block is at %s. Delete one of them.", place(before.header)))
 		case l.fleetBlocks[from] != nil:
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and moved away", named(from)),
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and moved away", fleetText(from)),
 				fmt.Sprintf("A moved fleet is declared only under its new address. Rename the block fleet %q, or delete this moved block.", from.Block()))
 		case slices.Contains(l.definition.Removed, from):
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved and removed", named(from)), "Delete the moved block, or the removed block.")
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved and removed", fleetText(from)), "Delete the moved block, or the removed block.")
 		default:
 			one := &moveBlock{body: block, from: from, to: to, at: toAt}
 			moves[from] = one
@@ -170,7 +170,7 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 		}
 		if l.fleetBlocks[target] == nil {
 			if !slices.Contains(l.definition.Removed, target) && moves[one.to] == nil {
-				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("There is no fleet %s", named(target)), l.moveTargets(target))
+				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("There is no fleet %s", fleetText(target)), l.moveTargets(target))
 			}
 			continue
 		}

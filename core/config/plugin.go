@@ -15,7 +15,7 @@ import (
 )
 
 // pluginBody is where a body that belongs to a plugin stands.
-type pluginBody struct {
+type blockSource struct {
 	where  string
 	header hcl.Range
 	syntax *hclsyntax.Body
@@ -43,7 +43,7 @@ func (l *loader) readProvider(block *body) {
 	config, _ := block.pluginBody(plugin.provider)
 	block.close()
 	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Advertise: own.Advertise, Config: canonical(config)})
-	l.providerBodies[address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
+	l.providerBodies[address] = blockSource{where: block.where, header: block.header, syntax: block.syntax}
 }
 
 // readInstance reads a fleet's instance block by the schema of its provider's
@@ -65,7 +65,7 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	config, immutable := instance.pluginBody(plugin.instance)
 	instance.close()
 	result.Instance, result.Immutable = canonical(config), canonical(immutable)
-	l.instanceBodies[result.Address] = pluginBody{where: instance.where, header: instance.header, syntax: instance.syntax}
+	l.instanceBodies[result.Address] = blockSource{where: instance.where, header: instance.header, syntax: instance.syntax}
 }
 
 // verifiesIdentity says whether the fleet's provider verifies which instance a host

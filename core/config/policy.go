@@ -141,7 +141,7 @@ func (b *body) within(path string) hcl.Range {
 }
 
 // queueAt is where a scheduler's queue block begins.
-func (p pluginBody) queueAt(name string) hcl.Range {
+func (p blockSource) queueAt(name string) hcl.Range {
 	for _, block := range p.syntax.Blocks {
 		if block.Type == "queue" && slices.Equal(block.Labels, []string{name}) {
 			return block.DefRange()

@@ -28,7 +28,7 @@ func (b *body) shapeQuantity(want *valueType, value cty.Value, expr hclsyntax.Ex
 	case fleet.KindDuration:
 		return b.shapeDuration(want, text, expr, label)
 	case kindSize:
-		result, err = parseSize(text)
+		result, err = ParseSize(text)
 	case kindMoney:
 		result, err = fleet.ParseMoney(text)
 	case kindMoment:
@@ -45,7 +45,7 @@ var quantityNouns = map[fleet.PluginTypeKind]string{kindSize: "size", kindMoney:
 
 // shapeDuration is a time span that isn't shorter than it may be.
 func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expression, label string) (any, bool) {
-	span, err := parseDuration(text)
+	span, err := ParseDuration(text)
 	if err != nil {
 		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid duration %q for %s", clip(text), label), upperFirst(err.Error())+".")
 		return nil, false

@@ -39,7 +39,7 @@ func (l *loader) readScheduler(block *body) {
 	checkQueues(block, written.Queues)
 	slices.SortFunc(result.Queues, func(a, b fleet.SchedulerQueue) int { return cmp.Compare(a.Name, b.Name) })
 	l.definition.Schedulers = append(l.definition.Schedulers, result)
-	l.schedulerBodies[result.Address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
+	l.schedulerBodies[result.Address] = blockSource{where: block.where, header: block.header, syntax: block.syntax}
 }
 
 // refuseForgeyard refuses what a scheduler of the type forgeyard doesn't have.

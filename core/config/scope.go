@@ -22,17 +22,17 @@ type scope struct {
 	// "provider" are "PLUGIN.NAME". "each" is there inside a for_each.
 	names   map[string][]string
 	context *hcl.EvalContext
-	work    *work
+	steps   *steps
 	// defaults are the plugins' defaults by their text, each parsed once for all
 	// the blocks that leave the attribute out.
 	defaults map[string]cty.Value
 }
 
 func newScope() *scope {
-	budget := &work{limit: leastWork}
+	steps := &steps{limit: minSteps}
 	return &scope{
-		names: map[string][]string{}, work: budget, defaults: map[string]cty.Value{},
-		context: &hcl.EvalContext{Functions: budget.functions(), Variables: map[string]cty.Value{}},
+		names: map[string][]string{}, steps: steps, defaults: map[string]cty.Value{},
+		context: &hcl.EvalContext{Functions: steps.functions(), Variables: map[string]cty.Value{}},
 	}
 }
 
@@ -115,16 +115,16 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 	if value, ok := literal(expr); ok {
 		return value, true
 	}
-	if !s.referable(report, expr, where) {
+	if !s.checkReferences(report, expr, where) {
 		return cty.DynamicVal, false
 	}
 	value, problems := expr.Value(s.context)
 	switch {
-	case s.work.exhausted():
-		if report.tooMuchWork {
+	case s.steps.exhausted():
+		if report.stepsReported {
 			return cty.DynamicVal, false
 		}
-		report.tooMuchWork = true
+		report.stepsReported = true
 		report.fail(expr.Range(), where, "The expressions of the fleet files do too much work",
 			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the lists shorter.")
 		return cty.DynamicVal, false
@@ -188,11 +188,11 @@ func literal(expr hclsyntax.Expression) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// referable checks every reference in our own words, since the expression
+// checkReferences checks every reference in our own words, since the expression
 // evaluator only knows of objects without attributes.
-func (s *scope) referable(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) checkReferences(report *collector, expr hclsyntax.Expression, where string) bool {
 	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
-		summary, detail := s.refuse(reference.Traversal)
+		summary, detail := s.checkReference(reference.Traversal)
 		if summary != "" {
 			report.fail(reference.Traversal.SourceRange(), where, summary, detail)
 		}
@@ -200,20 +200,20 @@ func (s *scope) referable(report *collector, expr hclsyntax.Expression, where st
 	}
 	fine := true
 	for _, traversal := range expr.Variables() {
-		if summary, detail := s.refuse(traversal); summary != "" {
+		if summary, detail := s.checkReference(traversal); summary != "" {
 			report.fail(traversal.SourceRange(), where, summary, detail)
 			fine = false
 		}
 	}
-	return s.callable(report, expr, where) && fine
+	return s.checkCalls(report, expr, where) && fine
 }
 
-// callable checks the names of functions. The evaluator would as well, but of
+// checkCalls checks the names of functions. The evaluator would as well, but of
 // two near names it suggests now one and now the other.
-func (s *scope) callable(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) checkCalls(report *collector, expr hclsyntax.Expression, where string) bool {
 	fine := true
 	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
-		countWork(node)
+		chargeExpression(node)
 		call, ok := node.(*hclsyntax.FunctionCallExpr)
 		if !ok || call.Name == countElements || call.Name == countWeight {
 			return nil
@@ -247,7 +247,7 @@ func functionHint(name string) string {
 	return didYouMean(name, "functions", slices.Collect(maps.Keys(functions)))
 }
 
-func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
+func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
 	root := traversal.RootName()
 	if s.constant != "" {
 		return "Only plain values work here", fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))

@@ -24,8 +24,8 @@ var (
 	negativeForm = regexp.MustCompile(`^-[0-9]`)
 )
 
-// parseDuration reads "10m", "1h30m" or "7d". A day is 24 hours.
-func parseDuration(text string) (time.Duration, error) {
+// ParseDuration reads "10m", "1h30m" or "7d". A day is 24 hours.
+func ParseDuration(text string) (time.Duration, error) {
 	const form = "use numbers with a unit, such as 10m or 1h30m; valid units: " + durationUnitNames
 	if text == "0" {
 		return 0, nil
@@ -55,9 +55,9 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.Duration(nanoseconds.Int64()), nil
 }
 
-// parseSize reads "16GiB". Only units that mean one thing are taken: GB is 10⁹
+// ParseSize reads "16GiB". Only units that mean one thing are taken: GB is 10⁹
 // to some and 2³⁰ to others.
-func parseSize(text string) (int64, error) {
+func ParseSize(text string) (int64, error) {
 	const form = "use a number with a unit, such as 4GiB; valid units: " + sizeUnitNames
 	if negativeForm.MatchString(text) {
 		return 0, fmt.Errorf("it can't be negative; %s", form)

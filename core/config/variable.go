@@ -75,7 +75,7 @@ func (l *loader) declareVariable(block *body) *variable {
 
 // valueOf is what was given, else the default; a variable with neither is an
 // error.
-func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Value, bool) {
+func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (cty.Value, bool) {
 	fallback := declared.attribute("default")
 	if declared.sensitive {
 		return l.sensitiveValueOf(declared, outside, fallback)
@@ -102,7 +102,7 @@ func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Valu
 
 // sensitiveValueOf is valueOf for what must not be shown: whatever is wrong with
 // the value is told without it, and without the line that it is on.
-func (l *loader) sensitiveValueOf(declared *variable, outside map[string]given, fallback *hclsyntax.Attribute) (cty.Value, bool) {
+func (l *loader) sensitiveValueOf(declared *variable, outside map[string]outsideValue, fallback *hclsyntax.Attribute) (cty.Value, bool) {
 	public := *declared
 	public.sensitive = false
 	hidden := l.collector

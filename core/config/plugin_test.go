@@ -33,7 +33,7 @@ func (b batching) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	return found, err
 }
 
-func TestABatchTakesAPluginThatMakesItAndHostsThatAreToldApart(t *testing.T) {
+func TestBatchNeedsPluginAndVerifiedIdentity(t *testing.T) {
 	load := func(s config.SchemaSource, attributes string) (int, string) {
 		t.Helper()
 		text := "fleet \"z\" {\n capacity_class = capacity_class.standard\n provider = provider.bare.rack\n scaling {\n min = 1\n max = 1\n }\n" + attributes + "\n}\n"
@@ -68,7 +68,7 @@ func TestABatchTakesAPluginThatMakesItAndHostsThatAreToldApart(t *testing.T) {
 	}
 }
 
-func TestEvidenceIsAskedForWhereThePluginVerifiesItUnlessTheFleetDoesWithout(t *testing.T) {
+func TestIdentityIsRequiredWherePluginVerifiesIt(t *testing.T) {
 	bare, cloud := "provider = provider.bare.rack", "provider = provider.cloud.main\n image = image.ubuntu\n instance {\n types = [\"m1\"]\n }"
 	load := func(s config.SchemaSource, provider, admission string) (fleet.AdmissionPolicy, string) {
 		t.Helper()

@@ -2,10 +2,13 @@ package config
 
 import (
 	"errors"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
@@ -88,7 +91,7 @@ func write(t *testing.T, in *hclwrite.Body, name, expression string) {
 	in.SetAttributeRaw(name, parsed.Body().GetAttribute("x").Expr().BuildTokens(nil))
 }
 
-func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
+func TestSampleHasEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
 		in.RemoveAttribute(attribute.Name)
 		var given []string
@@ -110,7 +113,7 @@ func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 	})
 }
 
-func TestADefaultIsWhatLeavingTheAttributeOutMeans(t *testing.T) {
+func TestDefaultIsWhatLeavingOutMeans(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
 		if attribute.Default == "" {
 			return
@@ -131,7 +134,7 @@ func TestADefaultIsWhatLeavingTheAttributeOutMeans(t *testing.T) {
 	})
 }
 
-func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
+func TestValueOfAnotherTypeIsRefused(t *testing.T) {
 	others := map[ReferenceType]string{
 		TextValue: `["a"]`, BoolValue: `"perhaps"`, CountValue: `1.5`, CPUValue: `"much"`, SizeValue: `4`, DurationValue: `4`,
 		TextListValue: `"a"`, TextMapValue: `"a"`, CountMapValue: `{ a = "b" }`, MoneyValue: `4`, MomentValue: `"tomorrow"`, SecretValue: `"hunter2"`,
@@ -151,7 +154,7 @@ func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 	})
 }
 
-func TestANameThatTheReferenceLacksIsRefused(t *testing.T) {
+func TestUndeclaredAttributeIsRefused(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
 		write(t, in, attribute.Name+"_of_no_use", `"x"`)
 		_, found := loadSample(string(file.Bytes()))
@@ -161,7 +164,7 @@ func TestANameThatTheReferenceLacksIsRefused(t *testing.T) {
 	})
 }
 
-func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
+func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 	for _, block := range Reference() {
 		if strings.Contains(block.Path, ".") {
 			continue
@@ -180,10 +183,119 @@ func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
 }
 
 // A provider of the plugin local was taken for a local value.
-func TestAProviderWithoutItsFirstWordIsSuggestedWhole(t *testing.T) {
+func TestLocalReferenceSuggestsProvider(t *testing.T) {
 	text := strings.Replace(sample(), "provider       = provider.local.here", "provider       = local.here", 1)
 	_, found := loadSample(text)
 	if len(found) != 1 || found[0].Summary != `There is no local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
 		t.Errorf("%v", found)
+	}
+}
+
+// Whatever a block declares is part of what a plan compares: a field that a
+// conversion from or to the block forgets would change in silence.
+func TestDiffHasEveryDeclaredAttribute(t *testing.T) {
+	loaded, found := loadSample(sample())
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	var paths []string
+	for _, change := range Diff(fleet.Definition{}, loaded.Definition) {
+		for _, attribute := range change.Attributes {
+			paths = append(paths, strings.SplitN(change.Address, ".", 2)[0]+" "+attribute.Path)
+		}
+	}
+	// Classes and images are compared as parts of what uses them; a plugin's
+	// requirement has an address of its own.
+	addresses := map[string]string{"capacity_class": "fleet capacity_class.", "image": "fleet image.", "forgeyard.required_plugins": "plugin "}
+	for _, block := range Reference() {
+		root, inner, _ := strings.Cut(block.Path, ".")
+		if block.Body == FreeBody || slices.Contains([]string{"variable", "removed", "moved"}, root) {
+			continue
+		}
+		prefix, known := addresses[root]
+		if !known {
+			prefix = root + " "
+		}
+		if plugin, known := addresses[block.Path]; known {
+			prefix, inner = plugin, ""
+		}
+		for _, one := range block.Attributes {
+			if one.Type == BoolValue || one.Name == "for_each" || one.Name == "refs" { // false, read before, and resolved
+				continue
+			}
+			pattern := regexp.QuoteMeta(prefix)
+			for step := range strings.SplitSeq(inner, ".") {
+				if step != "" {
+					pattern += step + `(\.[a-z0-9-]+)?\.`
+				}
+			}
+			pattern = "^" + pattern + one.Name + `(\.|$)`
+			if !slices.ContainsFunc(paths, regexp.MustCompile(pattern).MatchString) {
+				t.Errorf("no change of the sample matches %s", pattern)
+			}
+		}
+	}
+}
+
+func TestBlocksConvertBothWays(t *testing.T) {
+	loaded, found := loadSample(sample())
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	d := loaded.Definition
+	for _, f := range d.Fleets {
+		again := fleetBlockOf(f).fleet()
+		again.Address, again.Class, again.Image, again.Instance, again.Immutable = f.Address, f.Class, f.Image, f.Instance, f.Immutable
+		again.Joined, again.Market, again.Batch = f.Joined, f.Market, f.Batch
+		if difference := cmp.Diff(f, again); difference != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Address, difference)
+		}
+		if difference := cmp.Diff(f.Class, classBlockOf(f.Class).class()); difference != "" {
+			t.Errorf("class of %s (-want +got):\n%s", f.Address, difference)
+		}
+	}
+	if difference := cmp.Diff(d.Policy, policyBlockOf(d.Policy).policy()); difference != "" {
+		t.Errorf("policy (-want +got):\n%s", difference)
+	}
+	for _, scheduler := range d.Schedulers {
+		for i, queue := range schedulerBlockOf(scheduler).Queues {
+			if difference := cmp.Diff(scheduler.Queues[i], queue.queue(scheduler.Queues[i].Class)); difference != "" {
+				t.Errorf("queue (-want +got):\n%s", difference)
+			}
+		}
+	}
+}
+
+// A wrong tag is found when the package is tested, and not by a user.
+func TestWrongTagsAreFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		goType reflect.Type
+		want   string
+	}{
+		"no tag": {reflect.TypeFor[struct{ Size int }](), "no fleet tag"},
+		"an unknown form": {reflect.TypeFor[struct {
+			Name string `fleet:"name" form:"nmae"`
+		}](), `there is no form "nmae"`},
+		"an unknown form of keys": {reflect.TypeFor[struct {
+			Env map[string]string `fleet:"env" keys:"nmae"`
+		}](), `there is no form "nmae"`},
+		"an unknown sentence": {reflect.TypeFor[struct {
+			Name string `fleet:"name" notyet:"soon"`
+		}](), `there is no sentence "soon"`},
+		"a bound that isn't a number": {reflect.TypeFor[struct {
+			Size int `fleet:"size" min:"x" max:"1"`
+		}](), "invalid syntax"},
+		"half of the bounds": {reflect.TypeFor[struct {
+			Size int `fleet:"size" min:"1"`
+		}](), "invalid syntax"},
+		"a type that can't be written": {reflect.TypeFor[struct {
+			C chan int `fleet:"c"`
+		}](), "can't be an attribute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := compile(test.goType); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
 	}
 }
