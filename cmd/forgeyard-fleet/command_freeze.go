@@ -18,16 +18,17 @@ import (
 )
 
 func (a *app) freezeCommand() *cobra.Command {
-	var flags standingFlags
+	var flags overrideFlags
 	var provider string
-	var scaleUpOnly bool
+	var scaleUpOnly, clear bool
 	c := &cobra.Command{
-		Use:   "freeze FLEET | --provider NAME",
-		Short: "Stop everything that starts or ends instances of a fleet or of a provider, until it is thawed",
-		Long: "Freeze a fleet, or all fleets and instances of a provider. No call that starts or ends an instance goes out any\n" +
-			"more, whatever its cause, also for a drain that was ordered; calls that went out before are answered, jobs go\n" +
-			"on, and inspections, too. Work that other fleets can run goes to them. With --scale-up-only instances start, and\n" +
-			"none leaves for want of work, age or a newer definition. It holds, over restarts and applies, until thaw.",
+		Use:   "freeze FLEET | --provider NAME [--clear]",
+		Short: "Stop all starts and removals of a fleet or provider until the freeze is cleared",
+		Long: "Freeze a fleet, or all fleets and instances of a provider. No call that starts or removes an instance is sent\n" +
+			"while the freeze holds, whatever its cause, including drains that were requested. Calls already sent are\n" +
+			"completed; running jobs and inspections continue. Other fleets take the queued jobs that they can run.\n" +
+			"With --scale-up-only instances still start, and none is removed for lack of jobs, age or a newer definition.\n" +
+			"A freeze survives restarts and applies. It ends with --clear.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			of, address, err := fleetOrProvider(args, provider)
@@ -35,45 +36,27 @@ func (a *app) freezeCommand() *cobra.Command {
 				return err
 			}
 			question := fmt.Sprintf("Freeze %s?", orProvider(of, address))
+			if clear {
+				question = fmt.Sprintf("Clear the freeze of %s? Pending operations will resume.", orProvider(of, address))
+			}
 			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				if address != "" {
+				switch {
+				case address != "" && clear:
+					return to.ClearProviderFreeze(ctx, address)
+				case address != "":
 					return to.FreezeProvider(ctx, orders.FreezeProviderRequest{Provider: address, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
+				case clear:
+					return to.ClearFleetFreeze(ctx, of)
 				}
 				return to.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: of, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
 			})
 		},
 	}
 	flags.register(c, true, true)
-	c.Flags().StringVar(&provider, "provider", "", "freeze all of a provider: PLUGIN.NAME")
-	c.Flags().BoolVar(&scaleUpOnly, "scale-up-only", false, "let instances start, and none leave")
-	sentAs(c, "provider", "id")
-	a.completes(c, a.fleetNames, "provider", a.providerNames)
-	return c
-}
-
-func (a *app) thawCommand() *cobra.Command {
-	var flags standingFlags
-	var provider string
-	c := &cobra.Command{
-		Use:   "thaw FLEET | --provider NAME",
-		Short: "End a freeze",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			of, address, err := fleetOrProvider(args, provider)
-			if err != nil {
-				return err
-			}
-			question := fmt.Sprintf("Thaw %s? What waits starts and ends then.", orProvider(of, address))
-			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				if address != "" {
-					return to.ClearProviderFreeze(ctx, address)
-				}
-				return to.ClearFleetFreeze(ctx, of)
-			})
-		},
-	}
-	flags.register(c, true, false)
-	c.Flags().StringVar(&provider, "provider", "", "thaw a provider: PLUGIN.NAME")
+	c.Flags().StringVar(&provider, "provider", "", "the provider to freeze, as PLUGIN.NAME, instead of a fleet")
+	c.Flags().BoolVar(&scaleUpOnly, "scale-up-only", false, "allow starts; prevent removals only")
+	c.Flags().BoolVar(&clear, "clear", false, "clear the freeze")
+	c.MarkFlagsMutuallyExclusive("clear", "scale-up-only")
 	sentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
 	return c
@@ -81,7 +64,7 @@ func (a *app) thawCommand() *cobra.Command {
 
 func fleetOrProvider(args []string, provider string) (string, fleet.ProviderAddress, error) {
 	if (len(args) == 1) == (provider != "") {
-		return "", "", errors.New("give a FLEET, or --provider NAME, and not both")
+		return "", "", errors.New("give either a FLEET or --provider NAME")
 	}
 	if provider != "" {
 		return "", fleet.ProviderAddress(strings.TrimPrefix(provider, "provider.")), nil
@@ -91,22 +74,22 @@ func fleetOrProvider(args []string, provider string) (string, fleet.ProviderAddr
 
 func orProvider(of string, address fleet.ProviderAddress) string {
 	if address != "" {
-		return "all of the provider " + string(address)
+		return "provider " + string(address)
 	}
 	return of
 }
 
 func (a *app) quarantineCommand() *cobra.Command {
-	var flags standingFlags
-	var release bool
+	var flags overrideFlags
+	var clear bool
 	c := &cobra.Command{
-		Use:   "quarantine FLEET|INSTANCE|IMAGE",
-		Short: "Take a fleet, an instance or what an image made out of work, and let no new ones come",
-		Long: "Take instances out of work: one, all of a fleet, or all that were made from an image, which is named as\n" +
-			"image.NAME or by its declared digest (sha256:…). They get no new job; a job that runs goes on, and can be given\n" +
-			"up with drain --force. Nothing new is made in a quarantined fleet or from a quarantined image. It holds, over\n" +
-			"restarts and applies, until --release. What was quarantined isn't trusted again then: it leaves once no job is\n" +
-			"on it, and is made anew where it is still wanted.",
+		Use:   "quarantine FLEET|INSTANCE|IMAGE [--clear]",
+		Short: "Take a fleet, an instance or the instances of an image out of service",
+		Long: "Take instances out of service: one, all of a fleet, or all that were made from an image, which is given as\n" +
+			"image.NAME or by its digest (sha256:…). They get no new job; a running job continues, unless it is given up with\n" +
+			"drain --force. No instance is made in a quarantined fleet or from a quarantined image. A quarantine survives\n" +
+			"restarts and applies and ends with --clear. Instances that were quarantined aren't trusted again: each is removed\n" +
+			"once it has no job, and replaced where it is still needed.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := a.quarantined(c, args[0])
@@ -116,17 +99,17 @@ func (a *app) quarantineCommand() *cobra.Command {
 			if o.instance != "" {
 				args[0] = string(o.instance)
 			}
-			question := fmt.Sprintf("Quarantine %s? It gets no work until it is released.", args[0])
-			if release {
-				question = fmt.Sprintf("Release %s from its quarantine?", args[0])
+			question := fmt.Sprintf("Quarantine %s? It gets no jobs until the quarantine is cleared.", args[0])
+			if clear {
+				question = fmt.Sprintf("Clear the quarantine of %s?", args[0])
 			}
 			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				return o.order(ctx, to, release, flags.reason)
+				return o.order(ctx, to, clear, flags.reason)
 			})
 		},
 	}
 	flags.register(c, true, true)
-	c.Flags().BoolVar(&release, "release", false, "end the quarantine")
+	c.Flags().BoolVar(&clear, "clear", false, "clear the quarantine")
 	a.completes(c, a.quarantinable, "", nil)
 	return c
 }
@@ -137,18 +120,18 @@ type quarantineSubject struct {
 	instance     fleet.CapacityInstanceID
 }
 
-// order quarantines it, or ends that.
-func (s quarantineSubject) order(ctx context.Context, to installation.Orders, release bool, reason string) (orders.OverrideReceipt, error) {
+// order quarantines it, or clears that.
+func (s quarantineSubject) order(ctx context.Context, to installation.Orders, clear bool, reason string) (orders.OverrideReceipt, error) {
 	switch {
-	case s.image != "" && release:
+	case s.image != "" && clear:
 		return to.ClearImageQuarantine(ctx, s.image)
 	case s.image != "":
 		return to.QuarantineImage(ctx, orders.QuarantineImageRequest{Image: s.image, Reason: reason})
-	case s.instance != "" && release:
+	case s.instance != "" && clear:
 		return to.ClearInstanceQuarantine(ctx, s.instance)
 	case s.instance != "":
 		return to.QuarantineInstance(ctx, orders.QuarantineInstanceRequest{Instance: s.instance, Reason: reason})
-	case release:
+	case clear:
 		return to.ClearFleetQuarantine(ctx, s.fleet)
 	}
 	return to.QuarantineFleet(ctx, orders.QuarantineFleetRequest{Fleet: s.fleet, Reason: reason})

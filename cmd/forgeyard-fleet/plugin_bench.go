@@ -33,7 +33,7 @@ type pluginBench struct {
 func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *pluginBench, err error) {
 	b := &pluginBench{lookup: lookup}
 	if b.folder, err = os.MkdirTemp("", "ffkit"); err != nil {
-		return nil, fmt.Errorf("make a folder for the test: %w", err)
+		return nil, fmt.Errorf("create a directory for the test: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -49,7 +49,7 @@ func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *p
 		return nil, err
 	}
 	if err := os.Mkdir(b.stateDir(), 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for the test: %w", err)
+		return nil, fmt.Errorf("create a directory for the test: %w", err)
 	}
 	if b.trap, err = newProxyTrap(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func copyExecutable(from, to string) (string, error) {
 	}
 	defer source.Close()
 	if info, err := source.Stat(); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return "", errors.Join(fmt.Errorf("%s is no program; give the path of the plugin's binary", from), err)
+		return "", errors.Join(fmt.Errorf("%s isn't executable; give the path of the plugin's binary", from), err)
 	}
 	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o500)
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *pluginBench) Processes() bool { return true }
 func (b *pluginBench) Start(ctx context.Context, offline bool) (conformance.Running, error) {
 	r := &benchProcess{}
 	launch := b.launch
-	launch.LookupEnv, launch.Overhear = b.lookup, r.overhear
+	launch.LookupEnv, launch.OnOutput = b.lookup, r.recordOutput
 	if offline {
 		launch.LookupEnv = b.trap.environment(b.lookup)
 		r.trap, r.before = b.trap, len(b.trap.reached())
@@ -134,15 +134,15 @@ type benchProcess struct {
 	bytes int // of them all
 }
 
-// maxOverheard bounds what is kept of what a plugin says, in bytes: one that
+// maxOutput bounds what is kept of what a plugin says, in bytes: one that
 // floods must not fill the memory of who tests it.
-const maxOverheard = 8 << 20
+const maxOutput = 8 << 20
 
-func (r *benchProcess) overhear(line pluginhost.Overheard) {
+func (r *benchProcess) recordOutput(line pluginhost.OutputLine) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	const each = 64 // a line's own, however short it is
-	if r.bytes += len(line.Text) + each; r.bytes <= maxOverheard {
+	if r.bytes += len(line.Text) + each; r.bytes <= maxOutput {
 		r.lines = append(r.lines, conformance.Line(line))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func lines(out *bytes.Buffer) []string {
@@ -18,14 +19,14 @@ func lines(out *bytes.Buffer) []string {
 }
 
 // A log that says nothing for minutes looks like a pipeline that hangs.
-func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
+func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&app{out: &out, now: time.Now}).newProgressLines()
 		time.Sleep(quietFor + time.Second)
 		p.observe(progress.Progress{
 			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
-			Holds:      map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "3 failures in a row"}},
+			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 failures in a row"}},
 			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 			Unobserved: map[fleet.ProviderAddress]string{"local.here": "it hangs"},
 		})
@@ -33,10 +34,10 @@ func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
 		p.end()
 		got := lines(&out)
 		want := []string{
-			"   30s  waiting: the manager hasn't begun yet",
+			"   30s  waiting: the manager hasn't started yet",
 			"   31s  demo held back: 3 failures in a row",
-			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here can't be seen (it hangs)",
-			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here can't be seen (it hangs)",
+			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here is unreachable (it hangs)",
+			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here is unreachable (it hangs)",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -56,7 +57,7 @@ func TestATerminalIsNotReminded(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
+func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&app{out: &out, now: time.Now}).newProgressLines()
@@ -74,10 +75,10 @@ func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
 		p.observe(ended)
 		p.observe(silent())
 		p.end()
-		want := `    0s  demo a: silent, its heartbeats are missing
-    0s  demo b: silent, its heartbeats are missing
+		want := `    0s  demo a: heartbeats stopped
+    0s  demo b: heartbeats stopped
     0s  demo b: terminating → terminated. Gone.
-    0s  demo a: beats again
+    0s  demo a: heartbeats resumed
 `
 		if out.String() != want {
 			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
@@ -90,7 +91,7 @@ func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
 	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{
-		Holds:  map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
+		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
 		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 	}}, time.Minute, false)
 	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") || strings.Contains(out.String(), "next try") {

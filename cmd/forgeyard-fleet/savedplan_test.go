@@ -15,8 +15,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // split is one command line with standard output and standard error apart.
@@ -201,7 +201,7 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
-	held := map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "3 in a row failed", NeedsPerson: true}}
+	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 in a row failed", NeedsPerson: true}}
 	for _, p := range []progress.Progress{
 		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: "1 wanted"}}},
 		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: "stored"}}, Holds: held},
@@ -247,9 +247,9 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 
 // Commands that change something, show text or go on for as long as they run.
 var withoutJSON = map[string]bool{
-	"init": true, "fmt": true, "serve": true, "completion": true, "plugin mirror": true, "plugin keygen": true, "plugin new": true, "plugin docs": true, "token revoke": true,
-	"drain": true, "instance adopt": true, "instance replace": true, "instance resolve": true, "key drop": true, "key rotate": true,
-	"reviewos apply": true, "reviewos token create": true, "reviewos token revoke": true,
+	"init": true, "fmt": true, "serve": true, "completion": true, "plugin mirror": true, "plugin keygen": true, "plugin new": true, "plugin docs": true, "token delete": true,
+	"drain": true, "instance adopt": true, "instance replace": true, "instance resolve": true, "key delete": true, "key rotate": true,
+	"reviewos apply": true, "reviewos token create": true, "reviewos token delete": true,
 }
 
 func TestEveryCommandThatReadsHasJSON(t *testing.T) {

@@ -1,7 +1,5 @@
 package access
 
-import ()
-
 // Permission is one of the seven of the specification [191].
 type Permission string
 

@@ -26,7 +26,7 @@ type PinRequest struct {
 
 // FreezeRequest stops what the loop does.
 type FreezeRequest struct {
-	ScaleUpOnly bool   `json:"scale_up_only,omitempty" doc:"Instances start, and none leaves for want of work, age or a newer definition. Else no provider is written to at all."`
+	ScaleUpOnly bool   `json:"scale_up_only,omitempty" doc:"Instances still start, and none is removed for lack of jobs, age or a newer definition. Otherwise nothing is started or removed."`
 	Reason      string `json:"reason,omitempty" maxLength:"500"`
 }
 
@@ -35,7 +35,7 @@ type CostOverrideRequest struct {
 	MaxHourly  *Amount `json:"max_hourly,omitempty" doc:"More than the file's, in its currency. Left out: the file's holds, or, without max_daily either, none."`
 	MaxDaily   *Amount `json:"max_daily,omitempty" doc:"The same for a day."`
 	ForSeconds int64   `json:"for_seconds" minimum:"1" maximum:"259200" doc:"When it ends by itself: at most 3 days."`
-	Reason     string  `json:"reason" minLength:"1" maxLength:"500" doc:"Somebody will ask about the money."`
+	Reason     string  `json:"reason" minLength:"1" maxLength:"500" doc:"Others will ask why the fleet cost more."`
 }
 
 // Amount is money.
@@ -99,23 +99,23 @@ type override struct {
 
 func (h *Handler) addOverrides() {
 	addOverride(h, override{id: "scale", path: "/v1/fleets/{id}/scale", useCase: "fleet scale", tag: "fleets",
-		set:   "Replace a fleet's min, max or both for a time",
-		about: "It may be more than the file's max. One that contradicts itself or the file is a problem 422. Another one takes the place of the one before.",
-		clear: "Let the file's min and max hold again"},
+		set:   "Override a fleet's min, max or both for a time",
+		about: "It may be more than the file's max. An override that contradicts itself or the file is a problem 422. A new one replaces the current one.",
+		clear: "Clear a scale override"},
 		func(ctx context.Context, o installation.Orders, id string, r ScaleRequest) (orders.OverrideReceipt, error) {
 			return o.ScaleFleet(ctx, orders.ScaleRequest{Fleet: id, Min: r.Min, Max: r.Max, For: seconds(r.ForSeconds), Reason: r.Reason})
 		}, installation.Orders.ClearScale)
 	addOverride(h, override{id: "pin", path: "/v1/instances/{id}/pin", useCase: "instance pin", tag: "instances",
-		set:   "Keep an instance out of scale-downs, max_age and rollouts for a time",
-		about: "An operator's drain, a quarantine and the provider still take it.",
-		clear: "End a pin"},
+		set:   "Exclude an instance from scale-down, max_age and rollouts for a time",
+		about: "It is still removed by drain, by a quarantine and by its provider.",
+		clear: "Clear a pin"},
 		func(ctx context.Context, o installation.Orders, id string, r PinRequest) (orders.OverrideReceipt, error) {
 			return o.PinInstance(ctx, orders.PinRequest{Instance: fleet.CapacityInstanceID(id), For: seconds(r.ForSeconds), Reason: r.Reason})
 		}, ofInstance(installation.Orders.ClearPin))
 	addOverride(h, override{id: "cost-override", path: "/v1/fleets/{id}/cost-override", useCase: "cost override", tag: "fleets",
 		set:   "Raise or lift a fleet's cost guardrails for a time",
-		about: "Nothing else is relaxed. One that the file doesn't need is a problem 422. Another one takes the place of the one before.",
-		clear: "Let the file's cost guardrails hold again"},
+		about: "No other limit changes. An override that changes nothing is a problem 422. A new one replaces the current one.",
+		clear: "Clear a cost override"},
 		func(ctx context.Context, o installation.Orders, id string, r CostOverrideRequest) (orders.OverrideReceipt, error) {
 			return o.OverrideCosts(ctx, orders.OverrideCostsRequest{Fleet: id, MaxHourly: r.MaxHourly.money(), MaxDaily: r.MaxDaily.money(),
 				For: seconds(r.ForSeconds), Reason: r.Reason})
@@ -128,14 +128,14 @@ func (h *Handler) addOverrides() {
 func (h *Handler) addFreezes() {
 	addOverride(h, override{id: "freeze", path: "/v1/fleets/{id}/freeze", useCase: "freeze", tag: "fleets",
 		set:   "Freeze a fleet",
-		about: "Once this is answered no call that starts or ends an instance goes out, whatever its cause; what went out before is answered. Inspections go on.",
+		about: "After the answer no call that starts or removes an instance is sent, whatever its cause; calls already sent are completed. Inspections continue.",
 		clear: "Clear the freeze of a fleet"},
 		func(ctx context.Context, o installation.Orders, id string, r FreezeRequest) (orders.OverrideReceipt, error) {
 			return o.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: id, ScaleUpOnly: r.ScaleUpOnly, Reason: r.Reason})
 		}, installation.Orders.ClearFleetFreeze)
 	addOverride(h, override{id: "freeze-provider", path: "/v1/providers/{id}/freeze", useCase: "freeze", tag: "fleets",
 		set:   "Freeze all fleets and instances of a provider",
-		about: "As for a fleet. Work that other fleets can run goes to them.",
+		about: "As for a fleet. Other fleets take the queued jobs that they can run.",
 		clear: "Clear the freeze of a provider"},
 		func(ctx context.Context, o installation.Orders, id string, r FreezeRequest) (orders.OverrideReceipt, error) {
 			return o.FreezeProvider(ctx, orders.FreezeProviderRequest{Provider: fleet.ProviderAddress(id), ScaleUpOnly: r.ScaleUpOnly, Reason: r.Reason})
@@ -145,19 +145,19 @@ func (h *Handler) addFreezes() {
 }
 
 func (h *Handler) addQuarantines() {
-	about := "A job that runs goes on. Once released they aren't trusted again: they leave once no job is on them."
+	about := "A running job continues. Instances that were quarantined aren't trusted again: each is removed once it has no job."
 	addOverride(h, override{id: "quarantine-fleet", path: "/v1/fleets/{id}/quarantine", useCase: "quarantine", tag: "fleets",
-		set: "Take a fleet's instances out of work, and let no new ones come", about: about, clear: "Clear the quarantine of a fleet"},
+		set: "Take a fleet's instances out of service", about: about, clear: "Clear the quarantine of a fleet"},
 		func(ctx context.Context, o installation.Orders, id string, r ReasonRequest) (orders.OverrideReceipt, error) {
 			return o.QuarantineFleet(ctx, orders.QuarantineFleetRequest{Fleet: id, Reason: r.Reason})
 		}, installation.Orders.ClearFleetQuarantine)
 	addOverride(h, override{id: "quarantine-instance", path: "/v1/instances/{id}/quarantine", useCase: "quarantine", tag: "instances",
-		set: "Take an instance out of work", about: about, clear: "Clear the quarantine of an instance"},
+		set: "Take an instance out of service", about: about, clear: "Clear the quarantine of an instance"},
 		func(ctx context.Context, o installation.Orders, id string, r ReasonRequest) (orders.OverrideReceipt, error) {
 			return o.QuarantineInstance(ctx, orders.QuarantineInstanceRequest{Instance: fleet.CapacityInstanceID(id), Reason: r.Reason})
 		}, ofInstance(installation.Orders.ClearInstanceQuarantine))
 	addOverride(h, override{id: "quarantine-image", path: "/v1/images/{id}/quarantine", useCase: "quarantine", tag: "fleets",
-		set: "Take what was made from an image out of work, and make nothing more from it", about: about, clear: "Clear the quarantine of an image"},
+		set: "Take the instances of an image out of service", about: about, clear: "Clear the quarantine of an image"},
 		func(ctx context.Context, o installation.Orders, id string, r ReasonRequest) (orders.OverrideReceipt, error) {
 			return o.QuarantineImage(ctx, orders.QuarantineImageRequest{Image: id, Reason: r.Reason})
 		}, installation.Orders.ClearImageQuarantine)
@@ -182,7 +182,7 @@ func addOverride[T any](h *Handler, r override, set func(context.Context, instal
 			return &body[orders.OverrideReceipt]{receipt}, err
 		})
 	add(h, route{id: "clear-" + r.id, method: http.MethodDelete, path: r.path, useCase: r.useCase, tag: r.tag, status: http.StatusOK, summary: r.clear,
-		about: "Where there is nothing to clear, that is the answer."},
+		about: "If there is nothing to clear, the answer says so."},
 		func(ctx context.Context, in *clearInput) (*body[orders.OverrideReceipt], error) {
 			receipt, err := clear(h.orders(in.CheckInput), ctx, in.ID)
 			return &body[orders.OverrideReceipt]{receipt}, err

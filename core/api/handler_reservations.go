@@ -26,16 +26,16 @@ type NewReservation struct {
 
 func (h *Handler) addReservations() {
 	add(h, route{id: "reservations", method: http.MethodGet, path: "/v1/reservations", useCase: "reservations", tag: "reservations",
-		summary: "The reservations that haven't ended, of the file and made by command",
-		about:   "Each says which fleets have it now, and what of it can't be had at some time, and why."},
+		summary: "The current and future reservations, from the files and created by command",
+		about:   "Each names the fleets that provide it, and what part isn't available, when and why."},
 		func(ctx context.Context, _ *struct{}) (*body[List[planner.ReservationPlan]], error) {
 			found, err := h.service.Reservations(ctx)
 			return listOf(found), err
 		})
 	type reserveInput struct{ Body NewReservation }
 	add(h, route{id: "reserve", method: http.MethodPost, path: "/v1/reservations", useCase: "reservation create", tag: "reservations", status: http.StatusCreated,
-		summary: "Promise capacity of a class for a time",
-		about:   "It makes no lease: the scheduler decides what runs. A promise that can't be kept is kept on the books, and the answer says what is missing."},
+		summary: "Reserve capacity of a class for a time",
+		about:   "The scheduler still decides what runs where. A reservation of which a part isn't available is stored, and the answer says what is missing."},
 		func(ctx context.Context, in *reserveInput) (*body[planner.ReservationPlan], error) {
 			r := in.Body
 			made, err := h.service.CreateReservation(ctx, orders.ReservationRequest{Class: r.Class, Quantity: r.Quantity, Start: r.Start, End: r.End,
@@ -47,8 +47,8 @@ func (h *Handler) addReservations() {
 		ID string `path:"id" maxLength:"64" doc:"The reservation's id."`
 	}
 	add(h, route{id: "delete-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}", useCase: "reservation delete", tag: "reservations", status: http.StatusNoContent,
-		summary: "End a reservation that was made by command",
-		about:   "Its hosts leave as for any scale-down. One of the file is a problem 409."},
+		summary: "Delete a reservation that was created by command",
+		about:   "Its instances scale down as usual. One of the file is a problem 409."},
 		func(ctx context.Context, in *deleteInput) (*struct{}, error) {
 			return nil, h.service.DeleteReservation(ctx, fleet.CapacityReservationID(in.ID))
 		})

@@ -74,7 +74,7 @@ func document() huma.Config {
 func schemaName(t reflect.Type, hint string) string {
 	switch name := huma.DefaultSchemaNamer(t, hint); {
 	case name == "Output":
-		return "Forecast"
+		return "PlanPreview"
 	case strings.HasPrefix(name, "List") && len(name) > len("List"):
 		return strings.TrimPrefix(name, "List") + "List"
 	default:

@@ -122,7 +122,7 @@ func refused(status int, _ string, errs ...error) huma.StatusError {
 	case http.StatusRequestTimeout:
 		p.Code, p.Detail = codeBadRequest, "the request's body took too long to come"
 	case http.StatusInternalServerError:
-		p.Code, p.Detail = codeInternal, "the manager failed inside; its log says more"
+		p.Code, p.Detail = codeInternal, "internal error of the manager; see its log"
 	default:
 		p.Code, p.Detail = codeBadRequest, "the body isn't the JSON of this route; docs/openapi.json has the forms"
 	}
@@ -169,7 +169,7 @@ func problemOf(err error) *Problem {
 		p.Detail = access.ErrUnauthenticated.Error()
 	} else {
 		as(http.StatusInternalServerError, codeInternal)
-		p.Detail = "the manager failed inside; its log says more"
+		p.Detail = "internal error of the manager; see its log"
 	}
 	p.Title = http.StatusText(p.Status)
 	return p

@@ -18,11 +18,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
@@ -309,13 +309,13 @@ func onSocket(t testing.TB, h *Handler) Endpoint {
 	return Endpoint{Socket: path}
 }
 
-var authority = sync.OnceValues(func() (*enroll.Authority, error) {
+var authority = sync.OnceValues(func() (*pki.Authority, error) {
 	dir, err := os.MkdirTemp("", "authority")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	return enroll.LoadAuthority(dir, "lab", now)
+	return pki.LoadAuthority(dir, "lab", now)
 })
 
 func onTLS(t testing.TB, h *Handler, token string) Endpoint {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
@@ -29,7 +29,7 @@ func (d *Daemon) joinBootstrap(ctx context.Context, provider fleet.ProviderAddre
 		notes = append(notes, "No manager is running: the host can be joined as soon as forgeyard-fleet serve runs.")
 		boot, err = d.stoppedBootstrap(ctx, provider, p)
 	}
-	if none, ok := errors.AsType[*enroll.NoAgentError](err); ok {
+	if none, ok := errors.AsType[*agentserver.NoAgentError](err); ok {
 		return boot, nil, &access.InvalidError{Reason: none.Error()}
 	}
 	if err == nil && onlyHere(boot.ManagerURL) {
@@ -59,7 +59,7 @@ func (d *Daemon) stoppedBootstrap(ctx context.Context, provider fleet.ProviderAd
 		}
 		address = "https://" + listen
 	}
-	sum, err := enroll.NewAgentBinaries(workspace.AgentFolder(settings)).SHA256(p.Target())
+	sum, err := agentserver.NewAgentBinaries(workspace.AgentFolder(settings)).SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -44,8 +44,8 @@ type Daemon struct {
 	hub     *progress.Hub
 	orders  orders.Handler
 	joins   orders.Joins
-	// moment is now, with what the running loop knows beyond the store.
-	moment func() view.Moment
+	// observed is what the running loop knows beyond the store; zero: none runs.
+	observed func() snapshot.Observations
 	// listens is where agents find the running manager; nil: it doesn't run.
 	listens atomic.Pointer[plans.Listening]
 
@@ -64,7 +64,7 @@ const sweepWait = 10 * time.Second
 // where it is missing. Another writer gives a *LockedError.
 func Open(ctx context.Context, o workspace.Options) (*Daemon, error) {
 	d := &Daemon{options: o, hub: progress.NewHub()}
-	d.moment = d.now
+	d.observed = d.hub.Observations
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -110,7 +110,7 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 		}
 		d.options.Installation, o.Installation = name, name
 	}
-	if err = d.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
+	if err = d.bind(ctx, o.Installation); err != nil {
 		return err
 	}
 	d.assemble()
@@ -119,15 +119,16 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 
 // assemble makes the parts that work with the store.
 func (d *Daemon) assemble() {
-	moment := func() view.Moment { return d.moment() }
-	d.Queries = query.New(d.store, moment, d.refusedCalls)
+	observed := func() snapshot.Observations { return d.observed() }
+	now := query.Present{Clock: d.options.Clock, AgentVersion: d.options.Version, Observed: observed}
+	d.Queries = query.New(d.store, now, d.refusedCalls)
 	d.TokenStore, d.AuditLog = access.NewTokenStore(d.store, d.options.Clock), access.NewAuditLog(d.store)
-	present := plans.Present{Moment: moment, Listening: d.listens.Load}
+	present := plans.Present{Present: now, Listening: d.listens.Load}
 	d.Applier = plans.NewApplier(plans.NewPlanner(d.store, d.options, present), &d.applying, d.update)
-	d.Keyrings = keys.New(d.store, d.options, moment)
+	d.Keyrings = keys.New(d.store, d.options, observed)
 	d.orders = orders.NewHandler(d.store, d.options.Clock, d.Queries, d.loop)
 	d.joins = orders.Joins{
-		Store: d.store, Clock: d.options.Clock, Installation: d.options.Installation, Version: d.options.Version,
+		Store: d.store, Clock: d.options.Clock, Version: d.options.Version,
 		Tokens: &d.Enrollment, Alone: &d.applying, Bootstrap: d.joinBootstrap, Loop: d.loop,
 	}
 }
@@ -165,18 +166,26 @@ func (d *Daemon) Join(ctx context.Context, r orders.JoinRequest) (orders.JoinTic
 	return d.joins.Join(ctx, r)
 }
 
-// remember keeps a value at the first start and insists on it afterwards.
-func (d *Daemon) remember(ctx context.Context, name, value, mismatch string) error {
-	stored, found, err := d.store.Setting(ctx, name)
+// bind makes the state directory that of an installation, and refuses one that is
+// another's. The keys in it carry the installation's name.
+func (d *Daemon) bind(ctx context.Context, installation string) error {
+	stored, found, err := d.store.Setting(ctx, "installation")
 	switch {
-	case err != nil:
+	case err != nil || stored == installation:
 		return err
 	case !found:
-		return d.store.SetSetting(ctx, name, value)
-	case stored != value:
-		return fmt.Errorf(mismatch, stored, value)
+		return d.store.SetSetting(ctx, "installation", installation)
 	}
-	return nil
+	applied, _, err := d.store.LoadApplied(ctx)
+	if err != nil {
+		return err
+	}
+	if applied.Serial == 0 {
+		return fmt.Errorf("the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
+			d.options.Place.State, stored)
+	}
+	return fmt.Errorf("the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
+		stored, installation)
 }
 
 // Close closes the store and gives the lock back. It comes after Run.
@@ -190,20 +199,6 @@ func (d *Daemon) Close() error {
 		errs = append(errs, d.lock.release())
 	}
 	return errors.Join(errs...)
-}
-
-// now is the present moment with what the loop knows beyond the store.
-func (d *Daemon) now() view.Moment {
-	v := view.Moment{Now: d.options.Clock(), AgentVersion: d.options.Version}
-	v.Since = v.Now
-	if p, since := d.hub.Last(); !since.IsZero() {
-		v.Faults = p.Faults
-		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
-		jobs := d.hub.Jobs()
-		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.Demand, jobs.Usage, jobs.Scaled, jobs.Offers, jobs.Circuits
-		v.Forecasts, v.Accounts = jobs.Forecasts, jobs.Accounts
-	}
-	return v
 }
 
 // refusedCalls are what the agents' server refused since the manager started.

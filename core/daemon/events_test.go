@@ -120,7 +120,7 @@ func TestAnswersWithManyEventsAreBounded(t *testing.T) {
 // look for them.
 func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
 	m := eventful(t)
-	m.Queries = query.New(m.store, m.moment, func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} })
+	m.Queries = query.New(m.store, query.Present{Clock: m.options.Clock, Observed: m.observed}, func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} })
 	one, err := m.Instance(as(t, access.LocalUser("ada")), "ia")
 	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
 		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)

@@ -166,7 +166,7 @@ func TestAPersonHearsWhatMayKeepTheLineFromWorking(t *testing.T) {
 	if _, notes, err := m.joinBootstrap(t.Context(), "manual.lab", linux); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "No manager is running") {
 		t.Errorf("%v, %v", notes, err)
 	}
-	if _, _, err := m.joinBootstrap(t.Context(), "manual.lab", fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "there is no agent for linux-arm64") {
+	if _, _, err := m.joinBootstrap(t.Context(), "manual.lab", fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "no agent binary for linux-arm64") {
 		t.Errorf("a platform without an agent: %v", err)
 	}
 	for address, here := range map[string]bool{"https://127.0.0.1:1": true, "https://[::]:7443": true, "https://localhost:2": true, "https://10.0.0.1:1": false} {

@@ -19,10 +19,12 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
@@ -40,7 +42,7 @@ type yard struct {
 	agents  *agentServer
 	address string
 	// metadata is the metadata service of the hosts that boot; nil: they have none.
-	metadata *agent.Metadata
+	metadata *metadata.Service
 }
 
 // syncLog takes the log of several goroutines.
@@ -86,7 +88,7 @@ func (y *yard) start() {
 	listener, err := net.Listen("tcp", y.address)
 	y.must(err)
 	y.address = listener.Addr().String()
-	y.agents, err = y.manager.serveAgents(listener, enroll.Config{})
+	y.agents, err = y.manager.serveAgents(listener, agentserver.Config{})
 	y.must(err)
 }
 
@@ -244,7 +246,7 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	entries, err := os.ReadDir(filepath.Join(y.options.Place.State, "keys"))
 	y.must(err)
 	for _, e := range entries {
-		if e.Name() == enroll.AuthorityFile {
+		if e.Name() == pki.AuthorityFile {
 			t.Error("the file of the dropped authority is still there")
 		}
 	}
@@ -305,7 +307,7 @@ func TestARotationThatWasKilledIsFinishedByTheNext(t *testing.T) {
 	y := newYard(t)
 	before := y.manager.Authorities.Signing().KeyID()
 	// Killed after the file was made and before the store knew of it.
-	left, err := enroll.LoadAuthorityFile(filepath.Join(y.options.Place.State, "keys", "authority-2.pem"), "demo", y.now())
+	left, err := pki.LoadAuthorityFile(filepath.Join(y.options.Place.State, "keys", "authority-2.pem"), "demo", y.now())
 	y.must(err)
 	y.stop()
 	y.start()
@@ -321,7 +323,7 @@ func TestARotationThatWasKilledIsFinishedByTheNext(t *testing.T) {
 
 func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 	y := newYard(t)
-	first := filepath.Join(y.options.Place.State, "keys", enroll.EnrollmentKeyFile)
+	first := filepath.Join(y.options.Place.State, "keys", pki.EnrollmentKeyFile)
 	content, err := os.ReadFile(first)
 	y.must(err)
 	old := y.manager.Enrollment.KeyID()
@@ -342,7 +344,7 @@ func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 }
 
 func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
-	for _, file := range []string{enroll.AuthorityFile, enroll.EnrollmentKeyFile, "authority-2.pem", "enrollment-2.key"} {
+	for _, file := range []string{pki.AuthorityFile, pki.EnrollmentKeyFile, "authority-2.pem", "enrollment-2.key"} {
 		for _, c := range []struct {
 			name, says string
 			spoil      func(path string) error
@@ -355,10 +357,10 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 					return err
 				}
 				if strings.HasPrefix(file, "authority") {
-					_, err := enroll.LoadAuthorityFile(path, "demo", time.Now())
+					_, err := pki.LoadAuthorityFile(path, "demo", time.Now())
 					return err
 				}
-				_, err := enroll.LoadTokenKey(path)
+				_, err := pki.LoadTokenKey(path)
 				return err
 			}},
 		} {

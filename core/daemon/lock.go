@@ -68,7 +68,7 @@ func takeWriterLock(state string, h Holder) (*writerLock, error) {
 		err = os.WriteFile(l.note, note, 0o600)
 	}
 	if err != nil {
-		l.release()
+		_ = l.release()
 		if errors.Is(err, syscall.ENOSPC) {
 			return nil, fmt.Errorf("the disk of %s is full; free some space there, and try again: %w", state, err)
 		}

@@ -84,7 +84,7 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 			t.Errorf("%s: the check says %v, and the order %v", test.name, before, err)
 		}
 	}
-	if kept, err := m.store.StandingOrders(t.Context()); err != nil || len(kept.Freezes)+len(kept.Overrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.BrokenGlass) > 0 {
+	if kept, err := m.store.StandingOrders(t.Context()); err != nil || len(kept.Freezes)+len(kept.Overrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", kept, err)
 	}
 }
@@ -156,7 +156,7 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if kept, _ := m.store.StandingOrders(t.Context()); len(kept.Freezes)+len(kept.Overrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.BrokenGlass) > 0 {
+	if kept, _ := m.store.StandingOrders(t.Context()); len(kept.Freezes)+len(kept.Overrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
 		t.Errorf("it stands: %+v", kept)
 	}
 	records, err := m.Audit(as(t, ada), 0)

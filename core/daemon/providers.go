@@ -90,7 +90,7 @@ func (p *providers) update(d fleet.Definition) error {
 		if running := p.own[address]; running == nil {
 			p.own[address] = p.run(s, made[address])
 		} else {
-			running.supervisor.Mended()
+			running.supervisor.RetryStopped()
 		}
 	}
 	return nil

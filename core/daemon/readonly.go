@@ -9,8 +9,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -36,14 +36,11 @@ func OpenReadOnly(ctx context.Context, o workspace.Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
-	moment := func() view.Moment {
-		// With no manager running, nobody could have heard an agent.
-		now := o.Clock()
-		return view.Moment{Now: now, Since: now, AgentVersion: o.Version}
-	}
-	present := plans.Present{Moment: moment, Listening: func() *plans.Listening { return nil }}
+	// With no manager running, nobody observes anything.
+	now := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	present := plans.Present{Present: now, Listening: func() *plans.Listening { return nil }}
 	return &ReadOnly{
-		Queries: query.New(s, moment, nil), TokenList: access.NewTokenList(s), Planner: plans.NewPlanner(s, o, present),
+		Queries: query.New(s, now, nil), TokenList: access.NewTokenList(s), Planner: plans.NewPlanner(s, o, present),
 		store: s, clock: o.Clock,
 	}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -76,7 +76,7 @@ func (d *Daemon) Start(ctx context.Context, listener net.Listener) (err error) {
 	r.drained, r.stopWaiting = context.WithCancel(life)
 
 	// Agents are beside this program unless the definition says otherwise.
-	binaries := enroll.NewAgentBinaries(workspace.AgentFolder(applied.Definition.Manager))
+	binaries := agentserver.NewAgentBinaries(workspace.AgentFolder(applied.Definition.Manager))
 	started := d.options.Clock()
 	r.issuer = &issuer{daemon: d, running: r, listener: listener, binaries: binaries}
 	loop := loop.New(d.store, r.issuer, loop.Settings{
@@ -89,7 +89,7 @@ func (d *Daemon) Start(ctx context.Context, listener net.Listener) (err error) {
 	r.orders = &orders.Loop{Ended: r.ended}
 	r.exec = executor.New(d.executing(r, loop))
 	r.orders.Send, r.orders.Wake = r.exec.Send, r.exec.Wake
-	if r.agents, err = d.serveAgents(listener, enroll.Config{
+	if r.agents, err = d.serveAgents(listener, agentserver.Config{
 		Binaries: binaries, Wake: r.exec.Wake, Connection: r.schedulers.connection, Verifier: r.providers.verifyIdentity,
 	}); err != nil {
 		return errors.Join(err, listener.Close())
@@ -116,8 +116,7 @@ func (d *Daemon) executing(r *running, steps *loop.Loop) executor.Settings {
 		Token: func(op fleet.Operation) string { return d.Enrollment.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
-			d.hub.Note(progress.Work{Demand: res.Demand, Usage: res.Usage, Scaled: res.Scaled, Offers: res.Offers, Circuits: res.Circuits, Forecasts: res.Forecasts, Accounts: res.Accounts})
-			d.hub.Publish(progress.Of(d.options.Clock(), res))
+			d.hub.Publish(progress.Of(d.options.Clock(), res), res.Observations)
 			r.orders.Answer(res.Orders)
 		},
 		Hung: r.providers.restart,
@@ -184,18 +183,18 @@ func (d *Daemon) Stop(hurry <-chan struct{}) error {
 
 // agentServer answers agents until it is closed.
 type agentServer struct {
-	server *enroll.Server
+	server *agentserver.Server
 	// ended is closed when nobody listens any more, with err.
 	ended chan struct{}
 	err   error
 }
 
 // serveAgents answers agents with what c has beside the manager's own.
-func (d *Daemon) serveAgents(l net.Listener, c enroll.Config) (*agentServer, error) {
+func (d *Daemon) serveAgents(l net.Listener, c agentserver.Config) (*agentServer, error) {
 	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &d.Authorities, &d.Enrollment, d.store, d.options.Clock, d.options.Log
 	c.Random, c.Jitter, c.FlushInterval = rand.Reader, mathrand.Float64, flushFacts
 	c.CertificateLife = failpoint.CertificateLife(certificateLife)
-	server, err := enroll.NewServer(c)
+	server, err := agentserver.NewServer(c)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +221,7 @@ type issuer struct {
 	daemon   *Daemon
 	running  *running
 	listener net.Listener
-	binaries *enroll.AgentBinaries
+	binaries *agentserver.AgentBinaries
 }
 
 func (i *issuer) Issue(op fleet.OperationID) (nonce []byte, hash string, err error) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
@@ -26,7 +26,7 @@ type schedulers struct {
 	mu          sync.Mutex
 	blocks      map[fleet.SchedulerAddress]fleet.Scheduler
 	clients     map[fleet.SchedulerAddress]client
-	connections map[fleet.CapacityInstanceID]enroll.Connection
+	connections map[fleet.CapacityInstanceID]agentserver.Connection
 }
 
 // client is a scheduler over the network.
@@ -38,7 +38,7 @@ type client interface {
 func newSchedulers(secrets secret.Resolver, clock func() time.Time) *schedulers {
 	return &schedulers{
 		secrets: secrets, clock: clock, blocks: map[fleet.SchedulerAddress]fleet.Scheduler{},
-		clients: map[fleet.SchedulerAddress]client{}, connections: map[fleet.CapacityInstanceID]enroll.Connection{},
+		clients: map[fleet.SchedulerAddress]client{}, connections: map[fleet.CapacityInstanceID]agentserver.Connection{},
 	}
 }
 
@@ -94,11 +94,11 @@ func (s *schedulers) connect(block fleet.Scheduler) client {
 func (s *schedulers) connected(id fleet.CapacityInstanceID, a scheduler.Admitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connections[id] = enroll.Connection{Command: a.Command, Environment: a.Environment, HearsItself: a.HearsItself}
+	s.connections[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment, HearsItself: a.HearsItself}
 }
 
 // connection is what the agents' endpoint hands to the runner's own agent.
-func (s *schedulers) connection(id fleet.CapacityInstanceID) (enroll.Connection, bool) {
+func (s *schedulers) connection(id fleet.CapacityInstanceID) (agentserver.Connection, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, taken := s.connections[id]

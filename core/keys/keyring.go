@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -73,7 +74,7 @@ type keyKind struct {
 	// are still trusted.
 	use func(newest namedKey, older []namedKey) error
 	// needs names what an old key can't be deleted for yet; none: nothing.
-	needs func(old namedKey, s store.State, now time.Time) []string
+	needs func(old namedKey, s snapshot.State, now time.Time) []string
 	// kept says that old keys stay until somebody deletes them, and are no hindrance
 	// for another rotation.
 	kept bool
@@ -95,7 +96,7 @@ func (kind keyKind) fileOf(n int) string {
 // start. The store holds their ids: a key that got lost or exchanged is noticed
 // before anything is signed with another.
 func (k *Keyrings) Load(ctx context.Context) error {
-	if err := enroll.RemoveUnfinishedKeys(k.options.Place.Keys()); err != nil {
+	if err := pki.RemoveUnfinishedKeys(k.options.Place.Keys()); err != nil {
 		return err
 	}
 	for _, kind := range k.keyKinds() {
@@ -185,13 +186,13 @@ func (k *Keyrings) useKeys(kind keyKind, ring keyring) error {
 func (k *Keyrings) readKey(kind keyKind, record keyRecord) (namedKey, error) {
 	path := filepath.Join(k.options.Place.Keys(), record.File)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, &enroll.KeyFileError{Path: path, Problem: fmt.Sprintf("is missing, and the store was written with its key %s; restore it from a backup, or use another state folder", record.ID)}
+		return nil, &pki.KeyFileError{Path: path, Problem: fmt.Sprintf("is missing, and the store was written with its key %s; restore it from a backup, or use another state folder", record.ID)}
 	}
 	key, err := kind.load(path)
 	if err != nil {
 		return nil, err
 	}
-	return key, enroll.CheckKeyID(kind.name+" key in "+path, record.ID, key.KeyID())
+	return key, pki.CheckKeyID(kind.name+" key in "+path, record.ID, key.KeyID())
 }
 
 // removeDeleted removes the files of keys that aren't trusted any more.

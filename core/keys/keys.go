@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -23,21 +23,21 @@ import (
 // trusted. A rotation replaces them while a loop and agents work with them.
 type Keyrings struct {
 	// Authorities sign certificates, Enrollment makes the hosts' single-use tokens.
-	Authorities enroll.Authorities
-	Enrollment  enroll.Tokens
+	Authorities pki.AuthoritySet
+	Enrollment  pki.Tokens
 	// proofs makes and checks the proofs in resource tags.
 	proofs atomic.Pointer[ownership.Keyring]
 
 	store   *store.Store
 	options workspace.Options
 	// seen is what a running manager sees of the providers.
-	seen func() view.Moment
+	seen func() snapshot.Observations
 	// mu is held while a key is changed.
 	mu sync.Mutex
 }
 
 // New is of a store that is open for writing. Load comes next.
-func New(s *store.Store, o workspace.Options, seen func() view.Moment) *Keyrings {
+func New(s *store.Store, o workspace.Options, seen func() snapshot.Observations) *Keyrings {
 	return &Keyrings{store: s, options: o, seen: seen}
 }
 
@@ -111,7 +111,7 @@ func (k *Keyrings) authorizeKeys(ctx context.Context, useCase string) error {
 	return err
 }
 
-func (k *Keyrings) describeKey(kind keyKind, record keyRecord, state store.State) (Key, error) {
+func (k *Keyrings) describeKey(kind keyKind, record keyRecord, state snapshot.State) (Key, error) {
 	loaded, err := k.readKey(kind, record)
 	if err != nil {
 		return Key{}, err
@@ -127,7 +127,7 @@ func (k *Keyrings) describeKey(kind keyKind, record keyRecord, state store.State
 }
 
 // neededFor names what a retired key can't be deleted for yet.
-func (k *Keyrings) neededFor(kind keyKind, key namedKey, record keyRecord, state store.State) []string {
+func (k *Keyrings) neededFor(kind keyKind, key namedKey, record keyRecord, state snapshot.State) []string {
 	now := k.options.Clock()
 	needed := kind.needs(key, state, now)
 	if until := record.Retired.Add(RetiredKept); now.Before(until) {
@@ -172,7 +172,7 @@ func (k *Keyrings) RotateKey(ctx context.Context, name string) (Key, error) {
 }
 
 // rotate makes the next key's file and then writes the keyring.
-func (k *Keyrings) rotate(ctx context.Context, kind keyKind, ring keyring, state store.State) (Key, error) {
+func (k *Keyrings) rotate(ctx context.Context, kind keyKind, ring keyring, state snapshot.State) (Key, error) {
 	now := k.options.Clock().UTC()
 	file := kind.fileOf(len(ring) + 1)
 	fresh, err := kind.load(filepath.Join(k.options.Place.Keys(), file))
@@ -263,7 +263,7 @@ func (k *Keyrings) DeleteIdle(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keyrings) deleteIdle(ctx context.Context, kind keyKind, ring keyring, state store.State) (keyring, error) {
+func (k *Keyrings) deleteIdle(ctx context.Context, kind keyKind, ring keyring, state snapshot.State) (keyring, error) {
 	for n := range ring {
 		if kind.kept || ring[n].Retired.IsZero() || !ring[n].Deleted.IsZero() {
 			continue

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // keyKinds are all kinds of keys that an installation has. Another kind is one
@@ -20,25 +20,25 @@ func (k *Keyrings) keyKinds() []keyKind {
 // authorityKeys sign the manager's and the agents' certificates.
 func (k *Keyrings) authorityKeys() keyKind {
 	return keyKind{
-		name: "authority", file: enroll.AuthorityFile,
+		name: "authority", file: pki.AuthorityFile,
 		purpose:  "signs the certificates of the manager and of agents; hosts and API clients pin it",
 		replaces: "new hosts pin the new authority, running agents change to it with their next heartbeats, and API clients need its fingerprint in FLEET_SERVER_CA from now on",
 		load: func(path string) (namedKey, error) {
-			return enroll.LoadAuthorityFile(path, k.options.Installation, k.options.Clock())
+			return pki.LoadAuthorityFile(path, k.options.Installation, k.options.Clock())
 		},
 		use: func(newest namedKey, older []namedKey) error {
-			k.Authorities.Use(newest.(*enroll.Authority), typed[*enroll.Authority](older)...)
+			k.Authorities.Use(newest.(*pki.Authority), typed[*pki.Authority](older)...)
 			return nil
 		},
-		needs: func(old namedKey, s store.State, _ time.Time) []string {
-			return authorityNeeded(old.(*enroll.Authority), s)
+		needs: func(old namedKey, s snapshot.State, _ time.Time) []string {
+			return authorityNeeded(old.(*pki.Authority), s)
 		},
 	}
 }
 
 // authorityNeeded names the instances whose agent knows the manager by an old
 // authority, has a certificate of it, or will boot with its fingerprint.
-func authorityNeeded(old *enroll.Authority, s store.State) (needed []string) {
+func authorityNeeded(old *pki.Authority, s snapshot.State) (needed []string) {
 	runners := map[fleet.CapacityInstanceID]fleet.Runner{}
 	for _, r := range s.Runners {
 		runners[r.Instance] = r
@@ -68,23 +68,23 @@ func authorityNeeded(old *enroll.Authority, s store.State) (needed []string) {
 // enrollmentKeys make the hosts' single-use tokens.
 func (k *Keyrings) enrollmentKeys() keyKind {
 	return keyKind{
-		name: "enrollment", file: enroll.EnrollmentKeyFile,
+		name: "enrollment", file: pki.EnrollmentKeyFile,
 		purpose:  "makes the single-use tokens with which hosts enroll",
 		replaces: "tokens of new hosts are made with the new key; those that were made before are good until they expire",
-		load:     func(path string) (namedKey, error) { return enroll.LoadTokenKey(path) },
+		load:     func(path string) (namedKey, error) { return pki.LoadTokenKey(path) },
 		use: func(newest namedKey, older []namedKey) error {
-			k.Enrollment.Use(newest.(*enroll.TokenKey), typed[*enroll.TokenKey](older)...)
+			k.Enrollment.Use(newest.(*pki.TokenKey), typed[*pki.TokenKey](older)...)
 			return nil
 		},
-		needs: func(old namedKey, s store.State, now time.Time) []string {
-			return enrollmentKeyNeeded(old.(*enroll.TokenKey), s, now)
+		needs: func(old namedKey, s snapshot.State, now time.Time) []string {
+			return enrollmentKeyNeeded(old.(*pki.TokenKey), s, now)
 		},
 	}
 }
 
 // enrollmentKeyNeeded names the instances whose token was made with an old key and
 // is still good.
-func enrollmentKeyNeeded(old *enroll.TokenKey, s store.State, now time.Time) (needed []string) {
+func enrollmentKeyNeeded(old *pki.TokenKey, s snapshot.State, now time.Time) (needed []string) {
 	states := map[fleet.CapacityInstanceID]fleet.CapacityInstanceState{}
 	keys := map[fleet.CapacityInstanceID]fleet.OperationID{}
 	for _, i := range s.Instances {

@@ -35,7 +35,7 @@ func (h Handler) OverrideCosts(ctx context.Context, r OverrideCostsRequest) (Ove
 func (h Handler) ClearCostOverride(ctx context.Context, fleetName string) (OverrideReceipt, error) {
 	return h.clear(ctx, "cost override", func(v *validation) (override, error) {
 		f, err := v.fleet(fleetName)
-		return override{stored: fleet.CostBreakGlass{Fleet: f.ID}, subject: string(f.Address), done: "its file's cost guardrails hold again"}, err
+		return override{stored: fleet.CostOverride{Fleet: f.ID}, subject: string(f.Address), done: "its file's cost guardrails hold again"}, err
 	})
 }
 
@@ -44,7 +44,7 @@ func (v *validation) overrideCosts(r OverrideCostsRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	o := fleet.CostBreakGlass{Fleet: f.ID, MaxHourly: r.MaxHourly, MaxDaily: r.MaxDaily, Decided: v.decided}
+	o := fleet.CostOverride{Fleet: f.ID, MaxHourly: r.MaxHourly, MaxDaily: r.MaxDaily, Decided: v.decided}
 	if problem := costsProblem(f, o); problem != "" {
 		return override{}, access.Invalid("invalid cost override for %s: %s", f.Address, problem)
 	}
@@ -56,7 +56,7 @@ func (v *validation) overrideCosts(r OverrideCostsRequest) (override, error) {
 }
 
 // costsProblem says why a raise makes no sense; "": it does.
-func costsProblem(f fleet.ManagedFleet, b fleet.CostBreakGlass) string {
+func costsProblem(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	switch {
 	case !f.Cost.Guarded():
 		return "its file has neither max_hourly nor max_daily, and nothing is held back for what it costs"

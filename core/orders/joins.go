@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -46,9 +47,9 @@ type JoinTicket struct {
 type Joins struct {
 	Store *store.Store
 	Clock func() time.Time
-	// Installation and Version are what the loop begins instances with.
-	Installation, Version string
-	Tokens                *enroll.Tokens
+	// Version is of this program, whose agents hosts get.
+	Version string
+	Tokens  *pki.Tokens
 	// Alone is held so that no fleet changes between the choice and the claim.
 	Alone sync.Locker
 	// Bootstrap is the first-boot document of a provider's host, with what a person
@@ -85,7 +86,7 @@ func (j Joins) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	line, err := enroll.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
+	line, err := agentserver.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
 	if l := j.Loop(); l != nil {
 		l.Wake()
 	}
@@ -115,9 +116,8 @@ func (j Joins) claim(ctx context.Context, caller access.Caller, c joinChoice, bo
 		claim.TokenHash = j.Tokens.Hash(token)
 		err = j.Store.RenewJoinToken(ctx, claim, record)
 	} else {
-		settings := loop.Settings{Installation: j.Installation, AgentVersion: j.Version, NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) }}
 		reason := fmt.Sprintf("%s asked for the command that joins the host %s.", caller.Name, c.asset.ID)
-		instance, operation, failed := loop.RequestAsset(settings, now, c.fleet, c.asset, boot, reason)
+		instance, operation, failed := inventory.RequestAsset(newID, j.Version, now, c.fleet, c.asset, boot, reason)
 		if failed != nil {
 			return claim, "", failed
 		}
@@ -136,3 +136,6 @@ func (j Joins) claim(ctx context.Context, caller access.Caller, c joinChoice, bo
 	}
 	return claim, token, err
 }
+
+// newID makes the ids of instances and operations.
+func newID(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) }

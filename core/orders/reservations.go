@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ReservationRequest is what a reservation is made from.
@@ -77,7 +77,7 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 }
 
 // newReservation holds a request against itself and against what was applied.
-func newReservation(s store.State, caller access.Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
+func newReservation(s snapshot.State, caller access.Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
 	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
 		Dedicated: r.Dedicated, Made: fleet.Decided{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
 	if why := reservationProblem(made, now); why != "" {
@@ -133,7 +133,7 @@ func reservationProblem(r fleet.CapacityReservation, now time.Time) string {
 
 // classOf is the class of a name as the fleets have it; where a fleet that the file
 // no longer mentions has an older one, the one that was applied last.
-func classOf(s store.State, address fleet.FleetAddress, name string) (fleet.CapacityClass, error) {
+func classOf(s snapshot.State, address fleet.FleetAddress, name string) (fleet.CapacityClass, error) {
 	var names []string
 	var with []fleet.ManagedFleet
 	for _, f := range s.Fleets {

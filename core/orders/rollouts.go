@@ -160,7 +160,7 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 		if last.Word == fleet.RollBack {
 			return r, access.Conflict("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)
 		}
-		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout takes it up again"
+		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout --resume"
 		r.changed = last.Word != fleet.PauseRollout
 		return r, nil
 	}
@@ -206,7 +206,7 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 			continue
 		}
 		r.order.From, r.order.To = f.Image, good.Image
-		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout takes %s up again", planner.ImageWords(good.Image), planner.ImageWords(f.Image))
+		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", planner.ImageWords(good.Image), planner.ImageWords(f.Image))
 		return r, nil
 	}
 	return r, access.Conflict("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // validation is what an order is checked against.
 type validation struct {
-	state   store.State
+	state   snapshot.State
 	caller  access.Caller
 	useCase string
 	decided fleet.Decided

@@ -3,8 +3,8 @@ package plans
 import (
 	"fmt"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
@@ -12,7 +12,7 @@ import (
 // warnMissingAgents warns of fleets whose hosts could never enroll, since the manager has
 // no agent for their platform.
 func warnMissingAgents(d fleet.Definition) (found config.Diagnostics) {
-	binaries := enroll.NewAgentBinaries(workspace.AgentFolder(d.Manager))
+	binaries := agentserver.NewAgentBinaries(workspace.AgentFolder(d.Manager))
 	known := map[fleet.Platform]error{}
 	for _, f := range d.Fleets {
 		platform := f.Class.Platform

@@ -11,8 +11,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -79,9 +79,8 @@ func planOf(ctx context.Context, b *testing.B, o workspace.Options, sources []co
 	if err != nil {
 		b.Fatal(err)
 	}
-	now := Present{Moment: func() view.Moment {
-		return view.Moment{Now: o.Clock(), Since: o.Clock(), AgentVersion: o.Version}
-	}, Listening: func() *Listening { return nil }}
+	present := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	now := Present{Present: present, Listening: func() *Listening { return nil }}
 	p, err := NewPlanner(read, o, now).planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*workspace.Loaded, workspace.Bundle, error) {
 		loaded, found := config.Load(sources, config.Variables{}, noSchema{})
 		if found.HasErrors() {
@@ -116,8 +115,8 @@ func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := planOf(b.Context(), b, o, sources)
-		if p.HasChanges() || len(p.Forecast.Fleets) != fleets || p.Forecast.Fleets[7].Counts.Ready != each {
-			b.Fatalf("changes %v, %d fleets, the eighth with %+v", p.Changes, len(p.Forecast.Fleets), p.Forecast.Fleets[7].Counts)
+		if p.HasChanges() || len(p.Preview.Fleets) != fleets || p.Preview.Fleets[7].Counts.Ready != each {
+			b.Fatalf("changes %v, %d fleets, the eighth with %+v", p.Changes, len(p.Preview.Fleets), p.Preview.Fleets[7].Counts)
 		}
 	}
 }
@@ -133,9 +132,8 @@ func BenchmarkStatusOf1000FleetsAnd10000Instances(b *testing.B) {
 	}
 	fill(b, m.Store, first.rows, 10)
 	ctx := access.WithCaller(b.Context(), access.LocalUser("ada"))
-	status := query.New(m.Store, func() view.Moment {
-		return view.Moment{Now: o.Clock(), Since: o.Clock(), AgentVersion: o.Version}
-	}, nil)
+	present := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	status := query.New(m.Store, present, nil)
 	b.ReportAllocs()
 	for b.Loop() {
 		if all, err := status.Fleets(ctx); err != nil || len(all) != 1000 {

@@ -12,8 +12,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -50,12 +51,8 @@ func open(t testing.TB, o workspace.Options) *installation {
 	if err := keys.New(s, o, nil).Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	present := Present{
-		Moment: func() view.Moment {
-			return view.Moment{Now: o.Clock(), Since: o.Clock(), AgentVersion: o.Version}
-		},
-		Listening: func() *Listening { return nil },
-	}
+	now := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	present := Present{Present: now, Listening: func() *Listening { return nil }}
 	return &installation{NewApplier(NewPlanner(s, o, present), new(sync.Mutex), func(fleet.Definition) error { return nil }), s}
 }
 

@@ -35,9 +35,9 @@ func (p Plan) visibleTo(caller access.Caller) Plan {
 		return p
 	}
 	p.Changes = visibleChanges(p.Changes, caller)
-	p.Forecast.Fleets = slices.DeleteFunc(slices.Clone(p.Forecast.Fleets), func(f planner.FleetPlan) bool { return !caller.MayTouch(f.Address) })
-	p.Forecast.Unmet, p.Accounts = nil, nil // the whole installation's
-	p.Forecast.Reservations = caller.Reservations(p.Forecast.Reservations)
+	p.Preview.Fleets = slices.DeleteFunc(slices.Clone(p.Preview.Fleets), func(f planner.FleetPlan) bool { return !caller.MayTouch(f.Address) })
+	p.Preview.Unmet, p.Accounts = nil, nil // the whole installation's
+	p.Preview.Reservations = caller.Reservations(p.Preview.Reservations)
 	return p
 }
 

@@ -86,14 +86,14 @@ func TestALimitedTokenPlansWithTheProvidersThatWereApplied(t *testing.T) {
 
 func TestALimitedTokensPlanShowsNoOtherFleet(t *testing.T) {
 	p := Plan{
-		Changes:  []config.Change{{Action: config.Drift, Address: "fleet.a"}, {Action: config.Drift, Address: "fleet.b"}, {Action: config.Drift, Address: "provider.local.here"}},
-		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.a"}, {Address: "fleet.b"}}},
+		Changes: []config.Change{{Action: config.Drift, Address: "fleet.a"}, {Action: config.Drift, Address: "fleet.b"}, {Action: config.Drift, Address: "provider.local.here"}},
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.a"}, {Address: "fleet.b"}}},
 	}
 	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Changes) != 1 || seen.Changes[0].Address != "fleet.b" || len(seen.Forecast.Fleets) != 1 || seen.Forecast.Fleets[0].Address != "fleet.b" {
-		t.Errorf("it shows %+v, %+v", seen.Changes, seen.Forecast.Fleets)
+	if len(seen.Changes) != 1 || seen.Changes[0].Address != "fleet.b" || len(seen.Preview.Fleets) != 1 || seen.Preview.Fleets[0].Address != "fleet.b" {
+		t.Errorf("it shows %+v, %+v", seen.Changes, seen.Preview.Fleets)
 	}
-	if all := p.visibleTo(access.LocalUser("ada")); len(all.Changes) != 3 || len(all.Forecast.Fleets) != 2 || len(p.Changes) != 3 {
+	if all := p.visibleTo(access.LocalUser("ada")); len(all.Changes) != 3 || len(all.Preview.Fleets) != 2 || len(p.Changes) != 3 {
 		t.Error("others see less than everything")
 	}
 }

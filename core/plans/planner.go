@@ -10,8 +10,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -24,8 +24,7 @@ type Planner struct {
 
 // Present is what a running manager knows beyond the store.
 type Present struct {
-	// Moment is now with it.
-	Moment func() view.Moment
+	query.Present
 	// Listening is where it is to be found by agents; nil: none runs here.
 	Listening func() *Listening
 }
@@ -59,7 +58,7 @@ func FirstPlan(ctx context.Context, s Submission, o workspace.Options) (Plan, er
 	if err != nil {
 		return Plan{}, err
 	}
-	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, now: o.Clock(), agentVersion: o.Version, newID: newID})
+	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, newID: newID, Snapshot: snapshot.Snapshot{Now: o.Clock(), AgentVersion: o.Version}})
 	p.Warnings = append(loaded.Warnings, loaded.RemovesNothing(nil)...)
 	return p, err
 }
@@ -71,7 +70,7 @@ func (p Planner) planOf(ctx context.Context, caller access.Caller, prune bool, l
 		loaded *workspace.Loaded
 		bundle workspace.Bundle
 		stored store.AppliedDefinition
-		state  store.State
+		state  snapshot.State
 	)
 	both, within := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { loaded, bundle, err = load(within); return err })
@@ -79,15 +78,15 @@ func (p Planner) planOf(ctx context.Context, caller access.Caller, prune bool, l
 	if err := both.Wait(); err != nil {
 		return Plan{}, err
 	}
-	moment := p.now.Moment()
+	now := p.now.Snapshot(state)
 	made, err := makePlan(planInput{
-		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, state: state,
-		now: p.options.Clock(), agentVersion: p.options.Version, newID: newID, moment: moment,
+		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, newID: newID, Snapshot: now,
 	})
 	if err != nil {
 		return Plan{}, err
 	}
-	made.Warnings, made.Unrecorded = append(loaded.Warnings, loaded.RemovesNothing(addressesOf(state))...), query.VisibleUnrecorded(moment.Unrecorded, caller)
+	made.Warnings, made.Unrecorded = append(loaded.Warnings, loaded.RemovesNothing(addressesOf(state))...), query.VisibleUnrecorded(now.Unrecorded, caller)
+	made.Warnings = append(made.Warnings, loaded.MaybeRenamed(stored.Definition)...)
 	made.Warnings = append(made.Warnings, warnMissingAgents(loaded.Definition)...)
 	made.Warnings = append(made.Warnings, warnOldAddress(stored.Definition, loaded.Definition, state)...)
 	made.Warnings = append(made.Warnings, warnIgnoredListen(p.now.Listening(), loaded.Definition)...)
@@ -98,7 +97,7 @@ func (p Planner) planOf(ctx context.Context, caller access.Caller, prune bool, l
 }
 
 // addressesOf are the addresses of the fleets that there are.
-func addressesOf(s store.State) []fleet.FleetAddress {
+func addressesOf(s snapshot.State) []fleet.FleetAddress {
 	var known []fleet.FleetAddress
 	for _, f := range s.Fleets {
 		known = append(known, f.Address)

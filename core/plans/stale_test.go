@@ -48,14 +48,14 @@ func TestAPlanThatIsStaleWithoutAnApplySaysWhatDiffers(t *testing.T) {
 func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 	caller := access.Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
 	p := Plan{
-		Changes:  []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
-		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
+		Changes: []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
 	}
 	var denied *access.DeniedError
 	if err := p.allowedTo(caller); !errors.As(err, &denied) || denied.Fleet != "fleet.other" {
 		t.Errorf("moving another fleet under an own name: %v", err)
 	}
-	if p = p.visibleTo(caller); len(p.Forecast.Fleets) != 1 || p.Forecast.Fleets[0].Address != "fleet.demo" || len(p.Forecast.Unmet) != 0 {
-		t.Errorf("the forecast shows %+v", p.Forecast)
+	if p = p.visibleTo(caller); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" || len(p.Preview.Unmet) != 0 {
+		t.Errorf("the preview shows %+v", p.Preview)
 	}
 }

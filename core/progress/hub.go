@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Hub passes the loop's progress on to whoever watches. A slow watcher misses
@@ -19,22 +16,10 @@ import (
 type Hub struct {
 	mu     sync.Mutex
 	newest Progress
-	// Work is what the schedulers say, as of the newest step.
-	work     Work
-	since    time.Time // when the loop began; zero: it doesn't run
+	// observed is what the loop knows beyond the store as of the newest step; zero: it
+	// doesn't run.
+	observed snapshot.Observations
 	watchers map[*watcher]bool
-}
-
-// Work is what the schedulers say of jobs, and what the providers' markets offer.
-type Work struct {
-	Demand   map[fleet.SchedulerAddress]planner.Demand
-	Usage    map[fleet.CapacityInstanceID]planner.Usage
-	Scaled   map[fleet.RunnerFleetID]time.Time
-	Offers   map[fleet.MarketKey]fleet.OfferList
-	Circuits breaker.Circuits
-	Accounts map[fleet.ProviderAddress]string
-	// forecasts are what models say that fleets will need.
-	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
 }
 
 type watcher struct {
@@ -49,40 +34,26 @@ func NewHub() *Hub { return &Hub{watchers: map[*watcher]bool{}} }
 func (h *Hub) Begin(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.since, h.newest = now, Progress{}
+	h.observed, h.newest = snapshot.Observations{Since: now}, Progress{}
 }
 
 func (h *Hub) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.since, h.newest, h.work = time.Time{}, Progress{}, Work{}
+	h.observed, h.newest = snapshot.Observations{}, Progress{}
 }
 
-// Note keeps what the schedulers say.
-func (h *Hub) Note(w Work) {
+// Observations are those of the newest step. Nobody writes to them.
+func (h *Hub) Observations() snapshot.Observations {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.work = w
+	return h.observed
 }
 
-// Jobs is what the schedulers said last.
-func (h *Hub) Jobs() Work {
+func (h *Hub) Publish(p Progress, observed snapshot.Observations) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.work
-}
-
-// Last is where the loop stands, and since when it runs.
-func (h *Hub) Last() (Progress, time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.newest, h.since
-}
-
-func (h *Hub) Publish(p Progress) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.newest = p
+	h.newest, h.observed = p, observed
 	h.newest.Transitions = nil
 	for w := range h.watchers {
 		next := p

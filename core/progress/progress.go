@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Progress is what one step of the loop led to, for people who watch.
@@ -20,11 +21,11 @@ type Progress struct {
 	Settled bool `json:"settled"`
 	Stuck   bool `json:"stuck"`
 	// Serial is of the definition that the step worked with.
-	Serial     int64                                `json:"serial"`
-	Unresolved int                                  `json:"unresolved"`
-	Holds      map[fleet.RunnerFleetID]planner.Hold `json:"holds,omitempty"`
-	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
-	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
+	Serial     int64                                 `json:"serial"`
+	Unresolved int                                   `json:"unresolved"`
+	Holds      map[fleet.RunnerFleetID]snapshot.Hold `json:"holds,omitempty"`
+	Blocked    map[fleet.ProviderAddress]string      `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]string      `json:"unobserved,omitempty"`
 	// Faults are what went wrong with providers last.
 	Faults map[fleet.ProviderAddress]string `json:"faults,omitempty"`
 	// Unrecorded is what providers have that no live instance accounts for.
@@ -56,7 +57,7 @@ func (p Progress) VisibleTo(caller access.Caller) Progress {
 	p.Silent, p.Holds, p.Fleets = maps.Clone(p.Silent), maps.Clone(p.Holds), maps.Clone(p.Fleets)
 	maps.DeleteFunc(p.Silent, func(_ fleet.CapacityInstanceID, a fleet.FleetAddress) bool { return !caller.MayTouch(a) })
 	maps.DeleteFunc(p.Fleets, func(_ fleet.RunnerFleetID, a fleet.FleetAddress) bool { return !caller.MayTouch(a) })
-	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool { _, own := p.Fleets[id]; return !own })
+	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool { _, own := p.Fleets[id]; return !own })
 	p.Rollouts = maps.Clone(p.Rollouts)
 	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.MayTouch(a) })
 	p.Waits = maps.Clone(p.Waits)
@@ -83,24 +84,25 @@ func (p Progress) VisibleTo(caller access.Caller) Progress {
 
 // Of is what people may know of a step.
 func Of(at time.Time, res loop.Result) Progress {
+	seen := res.Observations
 	p := Progress{
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
-		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Faults: res.Faults, Unrecorded: res.Unrecorded,
-		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: res.Observed, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
-		Schedulers: res.Schedulers, Unmet: res.Plan.Unmet,
+		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds(), Blocked: seen.Blocked, Unobserved: seen.Unobserved, Faults: seen.Faults, Unrecorded: seen.Unrecorded,
+		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: seen.Inspected, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
+		Schedulers: seen.Schedulers, Unmet: res.Plan.Unmet,
 	}
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {
 		addresses[f.Fleet] = f.Address
-		var hold *planner.Hold
-		if why, held := res.Holds[f.Fleet]; held {
+		var hold *snapshot.Hold
+		if why, held := p.Holds[f.Fleet]; held {
 			p.Fleets[f.Fleet], hold = f.Address, &why
 		}
 		if f.Follows {
 			p.Following++
 		}
 		for _, wait := range f.Waiting {
-			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || hold.Says(wait) {
+			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || wait.Repeats(hold) {
 				continue // that is told elsewhere
 			}
 			if p.Waits == nil {

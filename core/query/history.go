@@ -109,13 +109,13 @@ func (q Queries) Instance(ctx context.Context, id string) (view.Instance, error)
 		return view.Instance{}, err
 	}
 	one := view.One(i, address, subject.Runner, operations)
-	one.Uses(q.moment().Usage)
+	one.Uses(q.now.Observed().Usage)
 	one.Refusals = q.refusalsOf(i.ID)
 	standing, err := q.store.StandingOrders(ctx)
 	if err != nil {
 		return view.Instance{}, err
 	}
-	one.PinnedBy(standing, q.moment().Now)
+	one.PinnedBy(standing, q.now.Clock())
 	return one, nil
 }
 

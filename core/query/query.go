@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -15,18 +17,30 @@ import (
 // Queries answer what people ask of an installation.
 type Queries struct {
 	store *store.Store
-	// moment is now, with what a running manager knows beyond the store.
-	moment func() view.Moment
+	// now makes a snapshot of a state that was loaded just now.
+	now Present
 	// refused are the calls of agents that a running manager refused; nil: none
 	// runs here.
 	refused func() []fleet.Refusal
 }
 
-// New asks a store that may be open for reading alone. moment is now, with what a
-// running manager knows beyond the store. refused are the calls of agents that it
+// Present is what is known beyond the store.
+type Present struct {
+	Clock        func() time.Time
+	AgentVersion string
+	// Observed is what a running manager knows; zero: none runs here.
+	Observed func() snapshot.Observations
+}
+
+// Snapshot is a state that was loaded just now with what is known beyond it.
+func (p Present) Snapshot(state snapshot.State) snapshot.Snapshot {
+	return snapshot.Snapshot{Now: p.Clock(), AgentVersion: p.AgentVersion, State: state, Observations: p.Observed()}
+}
+
+// New asks a store that may be open for reading alone. refused are the calls of agents that it
 // refused; nil: none runs here.
-func New(s *store.Store, moment func() view.Moment, refused func() []fleet.Refusal) Queries {
-	return Queries{store: s, moment: moment, refused: refused}
+func New(s *store.Store, now Present, refused func() []fleet.Refusal) Queries {
+	return Queries{store: s, now: now, refused: refused}
 }
 
 // Fleets lists the caller's fleets with their numbers, health and reasons.
@@ -39,7 +53,7 @@ func (q Queries) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleets := slices.DeleteFunc(view.Fleets(state, q.moment()), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
+	fleets := slices.DeleteFunc(view.Fleets(q.now.Snapshot(state)), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
 	for n := range fleets {
 		fleets[n].Unmet = caller.Unmet(fleets[n].Unmet)
 	}
@@ -56,7 +70,7 @@ func (q Queries) Instances(ctx context.Context) ([]view.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Instances(state, q.moment()), func(i view.Instance) bool { return !caller.MayTouch(i.Fleet) }), nil
+	return slices.DeleteFunc(view.Instances(q.now.Snapshot(state)), func(i view.Instance) bool { return !caller.MayTouch(i.Fleet) }), nil
 }
 
 // Decisions are the newest decisions about a fleet.
@@ -86,7 +100,7 @@ func (q Queries) Images(ctx context.Context) ([]view.ImageReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Images(state, q.moment(), caller.MayTouch), nil
+	return view.Images(q.now.Snapshot(state), caller.MayTouch), nil
 }
 
 // Reservations are those that haven't ended. Callers who are limited to fleets see
@@ -104,8 +118,8 @@ func (q Queries) Reservations(ctx context.Context) ([]planner.ReservationPlan, e
 }
 
 // PlannedReservations are those of a state with what of each is there and missing now.
-func (q Queries) PlannedReservations(state store.State) []planner.ReservationPlan {
-	return view.Forecast(state, q.moment()).Reservations
+func (q Queries) PlannedReservations(state snapshot.State) []planner.ReservationPlan {
+	return planner.Plan(q.now.Snapshot(state)).Reservations
 }
 
 // Unrecorded lists what providers have of the installation that no live instance
@@ -116,7 +130,7 @@ func (q Queries) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, er
 	if err != nil {
 		return nil, err
 	}
-	return VisibleUnrecorded(q.moment().Unrecorded, caller), nil
+	return VisibleUnrecorded(q.now.Observed().Unrecorded, caller), nil
 }
 
 // VisibleUnrecorded lists of what providers have what the caller may see.

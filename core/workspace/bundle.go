@@ -46,6 +46,9 @@ func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *plugins
 	return b, nil
 }
 
+// CheckLock refuses a lock file that doesn't fit the files, as a plan does.
+func (b Bundle) CheckLock() error { return b.checkLocked() }
+
 // checkLocked refuses a lock whose plugins don't fit what the files ask for.
 func (b Bundle) checkLocked() error {
 	for _, r := range b.Requirements.Plugins {
@@ -93,6 +96,9 @@ func (b Bundle) Load(variables config.Variables) (*config.Loaded, config.Diagnos
 
 // Schemas describes an installed plugin without starting it.
 func (b Bundle) Schemas(plugin string) (fleet.PluginSchemas, error) {
+	if _, locked := b.Lock.Plugin(plugin); !locked {
+		return fleet.PluginSchemas{}, config.ErrNotInstalled
+	}
 	info, err := b.Info(plugin)
 	return info.Schemas, err
 }
