@@ -158,20 +158,6 @@ func keysFolder(p Place) string { return filepath.Join(p.State, "keys") }
 
 func databasePath(p Place) string { return filepath.Join(p.State, databaseName) }
 
-// remember keeps a value at the first start and insists on it afterwards.
-func (m *Manager) remember(ctx context.Context, name, value, mismatch string) error {
-	stored, found, err := m.store.Setting(ctx, name)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return m.store.SetSetting(ctx, name, value)
-	case stored != value:
-		return fmt.Errorf(mismatch, stored, value)
-	}
-	return nil
-}
-
 // Close closes the store and gives the lock back. It comes after Run.
 func (m *Manager) Close() error {
 	var errs []error
