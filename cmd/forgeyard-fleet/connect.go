@@ -40,7 +40,7 @@ func (a *app) writer(ctx context.Context, o workspace.Options) (*connection, err
 	}
 	m, err := control.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, ofAnotherUser(o.Place.State, err)
 	}
 	return &connection{Service: m, embedded: m, where: "this process", close: m.Close}, nil
 }
@@ -57,7 +57,7 @@ func (a *app) reading(ctx context.Context, o workspace.Options, do func(control.
 	}
 	look, err := control.OpenToLook(ctx, o)
 	if err != nil {
-		return err
+		return ofAnotherUser(o.Place.State, err)
 	}
 	where := ""
 	if holder, held := control.Held(o.Place.State); held {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -41,7 +42,7 @@ type yard struct {
 	agents  *agentServer
 	address string
 	// metadata is the metadata service of the hosts that boot; nil: they have none.
-	metadata *agent.Metadata
+	metadata *metadata.Service
 }
 
 // syncLog takes the log of several goroutines.

@@ -93,25 +93,33 @@ func (m *Manager) open(ctx context.Context) (err error) {
 		}
 		m.options.Installation, o.Installation = name, name
 	}
-	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
+	if err = m.bind(ctx, o.Installation); err != nil {
 		return err
 	}
 	m.Keyrings = keys.New(m.store, m.options, func() snapshot.Observations { return m.observed() })
 	return m.Keyrings.Load(ctx)
 }
 
-// remember keeps a value at the first start and insists on it afterwards.
-func (m *Manager) remember(ctx context.Context, name, value, mismatch string) error {
-	stored, found, err := m.store.Setting(ctx, name)
+// bind makes the state directory that of an installation, and refuses one that is
+// another's. The keys in it carry the installation's name.
+func (m *Manager) bind(ctx context.Context, installation string) error {
+	stored, found, err := m.store.Setting(ctx, "installation")
 	switch {
-	case err != nil:
+	case err != nil || stored == installation:
 		return err
 	case !found:
-		return m.store.SetSetting(ctx, name, value)
-	case stored != value:
-		return fmt.Errorf(mismatch, stored, value)
+		return m.store.SetSetting(ctx, "installation", installation)
 	}
-	return nil
+	applied, _, err := m.store.LoadApplied(ctx)
+	if err != nil {
+		return err
+	}
+	if applied.Serial == 0 {
+		return fmt.Errorf("the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
+			m.options.Place.State, stored)
+	}
+	return fmt.Errorf("the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
+		stored, installation)
 }
 
 // Close closes the store and gives the lock back. It comes after Run.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -69,8 +70,22 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	if err := open(t, o).Close(); err != nil {
 		t.Fatal(err)
 	}
-	o.Installation = "other"
-	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), `belongs to installation "demo", the file says "other"`) {
+	other := o
+	other.Installation = "other"
+	const unused = `was made for installation "demo", to which nothing was applied; delete the directory, or use another --state`
+	if _, err := Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), unused) {
+		t.Errorf("error %v", err)
+	}
+	m := open(t, o)
+	applied, _, err := m.store.LoadApplied(t.Context())
+	if err == nil {
+		_, err = m.store.ApplyDefinition(t.Context(), store.Apply{Expect: applied.Serial, Definition: fleet.Definition{Installation: "demo"}, By: "a test"})
+	}
+	if err := errors.Join(err, m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `the state directory belongs to installation "demo", not to "other"; name the first in the forgeyard block or with --installation, or use another --state`
+	if _, err := Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("error %v", err)
 	}
 	if _, running := Held(o.Place.State); running {
