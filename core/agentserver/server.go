@@ -72,9 +72,9 @@ type Config struct {
 type Connection struct {
 	Command     []string
 	Environment map[string]string
-	// HearsItself says that the scheduler tells the process to end, and the agent
+	// StoppedByScheduler says that the scheduler stops the process itself, and the agent
 	// doesn't.
-	HearsItself bool
+	StoppedByScheduler bool
 }
 
 // Bounds of the endpoint. Nothing that a stranger sends may hold the manager up.
