@@ -77,7 +77,7 @@ type Connection struct {
 	StoppedByScheduler bool
 }
 
-// Bounds of the endpoint. Nothing that a stranger sends may hold the manager up.
+// Bounds of the endpoint. Nothing that an unknown caller sends may block the manager.
 const (
 	maxCalls       = 512 // calls in work at once
 	maxDownloads   = 64
