@@ -48,7 +48,7 @@ func TestAPlanThatIsStaleWithoutAnApplySaysWhatDiffers(t *testing.T) {
 func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 	caller := access.Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
 	p := Plan{
-		Changes:  []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
+		Changes: []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
 		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
 	}
 	var denied *access.DeniedError

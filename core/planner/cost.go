@@ -83,7 +83,7 @@ func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
 	return times
 }
 
-// costOverrideSentence says who broke the glass, for what, and how it is mended.
+// costOverrideSentence says who overrode the cost guardrails, why, and how that is ended.
 func costOverrideSentence(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	hourly, daily := b.Limits(f.Cost)
 	what := "nothing limits what it costs"

@@ -64,7 +64,7 @@ func (s *Snapshot) ObservedInstances() []Instance {
 		if stored.Unjoined() {
 			i.JoinUntil = joinUntil[i.ID]
 		}
-		if f := fleets[i.Fleet]; i.Zone == "" && f != nil && (f.Placement.Spread == fleet.SpreadZone || f.Placement.Spread == fleet.SpreadRegion) {
+		if i.Zone == "" && spreads(fleets[i.Fleet]) {
 			unplaced = append(unplaced, len(out))
 		}
 		out = append(out, i)
@@ -76,6 +76,11 @@ func (s *Snapshot) ObservedInstances() []Instance {
 		}
 	}
 	return out
+}
+
+// spreads says that a fleet spreads its instances over zones or regions; nil doesn't.
+func spreads(f *fleet.ManagedFleet) bool {
+	return f != nil && (f.Placement.Spread == fleet.SpreadZone || f.Placement.Spread == fleet.SpreadRegion)
 }
 
 // liveByFleet are the live instances by fleet and id: pointers, since there may be
@@ -97,7 +102,8 @@ func (s *State) liveByFleet() []*fleet.CapacityInstance {
 // the fleet may be nil.
 func (s *Snapshot) observe(stored *fleet.CapacityInstance, runner *fleet.Runner, of *fleet.ManagedFleet) Instance {
 	usage := s.Usage[stored.ID]
-	i := Instance{CapacityInstance: *stored, Leases: usage.Leases, IdleSince: usage.IdleSince, Failure: s.Failures[stored.ID]}
+	i := Instance{CapacityInstance: *stored, Leases: usage.Leases, IdleSince: usage.IdleSince}
+	i.Failure = s.Failures[stored.ID]
 	// What the agent runs for a scheduler is the scheduler's own worker.
 	i.Busy = stored.Scheduling.Scheduler != "" && usage.Leases > 0
 	if runner == nil {
