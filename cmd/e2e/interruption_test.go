@@ -126,7 +126,7 @@ func TestInterruptedJobIsRetriedAsInfrastructureLoss(t *testing.T) {
 	if !strings.Contains(shown, "draining") || !strings.Contains(shown, "AWS spot: terminate") || !strings.Contains(shown, "those that it has then are run again") {
 		t.Errorf("instance show says:\n%s", shown)
 	}
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "Announced by its provider") || !strings.Contains(out, id) {
+	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "Interruptions announced by the provider") || !strings.Contains(out, id) {
 		t.Errorf("explain says:\n%s", out)
 	}
 	if j := q.jobs()[0]; j.State != "leased" || j.Losses != 0 {

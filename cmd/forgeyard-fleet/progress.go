@@ -127,13 +127,13 @@ func (p *progress) observeFaults(res control.Progress) {
 		if why := res.Faults[address]; p.faults[address] != why {
 			p.faults[address] = why
 			if !isReason(res, why) {
-				p.line("provider.%s can't be relied on: %s", address, why)
+				p.line("provider.%s failed: %s", address, why)
 			}
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(p.faults)) {
 		if _, still := res.Faults[address]; !still {
-			p.line("provider.%s works again", address)
+			p.line("provider.%s recovered", address)
 			delete(p.faults, address)
 		}
 	}
@@ -145,12 +145,12 @@ func (p *progress) observeSchedulers(res control.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
 		if why := res.Schedulers[address]; p.unseen[address] != why {
 			p.unseen[address] = why
-			p.line("scheduler.%s can't be seen: %s", address, why)
+			p.line("scheduler.%s is unobservable: %s", address, why)
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(p.unseen)) {
 		if _, still := res.Schedulers[address]; !still {
-			p.line("scheduler.%s can be seen", address)
+			p.line("scheduler.%s recovered", address)
 			delete(p.unseen, address)
 		}
 	}
@@ -161,7 +161,7 @@ func (p *progress) observeSilence(res control.Progress) {
 	for _, id := range slices.Sorted(maps.Keys(res.Silent)) {
 		if _, known := p.silent[id]; !known {
 			p.silent[id] = res.Silent[id]
-			p.line("%s %s: silent, its heartbeats are missing", res.Silent[id].Name(), id)
+			p.line("%s %s: heartbeats stopped", res.Silent[id].Name(), id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.silent)) {
@@ -170,7 +170,7 @@ func (p *progress) observeSilence(res control.Progress) {
 		}
 		gone := slices.ContainsFunc(res.Transitions, func(t loop.Transition) bool { return t.Instance == id && t.To == fleet.Terminated })
 		if !gone {
-			p.line("%s %s: beats again", p.silent[id].Name(), id)
+			p.line("%s %s: heartbeats resumed", p.silent[id].Name(), id)
 		}
 		delete(p.silent, id)
 	}

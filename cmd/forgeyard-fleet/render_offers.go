@@ -30,7 +30,7 @@ func (a *app) renderOffers(indent string, r *planner.OfferReport, most int) {
 		a.printf("%s  and %d more\n", indent, more)
 	}
 	for _, why := range r.Ignored {
-		a.printf("%s  ! left out of the market's answer: %s\n", indent, why)
+		a.printf("%s  ! ignored offer: %s\n", indent, why)
 	}
 }
 
@@ -38,11 +38,11 @@ func (a *app) renderOffers(indent string, r *planner.OfferReport, most int) {
 func (a *app) offersAge(r *planner.OfferReport) string {
 	if r.Of.IsZero() {
 		if r.Failure != "" {
-			return "offers: not known: " + r.Failure
+			return "offers unknown: " + r.Failure
 		}
-		return "offers: not known yet"
+		return "offers not known yet"
 	}
-	text := fmt.Sprintf("offers as of %s ago", a.ago(r.Of))
+	text := fmt.Sprintf("offers from %s ago", a.ago(r.Of))
 	switch {
 	case r.Failure != "":
 		text += ", not refreshed since: " + r.Failure

@@ -80,7 +80,7 @@ func TestARefusalLetsTheRunningJobFinishAndThenEndsTheAgent(t *testing.T) {
 			w.startManager()
 			h := w.work(fleet.RunnerPolicy{})
 			c.end(w, h.host)
-			w.logged("the manager doesn't want this agent any more")
+			w.logged("the manager refused this agent")
 			if !alive(h.pid) {
 				t.Fatal("the refusal ended the job")
 			}
@@ -99,9 +99,9 @@ func TestAnAgentThatTheManagerTakesAgainGoesOn(t *testing.T) {
 	w.startManager()
 	h := w.work(fleet.RunnerPolicy{MaxJobs: 2})
 	w.setState(h.instance, fleet.Terminated, "by mistake")
-	w.logged("the manager doesn't want this agent any more")
+	w.logged("the manager refused this agent")
 	w.setState(h.instance, fleet.Healthy, "")
-	w.logged("the manager takes this agent again")
+	w.logged("the manager accepts this agent again")
 	w.letEnd(h)
 	if err := h.agent.wait(t); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
 	if !r.Report.Probes["shell"].OK {
 		t.Errorf("the shell wasn't shown: %+v", r.Report.Probes)
 	}
-	if p := r.Report.Probes["teleportation"]; p.OK || p.Evidence != "this agent has no probe for it" {
+	if p := r.Report.Probes["teleportation"]; p.OK || p.Evidence != "this agent has no probe for this capability" {
 		t.Errorf("a capability without a probe was shown: %+v", p)
 	}
 	if r.Report.Phase != fleet.PhaseIdle || !r.Report.GroupEmpty || r.AgentVersion != "1.2.3" || r.Report.Isolation != "none" || r.Report.DiskFree == 0 {
@@ -89,7 +89,7 @@ func TestAJobGoesOnWhileTheManagerIsAway(t *testing.T) {
 	w.setState(h.instance, fleet.Healthy, "")
 	w.shows(h, "the job runs", func(r fleet.Runner) bool { return r.Report.Phase == fleet.PhaseRunning })
 	w.stopManager()
-	w.eventually("beats fail", func() bool { return strings.Contains(w.log.String(), "a call to the manager failed") })
+	w.eventually("beats fail", func() bool { return strings.Contains(w.log.String(), "call to the manager failed") })
 	w.startManager()
 	before, _ := w.runner(h)
 	r := w.shows(h, "it beats again", func(r fleet.Runner) bool { return r.Beats > before.Beats })

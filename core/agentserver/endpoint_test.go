@@ -230,7 +230,7 @@ func TestARenewalIsForTheSameKey(t *testing.T) {
 	}
 }
 
-func TestACertificateOfAnotherKeyOrInstallationIsNobody(t *testing.T) {
+func TestCertificateOfAnotherKeyOrInstallationIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{})

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -97,13 +97,13 @@ func (r *region) verify(_ context.Context, _ fleet.ProviderAddress, q fleet.Iden
 }
 
 // metadata is the metadata service of a host that the document is about.
-func (r *region) metadata(d identityDocument) *agent.Metadata {
+func (r *region) metadata(d identityDocument) *metadata.Service {
 	document, signature := r.sign(d)
 	return r.metadataOf(map[string][]byte{"document": document, "rsa2048": signature})
 }
 
 // metadataOf serves values under instance-identity as IMDSv2 does, on loopback.
-func (r *region) metadataOf(values map[string][]byte) *agent.Metadata {
+func (r *region) metadataOf(values map[string][]byte) *metadata.Service {
 	const token = "a token of the host"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		value, found := values[strings.TrimPrefix(q.URL.Path, "/latest/dynamic/instance-identity/")]
@@ -119,7 +119,7 @@ func (r *region) metadataOf(values map[string][]byte) *agent.Metadata {
 		}
 	}))
 	r.t.Cleanup(server.Close)
-	return &agent.Metadata{Platform: "aws", URL: server.URL}
+	return &metadata.Service{Platform: "aws", URL: server.URL}
 }
 
 // verify asks the test's verifier.

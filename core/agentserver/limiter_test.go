@@ -67,7 +67,7 @@ func TestCallsUnderWayCountUntilTheySucceed(t *testing.T) {
 	}
 }
 
-func TestOneSiteOfIPv6IsOneAddress(t *testing.T) {
+func TestIPv6AddressesOfOneSiteShareALimit(t *testing.T) {
 	l, now := newAnonymousLimiter(), time.Unix(1000, 0)
 	admitted := 0
 	for n := range 10 * failureBurst {

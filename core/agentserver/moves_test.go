@@ -22,7 +22,7 @@ func TestAnAgentWhoseManagerMovedGoesOnAskingAtItsURL(t *testing.T) {
 	w.stopManager()
 	w.address = "127.0.0.1:0"
 	w.startManager() // elsewhere, which the agent has no way to know
-	w.logged("a call to the manager failed")
+	w.logged("call to the manager failed")
 	if len(a.ended) > 0 {
 		t.Fatalf("the agent ended: %v", <-a.ended)
 	}

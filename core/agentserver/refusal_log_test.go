@@ -52,7 +52,7 @@ func TestTenThousandRefusedCallsAMinuteAreTwoLines(t *testing.T) {
 	}
 }
 
-func TestADifferentRefusalIsToldAtOnce(t *testing.T) {
+func TestADifferentRefusalIsLoggedAtOnce(t *testing.T) {
 	r := newRefusing()
 	stranger := &refusal{status: 401, code: agentapi.CodeUnknownRunner, detail: "no certificate"}
 	for range 3 {
@@ -80,7 +80,7 @@ func TestAFleetThatIsRefusedAsAWholeIsFewLines(t *testing.T) {
 	}
 }
 
-func TestAClockThatIsSetBackDoesNotSilenceTheLog(t *testing.T) {
+func TestRefusalsAreLoggedAfterTheClockIsSetBack(t *testing.T) {
 	r := newRefusing()
 	for range 2 {
 		r.note(agentapi.RenewPath, "10.0.0.1", badRequest("junk"))

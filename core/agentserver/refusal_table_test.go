@@ -203,7 +203,7 @@ func identityRefusals() []enrollmentRefusal {
 	}
 }
 
-func TestEveryRefusedEnrollmentIsSeenByTheAgentInTheLogAndByWhoLooks(t *testing.T) {
+func TestRefusedEnrollmentIsReportedToAgentLogAndPeople(t *testing.T) {
 	for _, row := range slices.Concat(enrollmentRefusals(), identityRefusals(), batchRefusals()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -241,7 +241,7 @@ func rsaRequest(t *testing.T) string {
 func (row enrollmentRefusal) atTheAgent(t *testing.T, w *world, a *runningAgent) {
 	t.Helper()
 	if row.ending == keepsTrying {
-		w.logged("could not enroll yet")
+		w.logged("enrollment failed; trying again")
 		w.eventually("it tries again", func() bool { return w.refusal(row.code).Calls > 1 })
 		if len(a.ended) > 0 {
 			t.Fatalf("the agent ended: %v", <-a.ended)
@@ -308,7 +308,7 @@ func TestARevokedRunnersCallsAreToldOfItsInstance(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsNoEnrollmentIsToldOfNobody(t *testing.T) {
+func TestMalformedEnrollmentIsRefusedWithoutAnInstance(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{})

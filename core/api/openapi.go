@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 )
 
 // Document is the OpenAPI 3.1 document of the routes, as docs/openapi.json has it.
@@ -74,7 +74,7 @@ func document() huma.Config {
 func schemaName(t reflect.Type, hint string) string {
 	switch name := huma.DefaultSchemaNamer(t, hint); {
 	case name == "Output":
-		return "Forecast"
+		return "PlanPreview"
 	case strings.HasPrefix(name, "List") && len(name) > len("List"):
 		return strings.TrimPrefix(name, "List") + "List"
 	default:
@@ -86,7 +86,7 @@ func schemaName(t reflect.Type, hint string) string {
 func polish(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	var permissions []any
-	for _, p := range control.AllPermissions() {
+	for _, p := range access.AllPermissions() {
 		permissions = append(permissions, string(p))
 	}
 	schemas["TokenRequest"].Properties["permissions"].Items.Enum = permissions

@@ -20,8 +20,8 @@ import (
 // and what the schedulers gave for admitted runners. The latter lives in memory
 // alone: a new process asks for it again.
 type schedulers struct {
-	lookup secret.LookupEnv
-	clock  func() time.Time
+	secrets secret.Resolver
+	clock   func() time.Time
 
 	mu          sync.Mutex
 	blocks      map[fleet.SchedulerAddress]fleet.Scheduler
@@ -35,9 +35,9 @@ type client interface {
 	Close()
 }
 
-func newSchedulers(lookup secret.LookupEnv, clock func() time.Time) *schedulers {
+func newSchedulers(secrets secret.Resolver, clock func() time.Time) *schedulers {
 	return &schedulers{
-		lookup: lookup, clock: clock, blocks: map[fleet.SchedulerAddress]fleet.Scheduler{},
+		secrets: secrets, clock: clock, blocks: map[fleet.SchedulerAddress]fleet.Scheduler{},
 		clients: map[fleet.SchedulerAddress]client{}, connections: map[fleet.CapacityInstanceID]agentserver.Connection{},
 	}
 }
@@ -78,7 +78,7 @@ func (s *schedulers) client(address fleet.SchedulerAddress) (scheduler.Scheduler
 // connect makes the client of a block. Tokens are looked up at every call.
 func (s *schedulers) connect(block fleet.Scheduler) client {
 	token := func(ref fleet.SecretReference) func(context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) { return secret.Value(ctx, ref, s.lookup, secret.ReadFile) }
+		return func(ctx context.Context) (string, error) { return s.secrets.Value(ctx, ref) }
 	}
 	if block.Address.Type() != fleet.SchedulerReviewOS {
 		return forgeyard.New(block.URL, token(block.Token), s.clock)

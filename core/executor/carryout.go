@@ -30,7 +30,7 @@ func (e *Executor) carryOut(ctx context.Context, effect loop.Effect) {
 		answer = e.listOffers(ctx, effect)
 	case loop.Observe:
 		answer = e.observe(ctx, effect)
-	case loop.Tell:
+	case loop.CallScheduler:
 		answer = e.tell(ctx, effect)
 	default:
 		// A new kind of effect that nobody carries out would hang its row.

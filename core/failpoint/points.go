@@ -103,7 +103,7 @@ const (
 	// In executor, when the call was answered: a host that is gone and stored as being there.
 	TerminateAnswered point = "terminate-answered"
 	// In loop, when an inspection alone proves a host gone, before that is stored.
-	GoneBySightUncommitted point = "gone-by-sight-uncommitted"
+	GoneByInspectionUncommitted point = "gone-by-inspection-uncommitted"
 	// In loop, before the end of an instance is stored.
 	EndUncommitted point = "end-uncommitted"
 	// In loop, after that: nothing is left to do for it.

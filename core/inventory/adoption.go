@@ -19,7 +19,12 @@ func (p *Provider) UnrecordedWithID(id fleet.ProviderInstanceRef) Unrecorded {
 // NotAdoptable says why a resource may not be adopted to be removed; "": it may.
 // instances are the live ones of the provider; holder finds the live instance of a
 // key, nil: there is none.
-func (p *Provider) NotAdoptable(address fleet.ProviderAddress, id fleet.ProviderInstanceRef, instances []*fleet.CapacityInstance, holder func(fleet.OperationID) *fleet.CapacityInstance) string {
+func (p *Provider) NotAdoptable(
+	address fleet.ProviderAddress,
+	id fleet.ProviderInstanceRef,
+	instances []*fleet.CapacityInstance,
+	holder func(fleet.OperationID) *fleet.CapacityInstance,
+) string {
 	listed := p.Listing.WithID(id)
 	switch {
 	case id == "" || len(listed) == 0:
@@ -42,7 +47,11 @@ func (p *Provider) NotAdoptable(address fleet.ProviderAddress, id fleet.Provider
 		return ""
 	}
 	if holds.ProviderInstance == "" || p.Facts.Ownership == fleet.OwnershipNamed {
-		return fmt.Sprintf("it carries the key of the instance %s, and may be its resource; if it isn't, say first which is: forgeyard-fleet instance resolve %s --created ID", holds.ID, holds.ID)
+		return fmt.Sprintf(
+			"it carries the key of the instance %s, and may be its resource; if it isn't, say first which is: forgeyard-fleet instance resolve %s --created ID",
+			holds.ID,
+			holds.ID,
+		)
 	}
 	return "" // a copy: the instance's own resource is recorded
 }

@@ -14,7 +14,15 @@ import (
 // Provisioning from the start: the claim is the intent, and its token may be used
 // at once. There is nothing that the provider could store tags with. newID makes a ULID
 // for a time, agentVersion is the version that the host must run.
-func RequestAsset(newID func(time.Time) (string, error), agentVersion string, now time.Time, f fleet.ManagedFleet, a fleet.Asset, b fleet.BootstrapIntent, reason string) (fleet.CapacityInstance, fleet.Operation, error) {
+func RequestAsset(
+	newID func(time.Time) (string, error),
+	agentVersion string,
+	now time.Time,
+	f fleet.ManagedFleet,
+	a fleet.Asset,
+	b fleet.BootstrapIntent,
+	reason string,
+) (fleet.CapacityInstance, fleet.Operation, error) {
 	none := fleet.CapacityInstance{}
 	id, err := newID(now)
 	if err != nil {

@@ -53,7 +53,12 @@ func (m *Removals) Failed(op *fleet.Operation, now time.Time) bool {
 	if m.asked == "" || one == nil {
 		return false
 	}
-	one.again, one.state, one.reason = now.Add(RemovalDelay(one.tries)), op.State, cmp.Or(op.Message, "the provider gave no reason")
+	one.again, one.state, one.reason = now.Add(
+		RemovalDelay(one.tries),
+	), op.State, cmp.Or(
+		op.Message,
+		"the provider gave no reason",
+	)
 	return true
 }
 
@@ -66,7 +71,10 @@ func RemovalDelay(attempts int) time.Duration {
 // Next is what is to be removed next of dangling resources, of which there is one at
 // least: of those that are due the one that was tried least. Where all of them have
 // to wait, state is how the tries ended, and why says so.
-func (m *Removals) Next(dangling []fleet.Resource, now time.Time) (next fleet.Resource, due bool, state fleet.OperationState, why string) {
+func (m *Removals) Next(
+	dangling []fleet.Resource,
+	now time.Time,
+) (next fleet.Resource, due bool, state fleet.OperationState, why string) {
 	fewest := 0
 	for _, res := range dangling {
 		one := m.byID[res.ID]
@@ -83,10 +91,14 @@ func (m *Removals) Next(dangling []fleet.Resource, now time.Time) (next fleet.Re
 	state, reasons := fleet.OperationAccepted, []string(nil)
 	for _, res := range dangling {
 		one := m.byID[res.ID]
-		if one.state == fleet.OperationRefused || one.state == fleet.OperationUnknown && state != fleet.OperationRefused {
+		if one.state == fleet.OperationRefused ||
+			one.state == fleet.OperationUnknown && state != fleet.OperationRefused {
 			state = one.state
 		}
-		reasons = append(reasons, fmt.Sprintf("%s is still there after %s to remove it: %s", Describe(res), attempts(one.tries), one.reason))
+		reasons = append(
+			reasons,
+			fmt.Sprintf("%s is still there after %s to remove it: %s", Describe(res), attempts(one.tries), one.reason),
+		)
 	}
 	return next, false, state, capital(strings.Join(reasons, "; "))
 }

@@ -14,7 +14,12 @@ import (
 //	SIGNED    the tags are those of the instance, and carry our proof of them
 //	NAMED     the key is the resource's name, and no tag contradicts it
 //	ASSIGNED  an asset that is claimed in our store
-func (o Owner) Doubt(f fleet.ProviderFacts, i *fleet.CapacityInstance, claim *fleet.AssetClaim, res fleet.Resource) string {
+func (o Owner) Doubt(
+	f fleet.ProviderFacts,
+	i *fleet.CapacityInstance,
+	claim *fleet.AssetClaim,
+	res fleet.Resource,
+) string {
 	if i.Adopted != "" {
 		return "" // an operator said so, of this very id
 	}
@@ -75,7 +80,11 @@ func unprovable(f fleet.ProviderFacts) string {
 
 // Undeletable says that a provider's resources aren't Deletable.
 func Undeletable(f fleet.ProviderFacts) string {
-	return fmt.Sprintf("The plugin %s proves ownership by %q; this version deletes only what carries our proof, is named by its key or was claimed, and makes nothing that it can't delete.", f.Plugin, f.Ownership)
+	return fmt.Sprintf(
+		"The plugin %s proves ownership by %q; this version deletes only what carries our proof, is named by its key or was claimed, and makes nothing that it can't delete.",
+		f.Plugin,
+		f.Ownership,
+	)
 }
 
 // SecondaryResources are the secondary resources of an instance that are proven to be its own:
@@ -114,5 +123,6 @@ func (o Owner) belongs(f fleet.ProviderFacts, i *fleet.CapacityInstance, res fle
 	case f.Ownership == fleet.OwnershipNamed && res.Key == i.Key:
 		return true
 	}
-	return i.ProviderInstance != "" && res.BelongsTo == i.ProviderInstance && strings.Contains(string(res.ID), string(i.Key))
+	return i.ProviderInstance != "" && res.BelongsTo == i.ProviderInstance &&
+		strings.Contains(string(res.ID), string(i.Key))
 }

@@ -57,7 +57,12 @@ func (p *Provider) EndInspection(began time.Time, i fleet.Inspection) *Listing {
 // the provider calls it complete; known are the provider's instances, and
 // listeningSince is since when this process has listened without a gap. It returns
 // whether what the listing lacks is missing.
-func (p *Provider) Believe(l *Listing, failure string, known []*fleet.CapacityInstance, listeningSince time.Time) (complete bool) {
+func (p *Provider) Believe(
+	l *Listing,
+	failure string,
+	known []*fleet.CapacityInstance,
+	listeningSince time.Time,
+) (complete bool) {
 	if failure == "" {
 		failure = p.vanished(l, known, listeningSince)
 	}
@@ -100,7 +105,12 @@ func (p *Provider) vanished(l *Listing, instances []*fleet.CapacityInstance, lis
 	if l.Began.Sub(later(p.vanishing, listeningSince)) >= vanishedFor {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d known resources are missing from its list at once; believed after %s", missing, known, vanishedFor)
+	return fmt.Sprintf(
+		"%d of %d known resources are missing from its list at once; believed after %s",
+		missing,
+		known,
+		vanishedFor,
+	)
 }
 
 // Settled says whether an inspection that began at a time began late enough to show

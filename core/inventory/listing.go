@@ -33,9 +33,14 @@ func IsInstance(res fleet.Resource) bool { return res.Kind == "" || res.Kind == 
 // inventory are no part of it, until an instance claims them.
 func NewListing(step int, began time.Time, seen fleet.Inspection) *Listing {
 	l := &Listing{
-		Step: step, Began: began, inFlight: map[fleet.OperationID]bool{}, gone: map[fleet.ProviderInstanceRef]fleet.Resource{},
-		byKey: map[fleet.OperationID][]fleet.Resource{}, byID: map[fleet.ProviderInstanceRef][]fleet.Resource{},
-		partsByKey: map[fleet.OperationID][]fleet.Resource{}, partsByOwner: map[fleet.ProviderInstanceRef][]fleet.Resource{},
+		Step:         step,
+		Began:        began,
+		inFlight:     map[fleet.OperationID]bool{},
+		gone:         map[fleet.ProviderInstanceRef]fleet.Resource{},
+		byKey:        map[fleet.OperationID][]fleet.Resource{},
+		byID:         map[fleet.ProviderInstanceRef][]fleet.Resource{},
+		partsByKey:   map[fleet.OperationID][]fleet.Resource{},
+		partsByOwner: map[fleet.ProviderInstanceRef][]fleet.Resource{},
 	}
 	for _, key := range seen.InFlight {
 		l.inFlight[key] = true
@@ -99,14 +104,24 @@ func (l *Listing) Contested(i *fleet.CapacityInstance) string {
 	if i.ProviderInstance != "" {
 		for _, res := range l.byID[i.ProviderInstance] {
 			if IsInstance(res) && res.Key != i.Key && i.Adopted == "" {
-				return fmt.Sprintf("%s was recorded for key %s and is listed under key %q: nothing is done about it until a person looks.", i.ProviderInstance, i.Key, res.Key)
+				return fmt.Sprintf(
+					"%s was recorded for key %s and is listed under key %q: nothing is done about it until a person looks.",
+					i.ProviderInstance,
+					i.Key,
+					res.Key,
+				)
 			}
 		}
 	}
 	for _, res := range l.Of(i) {
 		for _, other := range l.byID[res.ID] {
 			if res.ID != "" && IsInstance(other) && other.Key != res.Key {
-				return fmt.Sprintf("%s is listed under the keys %s and %q: nothing is done about it until a person looks.", res.ID, res.Key, other.Key)
+				return fmt.Sprintf(
+					"%s is listed under the keys %s and %q: nothing is done about it until a person looks.",
+					res.ID,
+					res.Key,
+					other.Key,
+				)
 			}
 		}
 	}

@@ -44,20 +44,59 @@ type Found struct {
 
 // Record makes an instance of the fleet that is only there to be removed, with an
 // operation that stands for whatever made it.
-func (p *Provider) Record(found Found, f fleet.ManagedFleet, agentVersion string, now time.Time) (fleet.CapacityInstance, fleet.Operation, error) {
-	request, err := json.Marshal(fleet.ProvisionIntent{Fleet: f.Address, Instance: json.RawMessage(`{}`), Platform: f.Class.Platform, Tags: found.Resource.Tags})
+func (p *Provider) Record(
+	found Found,
+	f fleet.ManagedFleet,
+	agentVersion string,
+	now time.Time,
+) (fleet.CapacityInstance, fleet.Operation, error) {
+	request, err := json.Marshal(
+		fleet.ProvisionIntent{
+			Fleet:    f.Address,
+			Instance: json.RawMessage(`{}`),
+			Platform: f.Class.Platform,
+			Tags:     found.Resource.Tags,
+		},
+	)
 	if err != nil {
-		return fleet.CapacityInstance{}, fleet.Operation{}, fmt.Errorf("encode what made %s: %w", found.Resource.ID, err)
+		return fleet.CapacityInstance{}, fleet.Operation{}, fmt.Errorf(
+			"encode what made %s: %w",
+			found.Resource.ID,
+			err,
+		)
 	}
 	op := fleet.Operation{
-		ID: found.Key, Kind: fleet.ProvisionOperation, Instance: found.Instance, Fleet: f.ID, Provider: found.Provider, State: fleet.OperationSucceeded,
-		Request: request, Created: now, CallOver: p.Listing.Began, Message: "Not in the store before; found by inspection.",
+		ID:       found.Key,
+		Kind:     fleet.ProvisionOperation,
+		Instance: found.Instance,
+		Fleet:    f.ID,
+		Provider: found.Provider,
+		State:    fleet.OperationSucceeded,
+		Request:  request,
+		Created:  now,
+		CallOver: p.Listing.Began,
+		Message:  "Not in the store before; found by inspection.",
 	}
 	i := fleet.CapacityInstance{
-		ID: found.Instance, Fleet: f.ID, Provider: found.Provider, Account: p.Facts.Account, Key: found.Key, Adopted: found.AdoptedBy,
-		State: fleet.Terminating, Since: now, Created: now, Cause: string(found.Cause), Reason: found.Reason,
-		Class: f.Class.ID(), Image: f.Image.ID(agentVersion), InstanceDigest: f.InstanceDigest(),
-		Seen: found.Resource.State, SeenAt: p.Listing.Began, Zone: found.Resource.Zone, MachineType: found.Resource.MachineType, Detail: found.Resource.Detail,
+		ID:             found.Instance,
+		Fleet:          f.ID,
+		Provider:       found.Provider,
+		Account:        p.Facts.Account,
+		Key:            found.Key,
+		Adopted:        found.AdoptedBy,
+		State:          fleet.Terminating,
+		Since:          now,
+		Created:        now,
+		Cause:          string(found.Cause),
+		Reason:         found.Reason,
+		Class:          f.Class.ID(),
+		Image:          f.Image.ID(agentVersion),
+		InstanceDigest: f.InstanceDigest(),
+		Seen:           found.Resource.State,
+		SeenAt:         p.Listing.Began,
+		Zone:           found.Resource.Zone,
+		MachineType:    found.Resource.MachineType,
+		Detail:         found.Resource.Detail,
 	}
 	if IsInstance(found.Resource) || found.AdoptedBy != "" {
 		i.ProviderInstance = found.Resource.ID

@@ -82,7 +82,11 @@ func (p *Provider) WrongAccount(i *fleet.CapacityInstance) string {
 	if p.Facts == nil || i.Account == "" || i.Account == p.Facts.Account {
 		return ""
 	}
-	return fmt.Sprintf("The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.", p.Facts.Account, i.Account)
+	return fmt.Sprintf(
+		"The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.",
+		p.Facts.Account,
+		i.Account,
+	)
 }
 
 // Announce keeps a notice about a machine. The machine may be unknown, and the same

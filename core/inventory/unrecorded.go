@@ -81,7 +81,12 @@ func (p *Provider) Classify(o Owner, r Records) error {
 		p.unrecorded = append(p.unrecorded, u)
 	}
 	slices.SortFunc(p.unrecorded, func(a, b Unrecorded) int {
-		return cmp.Or(-cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(
+			-cmp.Compare(a.Standing, b.Standing),
+			cmp.Compare(a.ID, b.ID),
+			cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Key, b.Key),
+		)
 	})
 	p.classified = p.Listing.Step
 	return nil
@@ -95,7 +100,8 @@ func (p *Provider) ClassificationDue() bool {
 // ClassifiedSince says that a complete inspection that the step or a later one asked
 // for was taken in and classified, and that the provider can be seen.
 func (p *Provider) ClassifiedSince(step int) bool {
-	return p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= step && p.classified == p.Listing.Step
+	return p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= step &&
+		p.classified == p.Listing.Step
 }
 
 // accountedFor says which resources live instances account for: those with their
@@ -131,7 +137,11 @@ type recalled struct {
 }
 
 func recall(resources []fleet.Resource, r Records) (recalled, error) {
-	known := recalled{map[fleet.OperationID]*store.Recalled{}, map[fleet.CapacityInstanceID]bool{}, map[fleet.OperationID]int{}}
+	known := recalled{
+		map[fleet.OperationID]*store.Recalled{},
+		map[fleet.CapacityInstanceID]bool{},
+		map[fleet.OperationID]int{},
+	}
 	var keys []fleet.OperationID
 	var ids []fleet.CapacityInstanceID
 	for _, res := range resources {
@@ -170,32 +180,59 @@ type record struct {
 // why [157, 159]. What isn't proven is foreign.
 func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has record) Unrecorded {
 	u := Unrecorded{Resource: res, Ended: has.ended, UnrecordedResource: fleet.UnrecordedResource{
-		Provider: r.Provider, ID: res.ID, Kind: cmp.Or(res.Kind, "instance"), Key: KeyOf(res), State: res.State, Standing: fleet.Foreign,
+		Provider: r.Provider,
+		ID:       res.ID,
+		Kind:     cmp.Or(res.Kind, "instance"),
+		Key:      KeyOf(res),
+		State:    res.State,
+		Standing: fleet.Foreign,
 	}}
 	var owner fleet.RunnerFleetID
 	if owner, u.Reason = o.foreign(r.Provider, f, res, has); u.Reason != "" {
-		u.Decide = fmt.Sprintf("It is never touched. To have it removed: forgeyard-fleet instance adopt %s %s --fleet FLEET --remove", r.Provider, res.ID)
+		u.Decide = fmt.Sprintf(
+			"It is never touched. To have it removed: forgeyard-fleet instance adopt %s %s --fleet FLEET --remove",
+			r.Provider,
+			res.ID,
+		)
 		return u
 	}
 	u.Standing = fleet.Orphan
 	u.Reason = "Its tags carry our proof, and the store has no instance of its key."
 	if has.ended != nil {
-		u.Reason = fmt.Sprintf("It is of the instance %s, which had ended: %s", has.ended.Instance.ID, has.ended.Instance.Reason)
+		u.Reason = fmt.Sprintf(
+			"It is of the instance %s, which had ended: %s",
+			has.ended.Instance.ID,
+			has.ended.Instance.Reason,
+		)
 	}
 	declared, ok := r.Fleets[owner]
 	if !ok {
-		u.Decide = fmt.Sprintf("Its fleet isn't declared any more, so it isn't removed by itself. To have it removed: forgeyard-fleet instance adopt %s %s --fleet FLEET --remove", r.Provider, res.ID)
+		u.Decide = fmt.Sprintf(
+			"Its fleet isn't declared any more, so it isn't removed by itself. To have it removed: forgeyard-fleet instance adopt %s %s --fleet FLEET --remove",
+			r.Provider,
+			res.ID,
+		)
 		return u
 	}
 	u.Owner, u.Fleet = owner, declared.Address
-	u.Decide = fmt.Sprintf("It is removed by itself if it is still there after %s. To have it removed now: forgeyard-fleet instance adopt %s %s --fleet %s --remove",
-		r.OrphanGrace, r.Provider, res.ID, declared.Address.Name())
+	u.Decide = fmt.Sprintf(
+		"It is removed by itself if it is still there after %s. To have it removed now: forgeyard-fleet instance adopt %s %s --fleet %s --remove",
+		r.OrphanGrace,
+		r.Provider,
+		res.ID,
+		declared.Address.Name(),
+	)
 	return u
 }
 
 // foreign says why a resource isn't proven to be ours, or the fleet that it is
 // proven to be of.
-func (o Owner) foreign(address fleet.ProviderAddress, f fleet.ProviderFacts, res fleet.Resource, has record) (owner fleet.RunnerFleetID, why string) {
+func (o Owner) foreign(
+	address fleet.ProviderAddress,
+	f fleet.ProviderFacts,
+	res fleet.Resource,
+	has record,
+) (owner fleet.RunnerFleetID, why string) {
 	claim := ClaimIn(res.Tags)
 	if claim.Installation != "" && claim.Installation != o.Installation {
 		return "", fmt.Sprintf("Its tags name the installation %q.", claim.Installation)
@@ -227,7 +264,12 @@ func (o Owner) foreign(address fleet.ProviderAddress, f fleet.ProviderFacts, res
 
 // notOfEnded says why a resource with the key of an ended instance isn't that
 // instance's; "": it is.
-func (o Owner) notOfEnded(address fleet.ProviderAddress, f fleet.ProviderFacts, res fleet.Resource, ended *fleet.CapacityInstance) string {
+func (o Owner) notOfEnded(
+	address fleet.ProviderAddress,
+	f fleet.ProviderFacts,
+	res fleet.Resource,
+	ended *fleet.CapacityInstance,
+) string {
 	switch {
 	case ended.Live():
 		return fmt.Sprintf("Its key is of the live instance %s, which doesn't account for it.", ended.ID)
@@ -236,7 +278,11 @@ func (o Owner) notOfEnded(address fleet.ProviderAddress, f fleet.ProviderFacts, 
 	case ended.Account != "" && ended.Account != f.Account:
 		return fmt.Sprintf("Its key is of an instance that was made in %q.", ended.Account)
 	case IsInstance(res) && ended.ProviderInstance != "" && ended.ProviderInstance != res.ID:
-		return fmt.Sprintf("Its key is of the ended instance %s, whose resource was %s: this one is a copy.", ended.ID, ended.ProviderInstance)
+		return fmt.Sprintf(
+			"Its key is of the ended instance %s, whose resource was %s: this one is a copy.",
+			ended.ID,
+			ended.ProviderInstance,
+		)
 	}
 	if why := o.contradicted(ended, res.Tags); why != "" {
 		return capital(why) + "."

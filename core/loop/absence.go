@@ -10,27 +10,27 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
-// missing decides what it means that a complete inspection doesn't show a row's
+// resolveMissing decides what it means that a complete inspection doesn't show a row's
 // resource, while no call for it runs inside the plugin. It means nothing until
 // the provider's settle time has passed since the call was over, and since the
 // resource was last seen.
-func (l *Loop) missing(w *work, p *inventory.Provider, r *row, f finding) (conflict string) {
+func (l *Loop) resolveMissing(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
 	op, m := r.provision, l.row(r.ID)
-	if !l.callSettled(p, r, f) || !p.Settled(f.began, m.seen, l.witnessed) {
+	if !l.callSettled(p, r, f) || !p.Settled(f.began, m.seen, l.listeningSince) {
 		return r.Conflict
 	}
 	switch op.State {
 	case fleet.OperationUnknown:
-		return l.absent(w, p, r, f)
+		return l.resolveAbsent(w, p, r, f)
 	case fleet.OperationPending, fleet.OperationNotCreated:
 		if r.State == fleet.Terminating {
 			r.edit(op).State = fleet.OperationNotCreated
 			l.gone(w, p, r, f, "Nothing was created.")
-		} else if w.broken(r) {
-			w.missesItsBatch(r)
+		} else if w.batchBroken(r) {
+			w.endWithBatch(r)
 		}
 	case fleet.OperationSucceeded:
-		return l.unlisted(w, p, r, m, f)
+		return l.resolveUnlisted(w, p, r, m, f)
 	}
 	return "" // an accepted order is on its way
 }
@@ -45,23 +45,23 @@ func (l *Loop) callSettled(p *inventory.Provider, r *row, f finding) bool {
 		// plugin is gone: a key that isn't in flight has no call that runs.
 		r.edit(op).CallOver = f.began
 	}
-	return p.Settled(f.began, op.CallOver, l.witnessed)
+	return p.Settled(f.began, op.CallOver, l.listeningSince)
 }
 
-// absent resolves an unknown provision whose resource is proven not to exist:
+// resolveAbsent resolves an unknown provision whose resource is proven not to exist:
 // the same key goes out again where that is safe and the instance is still
 // wanted. Where a request can't be repeated safely, only a person may say that
 // nothing was made.
-func (l *Loop) absent(w *work, p *inventory.Provider, r *row, f finding) (conflict string) {
+func (l *Loop) resolveAbsent(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
 	if !p.Facts.Idempotency.SafeToRepeat() {
 		return fmt.Sprintf("The provider can't repeat a request safely: a person must check that nothing was made for key %s.", r.Key)
 	}
 	switch {
-	case r.State == fleet.Provisioning && w.broken(r):
-		w.missesItsBatch(r)
+	case r.State == fleet.Provisioning && w.batchBroken(r):
+		w.endWithBatch(r)
 		return ""
 	case r.State == fleet.Provisioning:
-		w.again(r, f, "Proven absent by inspection.")
+		w.requeue(r, f, "Proven absent by inspection.")
 		return ""
 	}
 	op := r.edit(r.provision)
@@ -70,9 +70,9 @@ func (l *Loop) absent(w *work, p *inventory.Provider, r *row, f finding) (confli
 	return ""
 }
 
-// again lets the same request go out once more, under its key. No call for it
+// requeue lets the same request go out once more, under its key. No call for it
 // was under way when the inspection began.
-func (w *work) again(r *row, f finding, why string) {
+func (w *step) requeue(r *row, f finding, why string) {
 	op := r.edit(r.provision)
 	if op.CallOver.IsZero() {
 		op.CallOver = f.began
@@ -81,10 +81,10 @@ func (w *work) again(r *row, f finding, why string) {
 	op.NotBefore = w.now.Add(retry.Delay(time.Second, op.Attempts-1, time.Minute))
 }
 
-// unlisted decides about a resource that existed and is no longer listed. Where
+// resolveUnlisted decides about a resource that existed and is no longer listed. Where
 // an agent enrolled, a list alone doesn't prove it gone: its agent must have
 // been silent for as long as it wasn't listed, and that for a whole heartbeat.
-func (l *Loop) unlisted(w *work, p *inventory.Provider, r *row, m *rowMemory, f finding) (conflict string) {
+func (l *Loop) resolveUnlisted(w *step, p *inventory.Provider, r *row, m *rowMemory, f finding) (conflict string) {
 	if m.missing.IsZero() {
 		m.missing = f.began
 	}
@@ -101,7 +101,7 @@ func (l *Loop) unlisted(w *work, p *inventory.Provider, r *row, m *rowMemory, f 
 
 // gone ends a row whose resource a complete inspection proves not to exist. What
 // belonged to it and is still listed keeps it on the books until that is removed.
-func (l *Loop) gone(w *work, p *inventory.Provider, r *row, f finding, reason string) {
+func (l *Loop) gone(w *step, p *inventory.Provider, r *row, f finding, reason string) {
 	left := l.owner().SecondaryResources(p, f.listing, &r.CapacityInstance)
 	switch {
 	case len(left) == 0:
@@ -112,7 +112,7 @@ func (l *Loop) gone(w *work, p *inventory.Provider, r *row, f finding, reason st
 }
 
 // gone ends a row whose resource is proven not to exist.
-func (w *work) gone(r *row, reason string) {
+func (w *step) gone(r *row, reason string) {
 	if r.State == fleet.Requested || !r.Live() {
 		return
 	}

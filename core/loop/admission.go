@@ -18,12 +18,12 @@ import (
 // admit judges the agents that have enrolled [70]. Until every check passed a
 // runner is told to wait; the trust class comes from the capacity class, and
 // nothing that an agent says can raise it.
-func (l *Loop) admit(w *work) {
+func (l *Loop) admit(w *step) {
 	for _, r := range w.rows {
 		if r.State != fleet.Enrolling || r.runner == nil {
 			continue
 		}
-		verdict := l.judge(r)
+		verdict := l.evaluateAdmission(r)
 		if !reflect.DeepEqual(verdict, r.Admission) {
 			r.Admission, r.dirty = verdict, true
 		}
@@ -38,9 +38,9 @@ func (l *Loop) admit(w *work) {
 	}
 }
 
-// judge runs every check. The worst result wins: suspicious before refused
+// evaluateAdmission runs every check. The worst result wins: suspicious before refused
 // before waiting.
-func (l *Loop) judge(r *row) fleet.Admission {
+func (l *Loop) evaluateAdmission(r *row) fleet.Admission {
 	checks := []fleet.AdmissionCheck{
 		identity(r), class(r), providerCrossCheck(r), platform(r), capabilities(r), attestation(r),
 		l.version(r), timeSanity(r), health(r), jobIsolation(r),

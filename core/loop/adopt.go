@@ -14,7 +14,7 @@ import (
 // removed. It can't become capacity: no agent of it ever enrolled with a token of
 // ours. The person's word is the evidence, for the id alone, and a complete
 // inspection begun after the order must list exactly one resource of that id.
-func (l *Loop) adopt(w *work, o *pendingOrder) (OrderOutcome, error) {
+func (l *Loop) adopt(w *step, o *pendingOrder) (OrderOutcome, error) {
 	fleets := slices.Collect(maps.Values(w.fleets))
 	n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == o.Fleet })
 	if n < 0 {

@@ -9,21 +9,21 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
-// takeIn applies events in order. It may run again on the same events (when a
+// applyEvents applies events in order. It may run again on the same events (when a
 // commit failed), so what it keeps in memory only ever says what the event says.
-func (l *Loop) takeIn(w *work, events []Event) {
+func (l *Loop) applyEvents(w *step, events []Event) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case ProviderReady:
 			if l.provider(e.Provider).Ready(e.Facts) {
 				l.markets.ForgetProvider(e.Provider)
 			}
-			w.forgive(e.Provider)
-			l.anew(w, e.Provider)
+			w.clearBackoffs(e.Provider)
+			l.retryCircuits(w, e.Provider)
 		case ProviderDown:
 			l.provider(e.Provider).Lost(e.Reason, e.Detail, e.NeedsPerson, e.Starting)
 		case Applied:
-			l.tryNow(w)
+			l.retryNow(w)
 		case Inspected:
 			l.recordInspection(w, e)
 		case ProvisionAnswered:
@@ -37,18 +37,18 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		case OffersListed:
 			l.recordOffers(w, e)
 		case Observed:
-			l.observed(w, e)
-		case Told:
-			l.told(w, e)
+			l.recordObservation(w, e)
+		case SchedulerAnswered:
+			l.recordAnswer(w, e)
 		case Noticed:
 			l.provider(e.Provider).Announce(e.Instance, e.Notice, w.now, l.steps)
 		case Ordered:
-			l.order(e.Order)
+			l.addOrder(e.Order)
 		}
 	}
 }
 
-func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
+func (l *Loop) provisionAnswered(w *step, e ProvisionAnswered) {
 	l.callOver(e.Operation)
 	r := w.byOperation[e.Operation]
 	if r == nil || !r.provision.State.Open() {
@@ -59,12 +59,12 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 	if e.CallOver {
 		op.CallOver = w.now
 	}
-	note(op, e.Failure)
+	noteFailure(op, e.Failure)
 	switch e.Outcome {
 	case fleet.ProvisionCreated, fleet.ProvisionExisted:
 		op.State = fleet.OperationSucceeded
-		r.conflict(w.seen(r, e.Resource))
-		l.made(w, r, e.Resource)
+		r.conflict(w.recordResource(r, e.Resource))
+		l.recordRoom(w, r, e.Resource)
 	case fleet.ProvisionNotCreated:
 		l.notCreated(w, r, e.Failure)
 	case fleet.ProvisionNotSent:
@@ -77,7 +77,7 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; the resource has not appeared yet."
 	default:
 		op.State = fleet.OperationUnknown
-		w.brakeCall(r, e.Failure)
+		w.recordCallFailure(r, e.Failure)
 	}
 }
 
@@ -86,23 +86,23 @@ const sendAgain = time.Second
 
 // notCreated takes the provider's word that nothing exists, unless something
 // was seen of it already: then only an inspection decides.
-func (l *Loop) notCreated(w *work, r *row, f *Failure) {
+func (l *Loop) notCreated(w *step, r *row, f *Failure) {
 	op := r.provision
-	if r.everSeen() || l.shows(r) {
+	if r.everSeen() || l.listsKey(r) {
 		op.State, op.Message = fleet.OperationUnknown, "The provider says that nothing was created, but it was seen: "+op.Message
 		return
 	}
 	op.State = fleet.OperationNotCreated
 	if f != nil && market.IsShortage(f.Class) {
-		l.noRoom(w, r, f)
+		l.recordShortage(w, r, f)
 	} else {
-		w.brakeCall(r, f)
+		w.recordCallFailure(r, f)
 	}
-	w.unmade(r, "Nothing was created: "+op.Message)
+	w.endUncreated(r, "Nothing was created: "+op.Message)
 }
 
-// unmade ends a row of which nothing exists.
-func (w *work) unmade(r *row, reason string) {
+// endUncreated ends a row of which nothing exists.
+func (w *step) endUncreated(r *row, reason string) {
 	if r.State == fleet.Provisioning {
 		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
 		// Before the plan is made, so that it holds no place against the next one.
@@ -110,8 +110,8 @@ func (w *work) unmade(r *row, reason string) {
 	}
 }
 
-// shows says whether the last complete inspection lists a resource with the row's key.
-func (l *Loop) shows(r *row) bool {
+// listsKey says whether the last complete inspection lists a resource with the row's key.
+func (l *Loop) listsKey(r *row) bool {
 	p := l.provider(r.Provider)
 	return p.Listing != nil && len(p.Listing.WithKey(r.Key)) > 0
 }
@@ -121,7 +121,7 @@ func (r *row) everSeen() bool {
 	return r.ProviderInstance != "" || r.Seen != "" || r.runner != nil
 }
 
-func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
+func (l *Loop) terminateAnswered(w *step, e TerminateAnswered) {
 	l.callOver(e.Operation)
 	r := w.byOperation[e.Operation]
 	if r == nil || r.terminate == nil || r.terminate.ID != e.Operation || !r.terminate.State.Open() {
@@ -130,7 +130,7 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	op := r.edit(r.terminate)
 	op.CallOver = w.now
 	l.row(r.ID).answered = l.steps
-	note(op, e.Failure)
+	noteFailure(op, e.Failure)
 	switch e.Outcome {
 	case fleet.TerminateGone:
 		if p := l.provider(r.Provider); p.Listing != nil && len(l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance)) > 0 {
@@ -146,25 +146,25 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
 		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; waiting for it to be gone."
-		l.triedAgain(w, r, op)
+		l.delayNextTermination(w, r, op)
 	case fleet.TerminateRefused:
 		op.State = fleet.OperationRefused
-		l.triedAgain(w, r, op)
+		l.delayNextTermination(w, r, op)
 	default:
 		op.State = fleet.OperationUnknown
-		l.triedAgain(w, r, op)
+		l.delayNextTermination(w, r, op)
 	}
 }
 
-// triedAgain delays the next call for what may still be there. One of several things
+// delayNextTermination delays the next call for what may still be there. One of several things
 // that are left of an instance waits by itself, so that the others needn't.
-func (l *Loop) triedAgain(w *work, r *row, op *fleet.Operation) {
+func (l *Loop) delayNextTermination(w *step, r *row, op *fleet.Operation) {
 	if !l.row(r.ID).removals.Failed(op, w.now) {
 		op.NotBefore = w.now.Add(inventory.RemovalDelay(op.Attempts))
 	}
 }
 
-func note(op *fleet.Operation, f *Failure) {
+func noteFailure(op *fleet.Operation, f *Failure) {
 	op.Class, op.Message = "", ""
 	if f != nil {
 		op.Class, op.Message = f.Class, f.Message

@@ -70,9 +70,9 @@ func classNamed(constant string) fleet.ErrorClass {
 
 // heldFor is how long a fleet is held after so many failures of a class.
 func heldFor(class fleet.ErrorClass, failures int, retryAfter time.Duration) time.Duration {
-	w := &work{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), backoffs: map[fleet.RunnerFleetID]backoff{}}
+	w := &step{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), backoffs: map[fleet.RunnerFleetID]backoff{}}
 	for range failures {
-		w.brake(fleet.ManagedFleet{ID: "f"}, &Failure{Class: class, RetryAfter: retryAfter})
+		w.recordFailure(fleet.ManagedFleet{ID: "f"}, &Failure{Class: class, RetryAfter: retryAfter})
 	}
 	return w.backoffs["f"].hold.Until.Sub(w.now)
 }

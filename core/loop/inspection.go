@@ -23,14 +23,14 @@ type finding struct {
 
 // recordInspection takes in an inspection: what it shows is true whether or not it is
 // complete; that something is missing is true only if it is.
-func (l *Loop) recordInspection(w *work, e Inspected) {
+func (l *Loop) recordInspection(w *step, e Inspected) {
 	p := l.provider(e.Provider)
 	if e.Began.After(w.now) { // the clock was set back meanwhile
-		e.Began = l.witnessed
+		e.Began = l.listeningSince
 	}
 	listing := p.EndInspection(e.Began, e.Inspection)
 	w.showClaimed(e, listing)
-	complete := p.Believe(listing, failureOf(e), w.instancesOf(e.Provider), l.witnessed)
+	complete := p.Believe(listing, failureOf(e), w.instancesOf(e.Provider), l.listeningSince)
 	for _, r := range w.rows {
 		if r.Provider == e.Provider && r.Live() && r.State != fleet.Requested {
 			r.conflict(l.match(w, p, r, finding{began: e.Began, complete: complete, found: listing.Of(&r.CapacityInstance), inFlight: listing.InFlight(r.Key), listing: listing}))
@@ -50,7 +50,7 @@ func failureOf(e Inspected) string {
 }
 
 // instancesOf are the live instances of a provider.
-func (w *work) instancesOf(address fleet.ProviderAddress) []*fleet.CapacityInstance {
+func (w *step) instancesOf(address fleet.ProviderAddress) []*fleet.CapacityInstance {
 	var live []*fleet.CapacityInstance
 	for _, r := range w.rows {
 		if r.Provider == address && r.Live() {
@@ -62,7 +62,7 @@ func (w *work) instancesOf(address fleet.ProviderAddress) []*fleet.CapacityInsta
 
 // match compares one row with what an inspection shows of its key, and returns
 // why nothing may be done about the row, "" if there is no such reason.
-func (l *Loop) match(w *work, p *inventory.Provider, r *row, f finding) (conflict string) {
+func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
 	if why := p.WrongAccount(&r.CapacityInstance); why != "" {
 		return why
 	}
@@ -78,27 +78,27 @@ func (l *Loop) match(w *work, p *inventory.Provider, r *row, f finding) (conflic
 	case len(f.found) == 1 && p.Facts != nil && l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]) != "":
 		return fmt.Sprintf("%s carries the key %s, but %s: it is left alone until a person looks.", f.found[0].ID, r.Key, l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]))
 	case len(f.found) == 1:
-		return l.found(w, p, r, f)
+		return l.matchFound(w, p, r, f)
 	case f.complete && p.Facts != nil && !f.inFlight:
 		if res, ended := f.listing.Ended(&r.CapacityInstance); ended && r.provision.State == fleet.OperationSucceeded {
 			l.gone(w, p, r, f, strings.TrimSuffix(fmt.Sprintf("Its provider shows %s as ended: %s", res.ID, res.Detail), ": ")+".")
 			return ""
 		}
-		return l.missing(w, p, r, f)
+		return l.resolveMissing(w, p, r, f)
 	}
 	return r.Conflict
 }
 
-// found takes in the one resource that carries the row's key.
-func (l *Loop) found(w *work, p *inventory.Provider, r *row, f finding) (conflict string) {
+// matchFound takes in the one resource that carries the row's key.
+func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
 	res := f.found[0]
 	if unfinished(p, r, res) {
 		if r.provision.State == fleet.OperationUnknown && !f.inFlight && l.callSettled(p, r, f) {
-			w.again(r, f, "Found, but not running: it may be half made.")
+			w.requeue(r, f, "Found, but not running: it may be half made.")
 		}
 		return ""
 	}
-	if conflict := w.seen(r, res); conflict != "" {
+	if conflict := w.recordResource(r, res); conflict != "" {
 		return conflict
 	}
 	m := l.row(r.ID)
@@ -109,7 +109,7 @@ func (l *Loop) found(w *work, p *inventory.Provider, r *row, f finding) (conflic
 	if s := r.provision.State; s.Open() && s != fleet.OperationInProgress && !f.inFlight {
 		op := r.edit(r.provision)
 		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, f.began, "Found by inspection."
-		l.made(w, r, res)
+		l.recordRoom(w, r, res)
 	}
 	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
 	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
@@ -129,9 +129,9 @@ func unfinished(p *inventory.Provider, r *row, res fleet.Resource) bool {
 		res.State == fleet.ResourcePending && res.ID != "" && (r.ProviderInstance == "" || r.ProviderInstance == res.ID)
 }
 
-// seen records what an answer or an inspection shows of the row's resource, and
+// recordResource records what an answer or an inspection shows of the row's resource, and
 // returns why it can't be the row's.
-func (w *work) seen(r *row, res fleet.Resource) (conflict string) {
+func (w *step) recordResource(r *row, res fleet.Resource) (conflict string) {
 	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
 		return fmt.Sprintf("The provider shows %s for key %s, but %s was recorded: neither is touched.", res.ID, r.Key, r.ProviderInstance)
 	}

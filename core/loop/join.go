@@ -9,8 +9,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// claim joins the claims with their rows.
-func (w *work) claim(claims []fleet.AssetClaim) {
+// joinClaims joins the claims with their rows.
+func (w *step) joinClaims(claims []fleet.AssetClaim) {
 	for n := range claims {
 		if r := w.byID[claims[n].Instance]; r != nil {
 			r.claim = &claims[n]
@@ -20,7 +20,7 @@ func (w *work) claim(claims []fleet.AssetClaim) {
 
 // showClaimed makes the assets of an inspection the resources of the rows that
 // claimed them.
-func (w *work) showClaimed(e Inspected, listing *inventory.Listing) {
+func (w *step) showClaimed(e Inspected, listing *inventory.Listing) {
 	assets := map[fleet.ProviderInstanceRef]fleet.Resource{}
 	for _, res := range e.Inspection.Resources {
 		if res.Kind == fleet.AssetKind {
@@ -46,10 +46,10 @@ func (r *row) unassigned(f fleet.ProviderFacts) string {
 	return fmt.Sprintf("The plugin %s has an inventory, and no host of it is claimed for this instance; this version claims hosts only where a person joins them.", f.Plugin)
 }
 
-// passJoin ends the claim of a host that nobody joined in time. The token is void
+// expireJoin ends the claim of a host that nobody joined in time. The token is void
 // by then, whether or not a manager ran meanwhile. False: the row doesn't wait
 // for a person, and its state's deadline counts.
-func (l *Loop) passJoin(w *work, r *row) bool {
+func (l *Loop) expireJoin(w *step, r *row) bool {
 	if r.claim == nil || r.claim.Expires.IsZero() || r.runner != nil || !r.Unjoined() {
 		return false
 	}

@@ -253,7 +253,7 @@ func TestASilentHostIsReleasedBySilenceAlone(t *testing.T) {
 
 // Two installations, or a store that was restored, may know of a claim that this
 // row doesn't have.
-func TestAnAssetThatIsNotClaimedByTheRowIsNeitherAskedForNorReleased(t *testing.T) {
+func TestUnclaimedAssetIsNeitherRequestedNorReleased(t *testing.T) {
 	l := newLab(t, "a")
 	l.claim("a")
 	l.claims = nil

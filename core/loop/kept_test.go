@@ -79,7 +79,7 @@ func TestARequestThatAFreezeKeepsIsNotLateForIt(t *testing.T) {
 }
 
 // An inventory hands out the same machine under the same name.
-func TestAnOldNoticeIsNotTakenForOneAboutTheNextInstanceOfTheMachine(t *testing.T) {
+func TestOldNoticeIsNotForTheNextInstanceOfItsMachine(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	machine := fleet.ProviderInstanceRef(fmt.Sprintf("vm-id%06d", w.ids+2)) // of the next key

@@ -138,54 +138,54 @@ type Transition struct {
 // was stored.
 func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
 	l.backlog = append(l.backlog, events...)
-	l.watch(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
+	l.beginStep(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return Result{}, err
 	}
-	l.takeIn(w, l.backlog)
-	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
-	l.listen(w)
+	l.applyEvents(w, l.backlog)
+	l.markUnknown(w, "The manager ended, or could not store what it did, before the answer came.")
+	l.detectMassSilence(w)
 	if err := l.classifyUnrecorded(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
+		return Result{}, fmt.Errorf("loop: look up what has no live record: %w", err)
 	}
-	if err := l.findGhosts(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
+	if err := l.findUnknownRunners(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("loop: look up runners that a scheduler lists and nobody has: %w", err)
 	}
-	if err := l.obey(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
+	if err := l.applyOrders(w); err != nil {
+		return Result{}, fmt.Errorf("loop: carry out what was ordered: %w", err)
 	}
 	if err := l.collectOrphans(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: take orphans onto the books: %w", err)
+		return Result{}, fmt.Errorf("loop: take orphans onto the books: %w", err)
 	}
-	l.contact(w)
-	l.condemn(w)
+	l.applyAgentFacts(w)
+	l.applyQuarantines(w)
 	l.admit(w)
-	l.interrupt(w)
+	l.applyNotices(w)
 	l.countLeases(w)
-	l.missCredentials(w)
-	l.passDeadlines(w)
-	l.dropOutdated(w)
+	l.checkCredentials(w)
+	l.expireDeadlines(w)
+	l.withdrawOutdated(w)
 	l.countFailures(w)
-	w.passCircuits()
-	l.foresee(ctx, w)
+	w.advanceCircuits()
+	l.updateForecasts(ctx, w)
 	plan := l.plan(w)
-	l.takeDown(w, plan)
+	l.recordNeeds(w, plan)
 	if err := l.enact(w, plan); err != nil {
-		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
+		return Result{}, fmt.Errorf("loop: enact the plan: %w", err)
 	}
-	l.progressDrains(w)
+	l.advanceDrains(w)
 	if err := l.intendTerminations(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: terminate: %w", err)
+		return Result{}, fmt.Errorf("loop: terminate: %w", err)
 	}
 	effects := l.send(w)
-	l.retire(w)
+	l.retireFleets(w)
 	if err := l.commit(ctx, w); err != nil {
 		return Result{}, err
 	}
-	l.forget(w)
-	l.obeyed(w)
+	l.forgetEnded(w)
+	l.forgetAppliedOrders(w)
 	result := l.result(w, plan, effects)
-	l.remember(effects, now, result.Wake)
+	l.noteEffects(effects, now, result.Wake)
 	return result, nil
 }

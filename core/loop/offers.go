@@ -26,7 +26,7 @@ func (ListOffers) isEffect()  {}
 func (OffersListed) isEvent() {}
 
 // recordOffers takes in what a market said. An answer that failed says nothing.
-func (l *Loop) recordOffers(w *work, e OffersListed) {
+func (l *Loop) recordOffers(w *step, e OffersListed) {
 	if e.Failure != nil {
 		l.markets.RecordFailure(e.Market, e.Failure.Message, e.Failure.RetryAfter, w.now)
 		return
@@ -35,7 +35,7 @@ func (l *Loop) recordOffers(w *work, e OffersListed) {
 }
 
 // marketKeys are the offers that the fleets need, in order.
-func (w *work) marketKeys() []fleet.MarketKey {
+func (w *step) marketKeys() []fleet.MarketKey {
 	keys := map[fleet.MarketKey]bool{}
 	for _, f := range w.fleets {
 		if f.Market && f.Operational != fleet.FleetDraining {
@@ -48,7 +48,7 @@ func (w *work) marketKeys() []fleet.MarketKey {
 }
 
 // listOffers returns a ListOffers effect for every market that is due.
-func (l *Loop) listOffers(w *work) []Effect {
+func (l *Loop) listOffers(w *step) []Effect {
 	bodies := map[fleet.MarketKey]json.RawMessage{}
 	for _, f := range w.fleets {
 		bodies[f.MarketKey()] = f.Instance
@@ -64,6 +64,6 @@ func (l *Loop) listOffers(w *work) []Effect {
 func (l *Loop) reachable(address fleet.ProviderAddress) bool { return l.provider(address).Facts != nil }
 
 // offers are what the fleets' markets said last.
-func (l *Loop) offers(w *work) map[fleet.MarketKey]fleet.OfferList {
+func (l *Loop) offers(w *step) map[fleet.MarketKey]fleet.OfferList {
 	return l.markets.Offers(w.marketKeys())
 }

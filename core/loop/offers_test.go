@@ -225,7 +225,7 @@ func TestARestartTriesEachOfferOnceMore(t *testing.T) {
 	}
 }
 
-func TestWithoutAMarketALackOfRoomHoldsWhatIsOfTheProviderAndLifetime(t *testing.T) {
+func TestShortageWithoutMarketHoldsProviderAndLifetime(t *testing.T) {
 	f, other := demoFleet(1, 1), demoFleet(1, 1)
 	other.ID, other.Address, other.Lifetime = "f2", "fleet.other", fleet.LifetimePreemptible
 	w := newWorld(t, f, other)

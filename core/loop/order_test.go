@@ -265,7 +265,7 @@ func TestAnOrderIsCarriedOutOnceThoughItsCommitFailed(t *testing.T) {
 	}
 }
 
-func TestADrainThatAPersonAsksForIsNotTakenBackThoughAScaleDownCameFirst(t *testing.T) {
+func TestOrderedDrainIsNotTakenBack(t *testing.T) {
 	w, i := busyRunner(t)
 	draining := w.store.instances[i.ID]
 	draining.State, draining.Drain, draining.Cause = fleet.Draining, fleet.Cordoned, string(lifecycle.ForScaleDown)

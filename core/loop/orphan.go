@@ -12,7 +12,7 @@ import (
 // collectOrphans takes onto the books what is proven ours and has been listed
 // without a gap for the grace [158]. From there on it is footprint and goes the way
 // of every termination. Nothing is taken while its provider can't be seen or heard.
-func (l *Loop) collectOrphans(w *work) error {
+func (l *Loop) collectOrphans(w *step) error {
 	taken := 0
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
@@ -39,14 +39,14 @@ func (l *Loop) collectOrphans(w *work) error {
 // collectable says whether an orphan may be removed by itself now. One of a fleet
 // that was forgotten since is a person's to decide, and one may be taken already, for
 // another resource of the same instance.
-func (l *Loop) collectable(w *work, p *inventory.Provider, u inventory.Unrecorded) bool {
+func (l *Loop) collectable(w *step, p *inventory.Provider, u inventory.Unrecorded) bool {
 	f, declared := w.fleets[u.Owner]
-	return declared && f.Operational != fleet.FleetFrozen && w.liveWithKey(u.Key) == nil && p.GraceOver(u, l.settings.OrphanGrace, l.witnessed)
+	return declared && f.Operational != fleet.FleetFrozen && w.liveWithKey(u.Key) == nil && p.GraceOver(u, l.settings.OrphanGrace, l.listeningSince)
 }
 
 // recordOrphan makes a row in Terminating for an orphan: the ended one that its key
 // made, or a new one from its proven tags where the store has none.
-func (l *Loop) recordOrphan(w *work, p *inventory.Provider, u inventory.Unrecorded, cause lifecycle.Cause, reason string) error {
+func (l *Loop) recordOrphan(w *step, p *inventory.Provider, u inventory.Unrecorded, cause lifecycle.Cause, reason string) error {
 	f := w.fleets[u.Owner]
 	if u.Ended == nil {
 		claim := inventory.ClaimIn(u.Resource.Tags)
@@ -71,7 +71,7 @@ func (l *Loop) recordOrphan(w *work, p *inventory.Provider, u inventory.Unrecord
 }
 
 // recordFound stores an instance that is only there to be removed.
-func (l *Loop) recordFound(w *work, p *inventory.Provider, f fleet.ManagedFleet, found inventory.Found) error {
+func (l *Loop) recordFound(w *step, p *inventory.Provider, f fleet.ManagedFleet, found inventory.Found) error {
 	i, op, err := p.Record(found, f, l.settings.AgentVersion, w.now)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (l *Loop) recordFound(w *work, p *inventory.Provider, f fleet.ManagedFleet,
 }
 
 // add makes a row part of the step.
-func (w *work) add(r *row) {
+func (w *step) add(r *row) {
 	w.rows = append(w.rows, r)
 	w.byID[r.ID], w.byKey[r.Key], w.byOperation[r.provision.ID] = r, r, r
 	w.index(r)

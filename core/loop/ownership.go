@@ -34,7 +34,7 @@ func (l *Loop) provenOurs(p *inventory.Provider, r *row, m *rowMemory) (fleet.Re
 		// belongs to it stays.
 		late := finding{began: p.Listing.Began}
 		_, ended := p.Listing.Ended(&r.CapacityInstance)
-		if !ended && (!l.callSettled(p, r, late) || !p.Settled(late.began, m.seen, l.witnessed)) {
+		if !ended && (!l.callSettled(p, r, late) || !p.Settled(late.began, m.seen, l.listeningSince)) {
 			return fleet.Resource{}, false, "No resource carries its key yet."
 		}
 		if left := l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance); len(left) > 0 {
@@ -77,7 +77,7 @@ func (l *Loop) owner() inventory.Owner {
 
 // recordedElsewhere names another live instance of the provider that the
 // resource was recorded for.
-func (w *work) recordedElsewhere(r *row, id fleet.ProviderInstanceRef) (fleet.CapacityInstanceID, bool) {
+func (w *step) recordedElsewhere(r *row, id fleet.ProviderInstanceRef) (fleet.CapacityInstanceID, bool) {
 	if id == "" || id == r.ProviderInstance {
 		return "", false
 	}
@@ -96,14 +96,14 @@ type recordedResource struct {
 }
 
 // record notes which resource is the row's.
-func (w *work) record(r *row, id fleet.ProviderInstanceRef) {
+func (w *step) record(r *row, id fleet.ProviderInstanceRef) {
 	if id != "" && r.ProviderInstance != id {
 		r.ProviderInstance, r.dirty = id, true
 		w.index(r)
 	}
 }
 
-func (w *work) index(r *row) {
+func (w *step) index(r *row) {
 	if r.ProviderInstance != "" {
 		key := recordedResource{r.Provider, r.ProviderInstance}
 		w.byResource[key] = append(w.byResource[key], r)

@@ -13,7 +13,7 @@ import (
 // send picks what goes out now and marks it as in progress, in the same
 // transaction as its intent or a later one: on the next start it is unknown,
 // never forgotten.
-func (l *Loop) send(w *work) []Effect {
+func (l *Loop) send(w *step) []Effect {
 	var effects []Effect
 	out := map[fleet.ProviderAddress]int{}
 	for _, r := range w.rows {
@@ -28,20 +28,20 @@ func (l *Loop) send(w *work) []Effect {
 	}
 	effects = append(effects, l.inspections(w)...)
 	effects = append(effects, l.listOffers(w)...)
-	effects = append(effects, l.tellings(w)...)
+	effects = append(effects, l.schedulerCalls(w)...)
 	return append(effects, l.observations(w)...)
 }
 
 // sendRow returns the call that a row is waiting for, if it may go out now.
-func (l *Loop) sendRow(w *work, p *inventory.Provider, r *row) Effect {
+func (l *Loop) sendRow(w *step, p *inventory.Provider, r *row) Effect {
 	switch {
 	case (r.State == fleet.Requested || r.State == fleet.Provisioning) && r.provision.Batch.Key != "":
 		return l.sendBatch(w, p, r)
 	case r.State == fleet.Requested || r.State == fleet.Provisioning:
-		if !l.mayGoOut(w, p, r) {
+		if !l.maySend(w, p, r) {
 			return nil
 		}
-		if e, ok := w.goesOut(p, r); ok {
+		if e, ok := w.beginProvision(p, r); ok {
 			return e
 		}
 	case r.State == fleet.Terminating && r.terminate != nil:
@@ -50,8 +50,8 @@ func (l *Loop) sendRow(w *work, p *inventory.Provider, r *row) Effect {
 	return nil
 }
 
-// mayGoOut says whether a row's request is due and its provider may get it.
-func (l *Loop) mayGoOut(w *work, p *inventory.Provider, r *row) bool {
+// maySend says whether a row's request is due and its provider may get it.
+func (l *Loop) maySend(w *step, p *inventory.Provider, r *row) bool {
 	if r.provision.State != fleet.OperationPending || r.provision.NotBefore.After(w.now) {
 		return false
 	}
@@ -66,8 +66,8 @@ func (l *Loop) mayGoOut(w *work, p *inventory.Provider, r *row) bool {
 	return true
 }
 
-// goesOut marks a row's request as in progress and returns it.
-func (w *work) goesOut(p *inventory.Provider, r *row) (Provision, bool) {
+// beginProvision marks a row's request as in progress and returns it.
+func (w *step) beginProvision(p *inventory.Provider, r *row) (Provision, bool) {
 	op := r.provision
 	intent, ok := r.intent()
 	if !ok {
@@ -77,7 +77,7 @@ func (w *work) goesOut(p *inventory.Provider, r *row) (Provision, bool) {
 		w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
 	}
 	r.Account, r.dirty = p.Facts.Account, true
-	begin(r, op)
+	beginCall(r, op)
 	// The token counts from when the host can first have it.
 	t := r.fleet.Timeouts
 	op.TokenExpires = w.now.Add(t.Provision + t.Boot + t.Enroll)
@@ -96,14 +96,14 @@ func (r *row) intent() (fleet.ProvisionIntent, bool) {
 
 // sendTerminate returns the terminate call of a row whose ownership is proven.
 // While a provision call may still run there is nothing to delete yet.
-func (l *Loop) sendTerminate(w *work, p *inventory.Provider, r *row) Effect {
+func (l *Loop) sendTerminate(w *step, p *inventory.Provider, r *row) Effect {
 	op := r.terminate
 	beingMade := r.provision.State == fleet.OperationInProgress || w.batchUnderWay(r)
 	sent := op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded
 	if beingMade || sent || op.NotBefore.After(w.now) {
 		return nil
 	}
-	if l.takesBack(w, r) {
+	if l.mustTakeJobsBack(w, r) {
 		if why := "It waits for its scheduler to take the jobs back."; op.Message != why {
 			r.edit(op).Message = why
 		}
@@ -120,19 +120,19 @@ func (l *Loop) sendTerminate(w *work, p *inventory.Provider, r *row) Effect {
 		}
 		return nil
 	}
-	begin(r, op)
+	beginCall(r, op)
 	left := !inventory.IsInstance(resource) && r.Adopted == ""
 	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key, Left: left}
 }
 
-func begin(r *row, op *fleet.Operation) {
+func beginCall(r *row, op *fleet.Operation) {
 	r.edit(op)
 	op.State, op.Attempts, op.CallOver = fleet.OperationInProgress, op.Attempts+1, time.Time{}
 	op.Class, op.Message = "", ""
 }
 
 // inspections returns an Inspect effect for every provider that is due.
-func (l *Loop) inspections(w *work) []Effect {
+func (l *Loop) inspections(w *step) []Effect {
 	var effects []Effect
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
@@ -144,14 +144,14 @@ func (l *Loop) inspections(w *work) []Effect {
 }
 
 // inspectionDue is when the provider should be inspected next.
-func (l *Loop) inspectionDue(w *work, address fleet.ProviderAddress, p *inventory.Provider) time.Time {
+func (l *Loop) inspectionDue(w *step, address fleet.ProviderAddress, p *inventory.Provider) time.Time {
 	var waitingSince []time.Time
 	for _, r := range w.rows {
 		if r.Provider == address && awaitsInspection(r) {
 			waitingSince = append(waitingSince, r.Since)
 		}
 	}
-	return p.NextInspection(w.now, l.ordersWait(address, p), waitingSince)
+	return p.NextInspection(w.now, l.orderAwaitsInspection(address, p), waitingSince)
 }
 
 // awaitsInspection says that an inspection would take the row on.

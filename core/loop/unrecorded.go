@@ -11,7 +11,7 @@ import (
 
 // classifyUnrecorded finds out what each listed resource is that no live instance
 // accounts for, once for every complete inspection.
-func (l *Loop) classifyUnrecorded(ctx context.Context, w *work) error {
+func (l *Loop) classifyUnrecorded(ctx context.Context, w *step) error {
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
 		if !p.ClassificationDue() {
@@ -32,7 +32,7 @@ func (l *Loop) classifyUnrecorded(ctx context.Context, w *work) error {
 }
 
 // liveWithKey is the live instance of a key; nil: there is none.
-func (w *work) liveWithKey(key fleet.OperationID) *fleet.CapacityInstance {
+func (w *step) liveWithKey(key fleet.OperationID) *fleet.CapacityInstance {
 	if r := w.byKey[key]; r != nil && r.Live() {
 		return &r.CapacityInstance
 	}
@@ -41,13 +41,13 @@ func (w *work) liveWithKey(key fleet.OperationID) *fleet.CapacityInstance {
 
 // shownUnrecorded is what people may see of a provider's unrecorded resources. What
 // this step took onto the books is left out.
-func (w *work) shownUnrecorded(p *inventory.Provider) fleet.Unrecorded {
+func (w *step) shownUnrecorded(p *inventory.Provider) fleet.Unrecorded {
 	return p.Shown(func(u inventory.Unrecorded) bool {
 		return w.liveWithKey(u.Key) != nil && u.Standing == fleet.Orphan || w.adopted(u.Provider, u.ID)
 	})
 }
 
-func (w *work) adopted(address fleet.ProviderAddress, id fleet.ProviderInstanceRef) bool {
+func (w *step) adopted(address fleet.ProviderAddress, id fleet.ProviderInstanceRef) bool {
 	return slices.ContainsFunc(w.rows, func(r *row) bool {
 		return r.Adopted != "" && r.Live() && r.Provider == address && r.ProviderInstance == id
 	})

@@ -17,7 +17,8 @@ type Scope struct {
 
 // covers says that a shortage of the scope is one of the offer.
 func (s Scope) covers(o fleet.Offer) bool {
-	return s.Lifetime == o.Lifetime && (s.Zone == "" || s.Zone == o.Zone) && (s.MachineType == "" || s.MachineType == o.MachineType)
+	return s.Lifetime == o.Lifetime && (s.Zone == "" || s.Zone == o.Zone) &&
+		(s.MachineType == "" || s.MachineType == o.MachineType)
 }
 
 // State is what a circuit lets through.

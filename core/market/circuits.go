@@ -208,6 +208,11 @@ func (cs Circuits) apply(c Circuit, e event, s Shortage, now time.Time, random f
 // sorted are the circuits in a fixed order, since each may draw randomness.
 func (cs Circuits) sorted() []Circuit {
 	return slices.SortedFunc(maps.Values(cs), func(a, b Circuit) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Lifetime, b.Lifetime), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.MachineType, b.MachineType))
+		return cmp.Or(
+			cmp.Compare(a.Provider, b.Provider),
+			cmp.Compare(a.Lifetime, b.Lifetime),
+			cmp.Compare(a.Zone, b.Zone),
+			cmp.Compare(a.MachineType, b.MachineType),
+		)
 	})
 }

@@ -137,7 +137,14 @@ func TestWaitsDoubleAreBoundedAndListenToTheProvider(t *testing.T) {
 		{1, 0.5, 0, 5500 * time.Millisecond}, {1, 17, 0, 6 * time.Second}, {1, 0, time.Minute, time.Minute}, {1, 0, 1000 * time.Hour, time.Hour},
 	} {
 		if got := waitFor(test.failures, test.random, test.asked); got != test.want {
-			t.Errorf("%d failures, jitter %v, asked %s: %s, want %s", test.failures, test.random, test.asked, got, test.want)
+			t.Errorf(
+				"%d failures, jitter %v, asked %s: %s, want %s",
+				test.failures,
+				test.random,
+				test.asked,
+				got,
+				test.want,
+			)
 		}
 	}
 }
@@ -157,15 +164,20 @@ func TestAProbeThatWasPassedOverOrNeverReachedIsJudgedByTheOrder(t *testing.T) {
 	cs.Begin("k1", scopes, now)
 	cs.RecordSuccess(attempt("k1", a, b, c), "b", "m", now, noJitter)
 	if state(cs, a, now) != Open || state(cs, b, now) != Closed || state(cs, c, now) != HalfOpen {
-		t.Errorf("made in b: a %s, b %s, c %s; want open, closed, half_open", state(cs, a, now), state(cs, b, now), state(cs, c, now))
+		t.Errorf(
+			"made in b: a %s, b %s, c %s; want open, closed, half_open",
+			state(cs, a, now),
+			state(cs, b, now),
+			state(cs, c, now),
+		)
 	}
 }
 
-// TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd drives any order
+// TestOneProbeGoesThroughWhateverHappenedBefore drives any order
 // of requests, answers and lost answers through the circuits, with the clock set at
 // will. An offer is never open for longer than the longest wait, never probed by
 // two operations, and once time passes it can be tried again.
-func TestInAnyOrderOfFailuresAndSuccessesOneProbeGoesThroughInTheEnd(t *testing.T) {
+func TestOneProbeGoesThroughWhateverHappenedBefore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		offers := []fleet.Offer{offer("a", "m"), offer("a", "big"), offer("b", "m"), offer("b", "big")}
 		cs, now := Circuits{}, noon

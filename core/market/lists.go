@@ -71,8 +71,15 @@ func (l *Lists) Asked(key fleet.MarketKey) { l.market(key).asking = true }
 
 // Due are those of the wanted markets, in their order, that are to be asked now.
 // Those that nobody wants any more are forgotten.
-func (l *Lists) Due(wanted []fleet.MarketKey, now time.Time, reachable func(fleet.ProviderAddress) bool) []fleet.MarketKey {
-	maps.DeleteFunc(l.byKey, func(key fleet.MarketKey, m *market) bool { return !m.asking && !slices.Contains(wanted, key) })
+func (l *Lists) Due(
+	wanted []fleet.MarketKey,
+	now time.Time,
+	reachable func(fleet.ProviderAddress) bool,
+) []fleet.MarketKey {
+	maps.DeleteFunc(
+		l.byKey,
+		func(key fleet.MarketKey, m *market) bool { return !m.asking && !slices.Contains(wanted, key) },
+	)
 	asking := map[fleet.ProviderAddress]int{}
 	for key, m := range l.byKey {
 		if m.asking {

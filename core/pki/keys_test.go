@@ -59,7 +59,7 @@ func TestKeysAreMadeOnceAndReadAgain(t *testing.T) {
 	}
 }
 
-func TestWhatAProcessLeftThatDiedWhileItMadeAKeyIsRemoved(t *testing.T) {
+func TestUnfinishedKeyFilesAreRemoved(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "keys")
 	if err := pki.RemoveUnfinishedKeys(folder); err != nil {
 		t.Fatalf("before the first start: %v", err)
@@ -190,7 +190,7 @@ func TestTheServerCertificateIsBackdatedNamedAndMadeAgainInTime(t *testing.T) {
 	}
 }
 
-func TestAClientCertificateProvesARunnerOfThisInstallationAndNothingElse(t *testing.T) {
+func TestClientCertificateIdentifiesOnlyItsRunner(t *testing.T) {
 	now := time.Now()
 	ours, _ := pki.LoadAuthority(t.TempDir(), installation, now)
 	theirs, _ := pki.LoadAuthority(t.TempDir(), installation, now)

@@ -83,7 +83,7 @@ func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
 	return times
 }
 
-// costOverrideSentence says who broke the glass, for what, and how it is mended.
+// costOverrideSentence says who overrode the cost guardrails, why, and how that is ended.
 func costOverrideSentence(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	hourly, daily := b.Limits(f.Cost)
 	what := "nothing limits what it costs"
@@ -96,7 +96,7 @@ func costOverrideSentence(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	case !daily.IsZero():
 		what = sentence("max_daily is %s", daily)
 	}
-	return sentence("%s broke the glass until %s%s: %s. To end it before: forgeyard-fleet break-glass %s --end.",
+	return sentence("%s broke the glass until %s%s: %s. To end it before: forgeyard-fleet cost-override %s --clear.",
 		b.By, moment(b.Until), because(b.Reason), what, f.Address.Name())
 }
 

@@ -42,7 +42,7 @@ func hosts(f fleet.ManagedFleet, n int, created time.Time) []snapshot.Instance {
 	return out
 }
 
-func glass(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
+func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
 	return fleet.StandingOrders{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Decided: ada}}}
 }
 
@@ -90,10 +90,10 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"nobody says what a new host costs", unknown, nil, nil, fleet.StandingOrders{}, 0, 0, "", time.Time{}},
 		{"currencies don't mix", euro, abroad, nil, fleet.StandingOrders{}, 0, 1,
 			"max_hourly 5 USD can't be held: it has costs in USD and in EUR today, and nothing converts between currencies.", time.Time{}},
-		{"a broken glass raises it", two, hosts(two, 5, morning)[:4], nil, glass(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
-		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, glass(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
+		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
+		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
 			"max_hourly 2 USD (ada broke the glass, until 2026-11-29 13:00 UTC) binds: with 5 more, 10 hosts cost 1.92 USD an hour, and another one 0.192 USD.", now.Add(time.Hour)},
-		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, glass(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
+		{"a cost override that is over is over", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Leases: test.leases, Standing: test.standing}
@@ -223,8 +223,8 @@ func drawCosts(t *rapid.T, in input) input {
 			offers = append(offers, o)
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
-		if rapid.IntRange(0, 3).Draw(t, "glass") == 0 {
-			in.Standing.CostOverrides = append(in.Standing.CostOverrides, glass(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
+		if rapid.IntRange(0, 3).Draw(t, "cost override") == 0 {
+			in.Standing.CostOverrides = append(in.Standing.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
@@ -321,14 +321,14 @@ func isPaidFor(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 func TestABrokenGlassIsSaidWithHowItIsMended(t *testing.T) {
 	f, later := limited(1, 4, 100, 900), now.Add(time.Hour)
 	for what, order := range map[string]fleet.StandingOrders{
-		"nothing limits what it costs":             glass(f, fleet.Money{}, fleet.Money{}, later),
-		"max_hourly is 7 USD and max_daily 9 USD":  glass(f, usd(7_000_000), fleet.Money{}, later),
-		"max_hourly is 1 USD and max_daily 70 USD": glass(f, fleet.Money{}, usd(70_000_000), later),
+		"nothing limits what it costs":             costOverride(f, fleet.Money{}, fleet.Money{}, later),
+		"max_hourly is 7 USD and max_daily 9 USD":  costOverride(f, usd(7_000_000), fleet.Money{}, later),
+		"max_hourly is 1 USD and max_daily 70 USD": costOverride(f, fleet.Money{}, usd(70_000_000), later),
 		// Less than the file's, or of another currency, is what the file may say since.
-		"max_hourly is 1 USD and max_daily 9 USD": glass(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
+		"max_hourly is 1 USD and max_daily 9 USD": costOverride(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
 	} {
 		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: order}).Fleets[0]
-		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet break-glass demo --end."
+		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet cost-override demo --clear."
 		if len(p.Standing) != 1 || p.Standing[0] != want {
 			t.Errorf("%q, want %q", p.Standing, want)
 		}

@@ -13,7 +13,8 @@ func HoldSentence(h snapshot.Hold, now time.Time) string {
 	if !h.Until.After(now) {
 		return h.Reason
 	}
-	return sentence("%s. The next try is in %s.", strings.TrimSuffix(h.Reason, "."), max(h.Until.Sub(now).Round(time.Second), time.Second))
+	wait := max(h.Until.Sub(now).Round(time.Second), time.Second)
+	return sentence("%s. The next try is in %s.", strings.TrimSuffix(h.Reason, "."), wait)
 }
 
 // Repeats says whether a wait of a fleet is a hold of it in the plan's words: who

@@ -1,10 +1,12 @@
 package planner
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -53,6 +55,12 @@ func (in input) planning() *planning {
 		_, i.Pinned = in.Standing.Pin(i.ID, in.Now)
 		instances[n] = i
 	}
+	slices.SortFunc(instances, func(a, b snapshot.Instance) int {
+		if a.Live() != b.Live() {
+			return map[bool]int{true: -1, false: 1}[a.Live()]
+		}
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
+	})
 	return newPlanning(in.snapshot(), instances, in.ImprovementSteps)
 }
 

@@ -73,7 +73,7 @@ func (r *rollout) report(in *planning, f fleet.ManagedFleet) *RolloutPlan {
 // how it goes on.
 func (r *rollout) meanwhile(f fleet.ManagedFleet) string {
 	name := f.Address.Name()
-	goes := sentence("It goes on by forgeyard-fleet image rollout %s", name)
+	goes := sentence("It goes on by forgeyard-fleet image rollout %s --resume", name)
 	if f.Image.Name != "" {
 		goes += sentence(", and back by forgeyard-fleet image rollback %s", name)
 	}

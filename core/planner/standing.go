@@ -44,12 +44,12 @@ func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 		said = append(said, frozenSentence(f, freeze))
 	}
 	if q, barred := in.Standing.Bars(f); barred {
-		what, release := "the fleet", name
+		what, quarantined := "the fleet", name
 		if q.Image != "" {
-			what, release = "its image", q.Image
+			what, quarantined = "its image", q.Image
 		}
-		said = append(said, sentence("%s quarantined %s on %s%s: its instances get no work and no new ones start. To release it: forgeyard-fleet quarantine %s --release.",
-			q.By, what, moment(q.At), because(q.Reason), release))
+		said = append(said, sentence("%s quarantined %s on %s%s: its instances get no work and no new ones start. To clear it: forgeyard-fleet quarantine %s --clear.",
+			q.By, what, moment(q.At), because(q.Reason), quarantined))
 	}
 	if o, holds := in.Standing.Override(f, in.Now); holds {
 		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
@@ -59,7 +59,7 @@ func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 		said = append(said, costOverrideSentence(f, b))
 	}
 	if o, ordered := in.Standing.Rollout(f); ordered && o.Word == fleet.RollBack {
-		said = append(said, sentence("%s rolled the fleet back on %s%s: it boots %s, and its file says %s. To take that up again: forgeyard-fleet image rollout %s.",
+		said = append(said, sentence("%s rolled the fleet back on %s%s: it boots %s, and its file says %s. To take that up again: forgeyard-fleet image rollout %s --resume.",
 			o.By, moment(o.At), because(o.Reason), ImageWords(o.To), ImageWords(o.From), name))
 	}
 	for _, i := range instances {
@@ -71,15 +71,15 @@ func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 }
 
 func frozenSentence(f fleet.ManagedFleet, z fleet.Freeze) string {
-	what, thaw := "the fleet", f.Address.Name()
+	what, frozen := "the fleet", f.Address.Name()
 	if z.Provider != "" {
-		what, thaw = "the provider "+string(z.Provider), "--provider "+string(z.Provider)
+		what, frozen = "the provider "+string(z.Provider), "--provider "+string(z.Provider)
 	}
 	effect := "nothing starts, drains or ends"
 	if z.ScaleUpOnly {
 		effect = "instances start, and none leaves for want of work, age or a newer definition"
 	}
-	return sentence("%s froze %s on %s%s: %s. To thaw it: forgeyard-fleet thaw %s.", z.By, what, moment(z.At), because(z.Reason), effect, thaw)
+	return sentence("%s froze %s on %s%s: %s. To clear it: forgeyard-fleet freeze %s --clear.", z.By, what, moment(z.At), because(z.Reason), effect, frozen)
 }
 
 // frozenWords are what is frozen: the fleet, or the whole provider that it is of.

@@ -50,8 +50,12 @@ func TestAProofIsWhatItIsEverywhereAndForEver(t *testing.T) {
 func claims(t *rapid.T, label string) Claim {
 	text := rapid.OneOf(rapid.StringMatching(`[a-z0-9-]{0,8}`), rapid.String())
 	return Claim{
-		Installation: text.Draw(t, label+" installation"), Fleet: fleet.RunnerFleetID(text.Draw(t, label+" fleet")),
-		Instance: fleet.CapacityInstanceID(text.Draw(t, label+" instance")), Key: fleet.OperationID(text.Draw(t, label+" key")),
+		Installation: text.Draw(t, label+" installation"),
+		Fleet:        fleet.RunnerFleetID(text.Draw(t, label+" fleet")),
+		Instance: fleet.CapacityInstanceID(
+			text.Draw(t, label+" instance"),
+		),
+		Key: fleet.OperationID(text.Draw(t, label+" key")),
 	}
 }
 
