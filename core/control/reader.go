@@ -111,6 +111,7 @@ func (r *reading) planOf(ctx context.Context, caller access.Caller, prune bool, 
 		return Plan{}, err
 	}
 	p.Warnings, p.Unrecorded = append(loaded.Warnings, loaded.RemovesNothing(addressesOf(state))...), r.unrecordedFor(caller)
+	p.Warnings = append(p.Warnings, loaded.MaybeRenamed(stored.Definition)...)
 	p.Warnings = append(p.Warnings, agentless(loaded.Definition)...)
 	p.Warnings = append(p.Warnings, stranded(stored.Definition, loaded.Definition, state)...)
 	p.Warnings = append(p.Warnings, unheard(r.listens.Load(), loaded.Definition)...)

@@ -96,6 +96,9 @@ func (b Bundle) Load(variables config.Variables) (*config.Loaded, config.Diagnos
 
 // Schemas describes an installed plugin without starting it.
 func (b Bundle) Schemas(plugin string) (fleet.PluginSchemas, error) {
+	if _, locked := b.Lock.Plugin(plugin); !locked {
+		return fleet.PluginSchemas{}, config.ErrNotInstalled
+	}
 	info, err := b.Info(plugin)
 	return info.Schemas, err
 }

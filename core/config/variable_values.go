@@ -30,27 +30,26 @@ type Variables struct {
 // VariablePrefix begins the environment variables that set variables.
 const VariablePrefix = "FLEET_VAR_"
 
-// given is a value from outside: text that is yet to be read by the variable's
+// outsideValue is a value from outside: text that is yet to be read by the variable's
 // type, or an expression of a file.
-type given struct {
+type outsideValue struct {
 	source string
 	text   string
 	expr   hclsyntax.Expression
 }
 
 // givenValues sorts what came from outside by variable.
-func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map[string]given {
-	values := map[string]given{}
+func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map[string]outsideValue {
+	values := map[string]outsideValue{}
 	for _, line := range variables.Environment {
 		key, text, ok := strings.Cut(line, "=")
 		name, found := strings.CutPrefix(key, VariablePrefix)
 		switch {
 		case !ok || !found:
 		case slices.Contains(l.scope.names["var"], name):
-			values[name] = given{source: key, text: text}
+			values[name] = outsideValue{source: key, text: text}
 		default:
-			l.warn(hcl.Range{}, "", fmt.Sprintf("The environment has %s, and there is no variable %q", clip(key), clip(name)),
-				strings.TrimSpace("It is not used. "+didYouMean(name, l.scope.names["var"])))
+			l.warn(hcl.Range{}, "", undeclared(key, name, l.scope.names["var"]), "")
 		}
 	}
 	for _, file := range variables.Files {
@@ -71,15 +70,25 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		case !slices.Contains(l.scope.names["var"], name):
 			l.fail(at, "", fmt.Sprintf("There is no variable %q", clip(name)), l.scope.declareHint("var", name))
 		default:
-			values[name] = given{source: source, text: text}
+			values[name] = outsideValue{source: source, text: text}
 		}
 	}
 	return values
 }
 
+// undeclared is one line: the environment is shared, so it is shown with each
+// command.
+func undeclared(key, name string, declared []string) string {
+	line := fmt.Sprintf("%s is ignored: no variable %q is declared", clip(key), clip(name))
+	if near := nearest(name, declared); near != "" {
+		line += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return line
+}
+
 // givenInFile reads a file of variables. Where one is sensitive, no line of the
 // file is shown.
-func (l *loader) givenInFile(file Source, values map[string]given, hidden bool) {
+func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden bool) {
 	parsed, ok := l.parse(file)
 	if hidden {
 		delete(l.texts, file.Name)
@@ -100,13 +109,13 @@ func (l *loader) givenInFile(file Source, values map[string]given, hidden bool) 
 			l.fail(attribute.NameRange, "", fmt.Sprintf("There is no variable %q", clip(attribute.Name)), l.scope.declareHint("var", attribute.Name))
 			continue
 		}
-		values[attribute.Name] = given{source: file.Name, expr: attribute.Expr}
+		values[attribute.Name] = outsideValue{source: file.Name, expr: attribute.Expr}
 	}
 }
 
 // read gives the value of what came from outside, before it is converted to the
 // variable's type.
-func (l *loader) read(value given, declared cty.Type) (cty.Value, hcl.Range, bool) {
+func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Range, bool) {
 	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
 	if value.expr != nil {
 		result, ok := plain.evaluate(l.collector, value.expr, "")

@@ -8,31 +8,31 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// What all expressions of a load may do together, in characters and elements
+// The steps that all expressions of a load may take together, in characters and elements
 // that are handled: enough for 20,000 fleets of one block with for_each, and more
 // for more text. Two nested "for" over a large value would run for days.
 const (
-	leastWork   = 8_000_000
-	workPerByte = 4
+	minSteps     = 8_000_000
+	stepsPerByte = 4
 )
 
-// workStep is what a call of a function or a turn of a loop costs by itself.
-const workStep = 30
+// stepsPerCall is what a call of a function or a turn of a loop costs by itself.
+const stepsPerCall = 30
 
-// work counts down what is left.
-type work struct{ spent, limit int }
+// steps counts the evaluation steps that are spent of those that there may be.
+type steps struct{ spent, limit int }
 
 // spend says whether there is enough left. What is refused gives an unknown
 // value and no error, after which a "for" would go on with its next element; the
 // whole expression is called wrong afterwards.
-func (w *work) spend(n int) bool {
+func (w *steps) spend(n int) bool {
 	w.spent = min(w.spent+n, w.limit+1)
 	return !w.exhausted()
 }
 
-func (w *work) exhausted() bool { return w.spent > w.limit }
+func (w *steps) exhausted() bool { return w.spent > w.limit }
 
-// The functions that count, called by expressions that countWork rewrote. No
+// The functions that count, called by expressions that chargeExpression rewrote. No
 // file can name them.
 const (
 	countElements = "(elements)"
@@ -40,20 +40,20 @@ const (
 )
 
 // functions are those of the language, each paying for its arguments.
-func (w *work) functions() map[string]function.Function {
+func (w *steps) functions() map[string]function.Function {
 	counted := make(map[string]function.Function, len(functions)+2)
 	for name, one := range functions {
 		counted[name] = w.paying(name, one)
 	}
 	// An empty collection ends a loop at once.
-	counted[countElements] = w.passing(cty.EmptyTupleVal, func(value cty.Value) int { return workStep + elementCount(value) })
-	counted[countWeight] = w.passing(cty.DynamicVal, func(value cty.Value) int { return workStep + weigh(value) })
+	counted[countElements] = w.passing(cty.EmptyTupleVal, func(value cty.Value) int { return stepsPerCall + elementCount(value) })
+	counted[countWeight] = w.passing(cty.DynamicVal, func(value cty.Value) int { return stepsPerCall + weigh(value) })
 	return counted
 }
 
 // paying is a function that is only called while there is work left. It keeps
 // the parameters, so that complaints about arguments stay as they are.
-func (w *work) paying(name string, one function.Function) function.Function {
+func (w *steps) paying(name string, one function.Function) function.Function {
 	spec := &function.Spec{Params: one.Params(), VarParam: one.VarParam(), Description: one.Description()}
 	for i := range spec.Params {
 		spec.Params[i].AllowMarked, spec.Params[i].AllowUnknown = true, true
@@ -78,7 +78,7 @@ func (w *work) paying(name string, one function.Function) function.Function {
 
 // passing is a function that gives its argument back, or something that is done
 // with quickly.
-func (w *work) passing(instead cty.Value, cost func(cty.Value) int) function.Function {
+func (w *steps) passing(instead cty.Value, cost func(cty.Value) int) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true}},
 		Type: func(args []cty.Value) (cty.Type, error) {
@@ -99,7 +99,7 @@ func (w *work) passing(instead cty.Value, cost func(cty.Value) int) function.Fun
 // costOf is the weight of the arguments, and more for functions that make much
 // out of little.
 func costOf(name string, args []cty.Value) int {
-	cost := workStep
+	cost := stepsPerCall
 	for _, arg := range args {
 		cost += weigh(arg)
 	}
@@ -141,9 +141,9 @@ func elementCount(value cty.Value) int {
 	return 0
 }
 
-// countWork rewrites what repeats and what joins texts, so that it pays for
+// chargeExpression rewrites what repeats and what joins texts, so that it pays for
 // itself: the collection and the results of a "for", and the parts of a text.
-func countWork(node hclsyntax.Node) {
+func chargeExpression(node hclsyntax.Node) {
 	switch node := node.(type) {
 	case *hclsyntax.ForExpr:
 		node.CollExpr = counting(countElements, node.CollExpr)

@@ -1,8 +1,7 @@
 package config_test
 
 import (
-	"errors"
-
+	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -17,7 +16,7 @@ func (schemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	case "bare":
 		return fleet.PluginSchemas{Name: "bare", Version: "0.1.0"}, nil
 	default:
-		return fleet.PluginSchemas{}, errors.New("it is not installed. Run: forgeyard-fleet plugin install")
+		return fleet.PluginSchemas{}, config.ErrNotInstalled
 	}
 }
 

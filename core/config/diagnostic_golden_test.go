@@ -29,7 +29,7 @@ var forgeyardBlock = regexp.MustCompile(`(?m)^forgeyard \{|^# forgeyard`)
 // Every file in testdata/bad has one kind of fault; the golden file beside it
 // is what the user reads. A file without a forgeyard block is added to
 // testdata/base.hcl, which has no fault.
-func TestEveryBadFileSaysWhereWhatAndHow(t *testing.T) {
+func TestBadFilesGiveGoldenMessages(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.hcl")
 	if err != nil || len(files) < 200 {
 		t.Fatalf("found %d bad files, %v", len(files), err)

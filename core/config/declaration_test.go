@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,88 +42,6 @@ func sample() string {
 
 func loadSample(text string, variables ...string) (*Loaded, Diagnostics) {
 	return Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
-}
-
-// asked is what the loader asks of each kind of block, by path.
-type asked struct{ attributes, blocks map[string]map[string]bool }
-
-// askedOf reads the text and takes note of everything that was looked for.
-func askedOf(t *testing.T, text string) asked {
-	t.Helper()
-	found := asked{map[string]map[string]bool{}, map[string]map[string]bool{}}
-	l := newLoader()
-	l.schemas = localSchemas{}
-	l.closed = func(b *body) {
-		path := pathOf(b.where)
-		if found.attributes[path] == nil {
-			found.attributes[path], found.blocks[path] = map[string]bool{}, map[string]bool{}
-		}
-		for _, name := range b.attributes {
-			found.attributes[path][name] = true
-		}
-		for _, name := range b.blocks {
-			found.blocks[path][name] = true
-		}
-	}
-	root, ok := l.parseAll([]Source{{Name: "sample.hcl", Bytes: []byte(text)}})
-	if !ok {
-		t.Fatal(l.sorted())
-	}
-	l.readDefinition(root, Variables{})
-	root.close()
-	if found := l.sorted(); found.HasErrors() {
-		t.Fatal(found)
-	}
-	return found
-}
-
-// pathOf turns `scaling of fleet "demo"` into "fleet.scaling".
-func pathOf(where string) string {
-	if where == "" {
-		return ""
-	}
-	steps := strings.Split(where, " of ")
-	slices.Reverse(steps)
-	for i, step := range steps {
-		steps[i], _, _ = strings.Cut(step, " ")
-	}
-	return strings.Join(steps, ".")
-}
-
-func TestTheReferenceNamesExactlyWhatTheLoaderAsksFor(t *testing.T) {
-	found := askedOf(t, sample())
-	described := map[string]map[string]bool{"": {}}
-	for _, block := range Reference() {
-		described[block.Path] = map[string]bool{}
-	}
-	for _, block := range Reference() {
-		parent, name := "", block.Path
-		if at := strings.LastIndex(block.Path, "."); at >= 0 {
-			parent, name = block.Path[:at], block.Path[at+1:]
-		}
-		described[parent][name] = true
-
-		if block.Body == PluginBody || block.Body == FreeBody {
-			continue
-		}
-		names := map[string]bool{}
-		for _, attribute := range block.Attributes {
-			names[attribute.Name] = true
-		}
-		want := found.attributes[block.Path]
-		if block.Body == EntryBody {
-			want = map[string]bool{}
-			for _, key := range requirementKeys {
-				want[key] = true
-			}
-		}
-		if diff := cmp.Diff(want, names); diff != "" {
-			t.Errorf("attributes of %s (-loader +reference):\n%s", block.Path, diff)
-		}
-	}
-	if diff := cmp.Diff(found.blocks, described); diff != "" {
-		t.Errorf("blocks by parent (-loader +reference):\n%s", diff)
-	}
 }
 
 // forAttributes calls do for every attribute of the reference with a fresh copy
@@ -171,7 +91,7 @@ func write(t *testing.T, in *hclwrite.Body, name, expression string) {
 	in.SetAttributeRaw(name, parsed.Body().GetAttribute("x").Expr().BuildTokens(nil))
 }
 
-func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
+func TestSampleHasEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
 		in.RemoveAttribute(attribute.Name)
 		var given []string
@@ -184,7 +104,7 @@ func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 		}
 		text := string(file.Bytes())
 		if attribute.Name == "for_each" { // and what only goes with it
-			text = strings.NewReplacer("${each.key}", "docs", `fleet.team["docs"]`, "fleet.team").Replace(text)
+			text = strings.NewReplacer("each.key", `"docs"`, `fleet.team["docs"]`, "fleet.team").Replace(text)
 		}
 		_, found := loadSample(text, given...)
 		if found.HasErrors() != attribute.Required {
@@ -193,7 +113,7 @@ func TestTheExamplesUseEveryAttributeAndRequiredMeansRequired(t *testing.T) {
 	})
 }
 
-func TestADefaultIsWhatLeavingTheAttributeOutMeans(t *testing.T) {
+func TestDefaultIsWhatLeavingOutMeans(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
 		if attribute.Default == "" {
 			return
@@ -214,7 +134,7 @@ func TestADefaultIsWhatLeavingTheAttributeOutMeans(t *testing.T) {
 	})
 }
 
-func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
+func TestValueOfAnotherTypeIsRefused(t *testing.T) {
 	others := map[ReferenceType]string{
 		TextValue: `["a"]`, BoolValue: `"perhaps"`, CountValue: `1.5`, CPUValue: `"much"`, SizeValue: `4`, DurationValue: `4`,
 		TextListValue: `"a"`, TextMapValue: `"a"`, CountMapValue: `{ a = "b" }`, MoneyValue: `4`, MomentValue: `"tomorrow"`, SecretValue: `"hunter2"`,
@@ -234,7 +154,7 @@ func TestAValueOfAnotherTypeIsRefused(t *testing.T) {
 	})
 }
 
-func TestANameThatTheReferenceLacksIsRefused(t *testing.T) {
+func TestUndeclaredAttributeIsRefused(t *testing.T) {
 	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
 		write(t, in, attribute.Name+"_of_no_use", `"x"`)
 		_, found := loadSample(string(file.Bytes()))
@@ -244,7 +164,7 @@ func TestANameThatTheReferenceLacksIsRefused(t *testing.T) {
 	})
 }
 
-func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
+func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 	for _, block := range Reference() {
 		if strings.Contains(block.Path, ".") {
 			continue
@@ -259,5 +179,123 @@ func TestABlockCalledRequiredOrRepeatedIs(t *testing.T) {
 				t.Errorf("a second %s: %v, and the reference says repeated %v", block.Path, found, block.Repeated)
 			}
 		}
+	}
+}
+
+// A provider of the plugin local was taken for a local value.
+func TestLocalReferenceSuggestsProvider(t *testing.T) {
+	text := strings.Replace(sample(), "provider       = provider.local.here", "provider       = local.here", 1)
+	_, found := loadSample(text)
+	if len(found) != 1 || found[0].Summary != `There is no local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
+		t.Errorf("%v", found)
+	}
+}
+
+// Whatever a block declares is part of what a plan compares: a field that a
+// conversion from or to the block forgets would change in silence.
+func TestDiffHasEveryDeclaredAttribute(t *testing.T) {
+	loaded, found := loadSample(sample())
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	var paths []string
+	for _, change := range Diff(fleet.Definition{}, loaded.Definition) {
+		for _, attribute := range change.Attributes {
+			paths = append(paths, strings.SplitN(change.Address, ".", 2)[0]+" "+attribute.Path)
+		}
+	}
+	// Classes and images are compared as parts of what uses them; a plugin's
+	// requirement has an address of its own.
+	addresses := map[string]string{"capacity_class": "fleet capacity_class.", "image": "fleet image.", "forgeyard.required_plugins": "plugin "}
+	for _, block := range Reference() {
+		root, inner, _ := strings.Cut(block.Path, ".")
+		if block.Body == FreeBody || slices.Contains([]string{"variable", "removed", "moved"}, root) {
+			continue
+		}
+		prefix, known := addresses[root]
+		if !known {
+			prefix = root + " "
+		}
+		if plugin, known := addresses[block.Path]; known {
+			prefix, inner = plugin, ""
+		}
+		for _, one := range block.Attributes {
+			if one.Type == BoolValue || one.Name == "for_each" || one.Name == "refs" { // false, read before, and resolved
+				continue
+			}
+			pattern := regexp.QuoteMeta(prefix)
+			for step := range strings.SplitSeq(inner, ".") {
+				if step != "" {
+					pattern += step + `(\.[a-z0-9-]+)?\.`
+				}
+			}
+			pattern = "^" + pattern + one.Name + `(\.|$)`
+			if !slices.ContainsFunc(paths, regexp.MustCompile(pattern).MatchString) {
+				t.Errorf("no change of the sample matches %s", pattern)
+			}
+		}
+	}
+}
+
+func TestBlocksConvertBothWays(t *testing.T) {
+	loaded, found := loadSample(sample())
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	d := loaded.Definition
+	for _, f := range d.Fleets {
+		again := fleetBlockOf(f).fleet()
+		again.Address, again.Class, again.Image, again.Instance, again.Immutable = f.Address, f.Class, f.Image, f.Instance, f.Immutable
+		again.Joined, again.Market, again.Batch = f.Joined, f.Market, f.Batch
+		if difference := cmp.Diff(f, again); difference != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Address, difference)
+		}
+		if difference := cmp.Diff(f.Class, classBlockOf(f.Class).class()); difference != "" {
+			t.Errorf("class of %s (-want +got):\n%s", f.Address, difference)
+		}
+	}
+	if difference := cmp.Diff(d.Policy, policyBlockOf(d.Policy).policy()); difference != "" {
+		t.Errorf("policy (-want +got):\n%s", difference)
+	}
+	for _, scheduler := range d.Schedulers {
+		for i, queue := range schedulerBlockOf(scheduler).Queues {
+			if difference := cmp.Diff(scheduler.Queues[i], queue.queue(scheduler.Queues[i].Class)); difference != "" {
+				t.Errorf("queue (-want +got):\n%s", difference)
+			}
+		}
+	}
+}
+
+// A wrong tag is found when the package is tested, and not by a user.
+func TestWrongTagsAreFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		goType reflect.Type
+		want   string
+	}{
+		"no tag": {reflect.TypeFor[struct{ Size int }](), "no fleet tag"},
+		"an unknown form": {reflect.TypeFor[struct {
+			Name string `fleet:"name" form:"nmae"`
+		}](), `there is no form "nmae"`},
+		"an unknown form of keys": {reflect.TypeFor[struct {
+			Env map[string]string `fleet:"env" keys:"nmae"`
+		}](), `there is no form "nmae"`},
+		"an unknown sentence": {reflect.TypeFor[struct {
+			Name string `fleet:"name" notyet:"soon"`
+		}](), `there is no sentence "soon"`},
+		"a bound that isn't a number": {reflect.TypeFor[struct {
+			Size int `fleet:"size" min:"x" max:"1"`
+		}](), "invalid syntax"},
+		"half of the bounds": {reflect.TypeFor[struct {
+			Size int `fleet:"size" min:"1"`
+		}](), "invalid syntax"},
+		"a type that can't be written": {reflect.TypeFor[struct {
+			C chan int `fleet:"c"`
+		}](), "can't be an attribute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := compile(test.goType); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
 	}
 }

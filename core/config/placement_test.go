@@ -34,13 +34,13 @@ fleet "z" {
 }
 `
 
-func TestALimitNeedsAPriceWhereTheProviderQuotesNone(t *testing.T) {
+func TestCostLimitNeedsPriceWithoutOffers(t *testing.T) {
 	sources := []config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}}
 	if _, found := config.Load(sources, config.Variables{}, trading{}); found.HasErrors() {
 		t.Errorf("its offers have prices: %s", rendered(t, found))
 	}
 	_, found := config.Load(sources, config.Variables{}, schemas{})
-	if got := rendered(t, found); !found.HasErrors() || !strings.Contains(got, "max_hourly can't be held without a price") {
+	if got := rendered(t, found); !found.HasErrors() || !strings.Contains(got, "max_hourly needs a price") {
 		t.Errorf("nobody quotes a price: %s", got)
 	}
 }
@@ -51,14 +51,14 @@ type uninstalled struct{}
 func (uninstalled) Schemas(string) (fleet.PluginSchemas, error) { return schemas{}.Schemas("none") }
 
 // The provider was said to quote no prices, although nobody knew that yet.
-func TestALimitIsNoMistakeBeforeThePluginIsInstalled(t *testing.T) {
+func TestCostLimitIsFineBeforePluginInstall(t *testing.T) {
 	_, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}}, config.Variables{}, uninstalled{})
-	if got := rendered(t, found); !strings.Contains(got, "It is not installed") || strings.Contains(got, "without a price") {
+	if got := rendered(t, found); !strings.Contains(got, "isn't installed") || strings.Contains(got, "without a price") {
 		t.Errorf("it says\n%s", got)
 	}
 }
 
-func TestPlacementAndLifetimeTakeEffectWhereThePluginListsOffers(t *testing.T) {
+func TestPlacementTakesEffectWithOffers(t *testing.T) {
 	text := `
 fleet "z" {
   capacity_class = capacity_class.standard
