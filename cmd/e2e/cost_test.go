@@ -19,7 +19,7 @@ func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
 	const binds = "max_hourly 1.5 USD binds: "
 	w.write(costing(d, `max_hourly = "1.5 USD"`))
 	w.install()
-	if r := w.fleet(1, "plan"); !strings.Contains(r.err, "max_hourly can't be held without a price") {
+	if r := w.fleet(1, "plan"); !strings.Contains(r.err, "max_hourly needs a price") {
 		t.Errorf("a limit without a price: %s", r.err)
 	}
 	w.write(costing(d, "hourly     = \"1 USD\"\n    max_hourly = \"1.5 USD\""))

@@ -72,7 +72,7 @@ func (w *workspace) taken() (id, shown string) {
 	return "", ""
 }
 
-func TestAJobThatSavesItsStateFinishesOnTheReplacementOfAHostThatIsTakenAway(t *testing.T) {
+func TestInterruptedJobResumesOnReplacement(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	q := w.queued()
@@ -107,7 +107,7 @@ func TestAJobThatSavesItsStateFinishesOnTheReplacementOfAHostThatIsTakenAway(t *
 	w.shouldBeEmpty()
 }
 
-func TestAJobThatGoesOnUntilItsHostIsTakenAwayIsRunAgainAsLostToTheInfrastructure(t *testing.T) {
+func TestInterruptedJobIsRetriedAsInfrastructureLoss(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	q := w.queued()

@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // A manager refuses a value with the names of its routes: body.permissions, path.id.
@@ -117,8 +118,8 @@ func inPlainWords(message string) string {
 // argument, as plan and apply take it. Other errors stay as they are.
 func directoryMeant(c *cobra.Command, err error) error {
 	var absent *noFleetError
-	var missing *control.NotFoundError
-	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, control.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
+	var missing *access.NotFoundError
+	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, workspace.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
 	if !found || c == nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ended is what an apply says at its end.
@@ -22,7 +23,7 @@ func TestUnfinishedApplySaysWhatItWaitsFor(t *testing.T) {
 	const why = "no credentials were found"
 	last := control.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
-		Holds: map[fleet.RunnerFleetID]planner.Hold{
+		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
 			"f2": {Reason: "What its provider offers isn't known: " + why}, "f1": {Reason: "What its provider offers isn't known: " + why},
 			"f3": {Reason: "3 failures in a row. Last: no route (transient)", Until: time.Now().Add(time.Hour)},
 		},
@@ -87,7 +88,7 @@ func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 // A first plan said "demand 0", as if somebody had asked.
 func TestPlanWithoutDemandSaysSo(t *testing.T) {
 	var out bytes.Buffer
-	(&app{out: &out, now: time.Now}).renderPlan(control.Plan{Forecast: planner.Output{Fleets: []planner.FleetPlan{{
+	(&app{out: &out, now: time.Now}).renderPlan(control.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{{
 		Address: "fleet.demo", Desired: 1, Counts: planner.Counts{Ready: 1, Footprint: 1}, Bounds: []fleet.Bound{{Name: "demand", After: 1}},
 		Unseen: "scheduler.forgeyard.ci has not been asked yet how many jobs wait",
 	}}}})

@@ -49,7 +49,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the manager refused this host for good (%s): %s", e.Code, e.Detail)
+	return fmt.Sprintf("the manager refused this host permanently (%s): %s", e.Code, e.Detail)
 }
 
 // problemError is an answer of the manager that isn't what was asked for.
@@ -74,7 +74,7 @@ func reactionTo(err error) (agentapi.Reaction, *RefusedError) {
 func newClient(c Config, t agentapi.Trust) (*client, error) {
 	u, err := url.Parse(c.ManagerURL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the manager's URL %q is not an https URL; the bootstrap document is wrong", c.ManagerURL)
+		return nil, fmt.Errorf("invalid manager URL %q in the bootstrap document: it must be an https URL", c.ManagerURL)
 	}
 	k := &client{url: strings.TrimSuffix(c.ManagerURL, "/"), config: c}
 	k.trust(t)
@@ -136,11 +136,11 @@ func (k *client) close() {
 func (k *client) call(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return fmt.Errorf("write the call to %s: %w", path, err)
+		return fmt.Errorf("encode the request to %s: %w", path, err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make the call to %s: %w", path, err)
+		return fmt.Errorf("make the request to %s: %w", path, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	caller := k.newcomer
@@ -161,7 +161,7 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 	}
 	if response.StatusCode == http.StatusOK {
 		if err := plainjson.Read(answer, out); err != nil {
-			return fmt.Errorf("understand the manager's answer: %w", err)
+			return fmt.Errorf("decode the manager's answer: %w", err)
 		}
 		return nil
 	}

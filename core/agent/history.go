@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 )
 
 // history is what must survive the agent's process: how many jobs this host has
@@ -33,18 +35,10 @@ type historyRecord struct {
 	CleanupFailed string `json:"cleanup_failed,omitempty"`
 }
 
-// jobRecord finds the processes of a job again after the agent was killed.
+// jobRecord finds the processes and the files of a job again after the agent was killed.
 type jobRecord struct {
-	// Mark is in the environment of the job's processes.
-	Mark string `json:"mark"`
-	// PID is the job's first process and its process group; 0: not known.
-	PID int `json:"pid,omitempty"`
-	// Started and Boot tell that process from a later one with the same PID.
-	Started string `json:"started,omitempty"`
-	Boot    string `json:"boot,omitempty"`
-	Folder  string `json:"folder"`
-	// UID is of the isolated job's user; 0: the job isn't isolated.
-	UID int `json:"uid,omitempty"`
+	process.Leftover
+	Folder string `json:"folder"`
 }
 
 // leftRecord finds what a job left when none of its processes is there any more.

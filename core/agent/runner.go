@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -59,8 +61,8 @@ type runner struct {
 	lastHeard                  string
 	lastOrder                  string
 	lastIsolation, lastProblem string
-	lastNotices                []notice // as the last beat said them
-	beatFailed                 int      // in a row
+	lastNotices                []metadata.Notice // as the last beat said them
+	beatFailed                 int               // in a row
 	renewDue                   time.Time
 	renewFailed                int
 
@@ -80,17 +82,17 @@ type runner struct {
 	// heard: a directive has come. settled is who jobs run as.
 	heard       bool
 	settling    bool
-	settlements chan settlement
-	settled     *settlement
+	settlements chan isolation.Settlement
+	settled     *isolation.Settlement
 	settleDue   time.Time
 
 	// notices are what the platform announces, told what the manager does.
-	notices, told []notice
-	metadata      *metadataService
-	looking       bool
-	looks         chan noticeLook
-	lookDue       time.Time
-	lookFailed    int // in a row
+	notices, told  []metadata.Notice
+	metadata       *metadata.Client
+	readingNotices bool
+	noticesRead    chan noticesRead
+	noticesDue     time.Time
+	noticesFailed  int // in a row
 
 	hookRunning bool
 	hookOver    chan error
@@ -107,16 +109,16 @@ type runner struct {
 func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Duration) *runner {
 	now := time.Now()
 	r := &runner{
-		Config: c, client: k, identity: i, history: h, started: now.Add(-i.age(c.Now())), remove: removeFolder,
+		Config: c, client: k, identity: i, history: h, started: now.Add(-i.age(c.Now())), remove: isolation.RemoveFolder,
 		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
 		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
-		settlements: make(chan settlement, 1), hookOver: make(chan error, 1), looks: make(chan noticeLook, 1),
+		settlements: make(chan isolation.Settlement, 1), hookOver: make(chan error, 1), noticesRead: make(chan noticesRead, 1),
 		beatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
 	}
 	r.beside, r.cancel = context.WithCancel(context.Background())
 	r.findLeftFolder()
 	if c.Metadata != nil {
-		r.metadata = newMetadataService(*c.Metadata)
+		r.metadata = metadata.NewClient(*c.Metadata)
 		r.recallNotices()
 	}
 	r.tellJobs()
@@ -140,13 +142,13 @@ func (r *runner) close() {
 		r.settled = &s
 	}
 	if r.settled != nil {
-		r.settled.user.release()
+		r.settled.User.Release()
 	}
 	if r.hookRunning {
 		<-r.hookOver
 	}
-	if r.looking {
-		<-r.looks
+	if r.readingNotices {
+		<-r.noticesRead
 	}
 }
 
@@ -163,7 +165,7 @@ func (r *runner) run(ctx context.Context) error {
 		r.startJobIfWanted()
 		r.askWorkerToEnd()
 		r.startProbes()
-		r.startNoticeLook()
+		r.startReadingNotices()
 		r.startCall()
 		if reason := r.limitReached(); reason != "" && r.mayLeave() {
 			r.Logger.Info("leaving", "reason", reason)
@@ -180,8 +182,8 @@ func (r *runner) run(ctx context.Context) error {
 			r.keepProbes(shown)
 		case result := <-r.jobOver:
 			r.keepResult(result)
-		case l := <-r.looks:
-			r.keepLook(l)
+		case l := <-r.noticesRead:
+			r.keepNotices(l)
 		case s := <-r.settlements:
 			r.keepSettlement(s)
 		case err := <-r.hookOver:
@@ -199,7 +201,7 @@ func (r *runner) run(ctx context.Context) error {
 // leaves, and only if the manager still listens to it.
 func (r *runner) end(why error) error {
 	if r.job != nil && !r.endJob() {
-		return errors.Join(why, fmt.Errorf("the agent ends, but %s", r.problem))
+		return errors.Join(why, fmt.Errorf("the agent stopped, but %s", r.problem))
 	}
 	if why == nil && !r.Stay && r.history.record.Running == nil {
 		short, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -226,8 +228,8 @@ func (r *runner) nextMoment() time.Time {
 	if !r.probing && r.probesMissing() {
 		sooner(r.probeDue)
 	}
-	if r.Metadata != nil && !r.looking {
-		sooner(r.lookDue)
+	if r.Metadata != nil && !r.readingNotices {
+		sooner(r.noticesDue)
 	}
 	if r.job == nil && r.mayStart() {
 		sooner(r.jobNotBefore)
@@ -235,7 +237,7 @@ func (r *runner) nextMoment() time.Time {
 	if r.somethingLeft() {
 		sooner(r.cleanDue)
 	}
-	if s := r.settled; s != nil && s.err != nil && !r.settling && r.job == nil && !r.somethingLeft() && !r.hookDue() {
+	if s := r.settled; s != nil && s.Err != nil && !r.settling && r.job == nil && !r.somethingLeft() && !r.hookDue() {
 		sooner(r.settleDue)
 	}
 	if age := r.maxAge(); age > 0 && r.mayLeave() {

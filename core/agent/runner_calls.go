@@ -46,7 +46,7 @@ func (r *runner) beginBeat() {
 func (r *runner) beat() agentapi.Heartbeat {
 	problem := cmp.Or(r.problem, r.history.record.CleanupFailed, r.isolationComplaint())
 	if r.job != nil {
-		_, _ = r.job.group.members() // reaps orphans while the job runs on
+		_, _ = r.job.group.Members() // reaps orphans while the job runs on
 		if stuck := r.job.stuck.Load(); stuck != nil {
 			problem = *stuck
 		}
@@ -94,7 +94,7 @@ func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
 		r.beatFailed = 0
 	}
 	if answer.Directive.Want != r.directive.Want {
-		r.Logger.Info("the manager wants something else", "want", answer.Directive.Want, "before", r.directive.Want)
+		r.Logger.Info("new instruction from the manager", "want", answer.Directive.Want, "before", r.directive.Want)
 	}
 	r.directive, r.heard = answer.Directive, true
 	r.hearInterruption(answer.Directive.Interruption)
@@ -183,12 +183,12 @@ func (r *runner) failed(call string, times int, err error) bool {
 		return true
 	case agentapi.FinishJob:
 		if r.refused == nil {
-			r.Logger.Warn("the manager doesn't want this agent any more: no job is begun, and it ends once none runs", "call", call, "error", err)
+			r.Logger.Warn("the manager refused this agent: it starts no more jobs and stops after the running one", "call", call, "error", err)
 		}
 		r.refused = refused
 	}
 	if times&(times-1) == 0 {
-		r.Logger.Warn("a call to the manager failed; it is tried again", "call", call, "times", times, "error", err)
+		r.Logger.Warn("call to the manager failed; trying again", "call", call, "times", times, "error", err)
 	}
 	return false
 }
@@ -196,7 +196,7 @@ func (r *runner) failed(call string, times int, err error) bool {
 // accepted takes note that the manager took a call of this agent.
 func (r *runner) accepted() {
 	if r.refused != nil {
-		r.Logger.Info("the manager takes this agent again; it goes on", "refused_with", r.refused.Code)
+		r.Logger.Info("the manager accepts this agent again", "refused_with", r.refused.Code)
 		r.refused = nil
 	}
 }
@@ -213,7 +213,7 @@ func (r *runner) leave(ctx context.Context, reason string, tries int) {
 		if err == nil || reaction == agentapi.FinishJob || reaction == agentapi.EndJob {
 			return
 		}
-		r.Logger.Warn("could not tell the manager that this agent leaves", "reason", reason, "error", err)
+		r.Logger.Warn("could not report to the manager that this agent leaves", "reason", reason, "error", err)
 		select {
 		case <-time.After(r.Retry.Jittered(n, r.Random())):
 		case <-ctx.Done():

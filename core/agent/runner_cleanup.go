@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 )
 
 const (
@@ -35,12 +38,24 @@ func (r *runner) cleanUp() {
 	if complaint != "" {
 		r.cleanDue = time.Now().Add(cleanAgain)
 	} else if r.problem != "" {
-		r.Logger.Info("what a job left is gone now", "problem", r.problem)
+		r.Logger.Info("the remains of a job are removed", "problem", r.problem)
 	}
 	if complaint != "" && r.problem == "" {
-		r.Logger.Warn("what a job left can't be removed; no job is begun until it is", "problem", complaint)
+		r.Logger.Warn("can't remove the remains of a job; no job starts until that succeeds", "problem", complaint)
 	}
 	r.problem = complaint
+}
+
+// holdUser is process.HoldUser.
+func holdUser(uid int) (release func(), held bool, err error) {
+	lock, err := isolation.HoldUID(uid)
+	switch {
+	case errors.As(err, new(*AlreadyRunningError)):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	return lock.Release, true, nil
 }
 
 // clearProcesses ends what a job left when this agent was killed. Until nothing
@@ -51,7 +66,7 @@ func (r *runner) clearProcesses() (complaint string) {
 		return ""
 	}
 	for begun := time.Now(); ; time.Sleep(leftoverAgain) {
-		gone, err := endLeftover(*left)
+		gone, err := process.EndLeftover(left.Leftover, holdUser)
 		if gone && err == nil {
 			break
 		}
@@ -65,8 +80,8 @@ func (r *runner) clearProcesses() (complaint string) {
 		}
 	}
 	r.history.record.Left = &leftRecord{Folder: left.Folder, UID: left.UID}
-	r.Logger.Warn("ended what was left of a job that ran when the agent was killed")
-	r.noteFinished("cut off: the agent was killed while the job ran", true)
+	r.Logger.Warn("ended the processes of a job that ran when the agent was killed")
+	r.noteFinished("interrupted: the agent was killed while the job ran", true)
 	return ""
 }
 
@@ -77,14 +92,14 @@ func (r *runner) clearFolder() (complaint string) {
 	}
 	err := r.remove(left.Folder)
 	if left.UID != 0 {
-		err = errors.Join(err, sweepUser(r.Config, left.UID))
+		err = errors.Join(err, isolation.SweepUser(r.Config.host(), left.UID))
 	}
 	if err != nil {
 		return fmt.Sprintf("the files of a job could not be removed: %v", err)
 	}
 	if err := r.history.swept(); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("that nothing of a job is left could not be noted", "error", err)
+		r.Logger.Error("could not record that the remains of a job are removed", "error", err)
 	}
 	return ""
 }
@@ -95,7 +110,7 @@ func (r *runner) findLeftFolder() {
 	if r.history.record.Running != nil || r.history.record.Left != nil {
 		return
 	}
-	for _, folder := range []string{jobFolder(r.Config, nil), foreignFolder(r.Config)} {
+	for _, folder := range []string{isolation.JobFolder(r.Config.host(), nil), isolation.OtherUserFolder(r.Config.host())} {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
 			r.history.record.Left = &leftRecord{Folder: folder}
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -25,7 +26,7 @@ func (r *runner) startJobIfWanted() {
 		r.holdBack(true)
 		return
 	}
-	r.Logger.Info("a job began", "pid", j.cmd.Process.Pid)
+	r.Logger.Info("job started", "pid", j.cmd.Process.Pid)
 	r.job = j
 	go func() { r.jobOver <- j.finish(r.beside) }()
 	r.beatSoonIfChanged()
@@ -34,21 +35,21 @@ func (r *runner) startJobIfWanted() {
 // startJob starts a job as the settled user. Whether it is isolated is shown anew
 // each time: somebody may have taken away the routing rules.
 func (r *runner) startJob() (*job, error) {
-	var u *jobUser
+	var u *isolation.User
 	if r.settled != nil {
-		u = r.settled.user
+		u = r.settled.User
 	}
-	if u.isolatedUID() != 0 {
-		if _, err := u.prove(r.beside, r.Config); err != nil {
-			u.release()
-			r.settled.user, r.settled.err, r.settleDue = nil, err, time.Now().Add(probeAgain)
-			return nil, fmt.Errorf("not isolated any more: %w", err)
+	if u.IsolatedUID() != 0 {
+		if _, err := u.Prove(r.beside, r.Config.host()); err != nil {
+			u.Release()
+			r.settled.User, r.settled.Err, r.settleDue = nil, err, time.Now().Add(probeAgain)
+			return nil, fmt.Errorf("no longer isolated: %w", err)
 		}
 	}
 	return startJob(r.Config, r.history, r.directive, u)
 }
 
-// keepResult takes note that a job is over.
+// keepResult takes note that job ended.
 func (r *runner) keepResult(result jobResult) {
 	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
 	if result.clean {
@@ -61,7 +62,7 @@ func (r *runner) keepResult(result jobResult) {
 	// says of itself.
 	failed := result.failed || r.job.worker
 	r.job = nil
-	r.Logger.Info("a job is over", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
+	r.Logger.Info("job ended", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
 	r.holdBack(failed && result.took < failedAtOnce)
 	r.beatSoonIfChanged()
 }
@@ -69,7 +70,7 @@ func (r *runner) keepResult(result jobResult) {
 func (r *runner) noteFinished(exit string, started bool) {
 	if err := r.history.finish(exit, started); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("the end of a job could not be noted", "error", err)
+		r.Logger.Error("could not record the end of a job", "error", err)
 	}
 }
 
@@ -88,14 +89,14 @@ func (r *runner) holdBack(failed bool) {
 // endJob asks the job to end, forces it after the grace, and says whether
 // nothing of it is left.
 func (r *runner) endJob() bool {
-	_ = r.job.group.signal(false)
+	_ = r.job.group.Signal(false)
 	for _, wait := range []time.Duration{r.Grace, resistTime} {
 		select {
 		case result := <-r.jobOver:
 			r.keepResult(result)
 			return result.clean
 		case <-time.After(wait):
-			_ = r.job.group.signal(true)
+			_ = r.job.group.Signal(true)
 		}
 	}
 	r.cancel()

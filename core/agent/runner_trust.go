@@ -18,7 +18,7 @@ func (r *runner) tryTrust(t agentapi.Trust) {
 		return
 	}
 	before := record.Trust
-	r.Logger.Info("the manager has another authority; it is tried", "ca_fingerprint", t.CAFingerprint, "server_name", t.ServerName)
+	r.Logger.Info("the manager has a new authority; trying it", "ca_fingerprint", t.CAFingerprint, "server_name", t.ServerName)
 	r.keepTrust(t, &before)
 	r.client.trust(t)
 	r.beatDue = time.Now()
@@ -31,10 +31,10 @@ func (r *runner) judgeTrust(err error) {
 	switch {
 	case before == nil:
 	case trusted(err):
-		r.Logger.Info("the manager is known by its new authority; the old one isn't trusted any more")
+		r.Logger.Info("the new authority works; the old one is no longer trusted")
 		r.keepTrust(r.identity.record.Trust, nil)
 	default:
-		r.Logger.Warn("the manager could not be reached under its new authority; the old one is trusted for a while more", "error", err)
+		r.Logger.Warn("the manager could not be reached under its new authority; using the old one for now", "error", err)
 		r.trustNotBefore = time.Now().Add(trustAgain)
 		r.keepTrust(*before, nil)
 		r.client.trust(*before)
@@ -49,6 +49,6 @@ func trusted(err error) bool { return err == nil || hasProblem(err) }
 func (r *runner) keepTrust(t agentapi.Trust, before *agentapi.Trust) {
 	r.identity.record.Trust, r.identity.record.Before = t, before
 	if err := writeStateJSON(r.identity.recordPath, r.identity.record); err != nil {
-		r.Logger.Warn("how the manager is known could not be stored; it is told again after the next start", "error", err)
+		r.Logger.Warn("could not store the manager's authority; the manager sends it again after the next start", "error", err)
 	}
 }

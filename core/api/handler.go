@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
@@ -21,8 +22,8 @@ type Config struct {
 	// to those: what is in others isn't there.
 	Service control.Service
 	// Authenticate finds the caller of a token, or fails with
-	// control.ErrUnauthenticated. It is asked on every request.
-	Authenticate func(ctx context.Context, secret string) (control.Caller, error)
+	// access.ErrUnauthenticated. It is asked on every request.
+	Authenticate func(ctx context.Context, secret string) (access.Caller, error)
 	// Owner is the uid of the state directory's owner: that user and root may do
 	// everything over the socket, and others nothing.
 	Owner int
@@ -99,7 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // about its use case.
 type route struct {
 	id, method, path string
-	// useCase is a key of control.Permissions; "" for one that any caller may use.
+	// useCase is a key of access.Permissions; "" for one that any caller may use.
 	useCase string
 	// open is for everybody, without a caller.
 	open    bool
@@ -144,7 +145,7 @@ func add[In, Out any](h *Handler, r route, do func(context.Context, *In) (*Out, 
 		op.Security = []map[string][]string{}
 	case r.useCase != "":
 		op.Extensions["x-use-case"] = r.useCase
-		op.Extensions["x-permission"] = control.Permissions[r.useCase]
+		op.Extensions["x-permission"] = access.Permissions[r.useCase]
 	}
 	huma.Register(h.api, op, func(ctx context.Context, in *In) (*Out, error) {
 		requestIsRead(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -53,7 +54,7 @@ func (h *Handler) addEvents() {
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
 		Metadata:   map[string]any{routeKey: r},
-		Extensions: map[string]any{"x-use-case": r.useCase, "x-permission": control.Permissions[r.useCase], "x-events": events},
+		Extensions: map[string]any{"x-use-case": r.useCase, "x-permission": access.Permissions[r.useCase], "x-events": events},
 		Responses: map[string]*huma.Response{"default": h.failure(), "200": {Description: "The stream.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},

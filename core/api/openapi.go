@@ -11,7 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
@@ -82,7 +82,7 @@ func schemaName(t reflect.Type, hint string) string {
 	}
 	switch name := huma.DefaultSchemaNamer(t, hint); {
 	case name == "Output":
-		return "Forecast"
+		return "PlanPreview"
 	case strings.HasPrefix(name, "List") && len(name) > len("List"):
 		return strings.TrimPrefix(name, "List") + "List"
 	default:
@@ -97,7 +97,7 @@ func polish(doc *huma.OpenAPI) {
 	schemas["Problem"].Required = append(schemas["Problem"].Required, "code")
 	slices.Sort(schemas["Problem"].Required)
 	var permissions []any
-	for _, p := range control.AllPermissions() {
+	for _, p := range access.AllPermissions() {
 		permissions = append(permissions, string(p))
 	}
 	schemas["TokenRequest"].Properties["permissions"].Items.Enum = permissions

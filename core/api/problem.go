@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
@@ -31,7 +32,7 @@ func failed(status int, code, detail string) *Problem {
 	return p
 }
 
-// Denial is a control.DeniedError.
+// Denial is an access.DeniedError.
 type Denial struct {
 	Caller  string `json:"caller"`
 	UseCase string `json:"use_case"`
@@ -39,7 +40,7 @@ type Denial struct {
 	Fleet   string `json:"fleet,omitempty"`
 }
 
-// Absence is a control.NotFoundError.
+// Absence is an access.NotFoundError.
 type Absence struct {
 	Kind string `json:"kind,omitempty"`
 	ID   string `json:"id"`
@@ -88,22 +89,22 @@ func problemOf(err error) *Problem {
 	} else if stale, ok := errors.AsType[*control.StalePlanError](err); ok {
 		as(http.StatusPreconditionFailed, codeStale)
 		p.Stale = stale
-	} else if denied, ok := errors.AsType[*control.DeniedError](err); ok {
+	} else if denied, ok := errors.AsType[*access.DeniedError](err); ok {
 		as(http.StatusForbidden, codeDenied)
 		p.Denied = &Denial{Caller: denied.Caller, UseCase: denied.UseCase, Needs: string(denied.Needs), Fleet: string(denied.Fleet)}
-	} else if missing, ok := errors.AsType[*control.NotFoundError](err); ok {
+	} else if missing, ok := errors.AsType[*access.NotFoundError](err); ok {
 		as(http.StatusNotFound, codeNotFound)
 		p.Missing = &Absence{Kind: missing.Kind, ID: missing.ID}
-	} else if _, ok := errors.AsType[*control.ConflictError](err); ok {
+	} else if _, ok := errors.AsType[*access.ConflictError](err); ok {
 		as(http.StatusConflict, codeConflict)
-	} else if _, ok := errors.AsType[*control.InvalidError](err); ok {
+	} else if _, ok := errors.AsType[*access.InvalidError](err); ok {
 		as(http.StatusUnprocessableEntity, codeInvalid)
-	} else if errors.Is(err, control.ErrUnauthenticated) {
+	} else if errors.Is(err, access.ErrUnauthenticated) {
 		as(http.StatusUnauthorized, codeUnauthenticated)
-		p.Detail = control.ErrUnauthenticated.Error()
+		p.Detail = access.ErrUnauthenticated.Error()
 	} else {
 		as(http.StatusInternalServerError, codeInternal)
-		p.Detail = "the manager failed; its log says more"
+		p.Detail = "internal error of the manager; see its log"
 	}
 	p.Title = http.StatusText(p.Status)
 	return p
@@ -132,13 +133,13 @@ func (p *Problem) errorOf() error {
 	case p.Code == codeDenied && p.Denied != nil:
 		return deniedError(*p.Denied)
 	case p.Code == codeNotFound && p.Missing != nil:
-		return &control.NotFoundError{Kind: p.Missing.Kind, ID: p.Missing.ID}
+		return &access.NotFoundError{Kind: p.Missing.Kind, ID: p.Missing.ID}
 	case p.Code == codeUnauthenticated:
-		return control.ErrUnauthenticated
+		return access.ErrUnauthenticated
 	case p.Code == codeConflict:
-		return &control.ConflictError{Reason: p.Detail}
+		return &access.ConflictError{Reason: p.Detail}
 	case p.Code == codeInvalid && len(p.Fields) == 0:
-		return &control.InvalidError{Reason: p.Detail}
+		return &access.InvalidError{Reason: p.Detail}
 	}
 	return p
 }

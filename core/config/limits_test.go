@@ -73,7 +73,7 @@ func chainOfLocals(count int, end string) string {
 
 // Whatever a file holds, it costs less than 500 MiB in all, and ends in its
 // result or in an error that says what is wrong.
-func TestNoFileCostsMoreThanItMay(t *testing.T) {
+func TestHostileFilesUseBoundedMemory(t *testing.T) {
 	for name, one := range map[string]struct{ text, want string }{
 		"10,000 fleets":                {manyFleets(10_000), ""},
 		"10,000 fleets of one block":   {eachOfMany, ""},

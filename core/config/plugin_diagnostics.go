@@ -24,7 +24,7 @@ func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, complaints
 	return l.place(l.schedulers[address], "scheduler."+string(address), complaints)
 }
 
-func (l *Loaded) place(body pluginBody, address string, complaints []fleet.PluginDiagnostic) Diagnostics {
+func (l *Loaded) place(body blockSource, address string, complaints []fleet.PluginDiagnostic) Diagnostics {
 	report := newCollector()
 	report.texts = l.report.texts
 	if body.where == "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -19,15 +20,15 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 	if err != nil {
 		return ruling{}, err
 	}
-	b := fleet.CostBreakGlass{Fleet: f.ID, MaxHourly: d.MaxHourly, MaxDaily: d.MaxDaily, Decided: j.decided}
+	b := fleet.CostOverride{Fleet: f.ID, MaxHourly: d.MaxHourly, MaxDaily: d.MaxDaily, Decided: j.decided}
 	if d.End {
 		return ruling{order: b, subject: string(f.Address), done: "its file's cost guardrails hold again"}, nil
 	}
 	if why := cantBreak(f, b); why != "" {
-		return ruling{}, &InvalidError{fmt.Sprintf("invalid cost override for %s: %s", f.Address, why)}
+		return ruling{}, access.Invalid("invalid cost override for %s: %s", f.Address, why)
 	}
 	if d.For <= 0 || d.For > LongestBrokenGlass {
-		return ruling{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, LongestBrokenGlass/(24*time.Hour))}
+		return ruling{}, access.Invalid("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, LongestBrokenGlass/(24*time.Hour))
 	}
 	b.Until = b.At.Add(d.For)
 	return ruling{order: b, subject: string(f.Address), until: b.Until,
@@ -35,7 +36,7 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 }
 
 // cantBreak says why a raise makes no sense; "": it does.
-func cantBreak(f fleet.ManagedFleet, b fleet.CostBreakGlass) string {
+func cantBreak(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	switch {
 	case !f.Cost.Guarded():
 		return "its file has neither max_hourly nor max_daily, and nothing is held back for what it costs"

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // joinChoice is which host goes to which fleet.
@@ -21,12 +22,12 @@ type joinChoice struct {
 }
 
 // chooseFleet finds the one fleet that the host may join.
-func chooseFleet(s store.State, caller Caller, r JoinRequest) (joinChoice, error) {
+func chooseFleet(s snapshot.State, caller access.Caller, r JoinRequest) (joinChoice, error) {
 	var possible []joinChoice
 	var reasons, hosts []string
 	assets := s.Assets()
 	for _, f := range s.Governed() {
-		if !f.Joined || !caller.mayTouch(f.Address) {
+		if !f.Joined || !caller.MayTouch(f.Address) {
 			continue
 		}
 		for _, a := range assets[f.Provider] {
@@ -45,9 +46,8 @@ func chooseFleet(s store.State, caller Caller, r JoinRequest) (joinChoice, error
 			possible = append(possible, joinChoice{fleet: f, asset: a})
 		}
 	}
-	invalid := func(format string, args ...any) error { return &InvalidError{fmt.Sprintf(format, args...)} }
 	if !slices.Contains(hosts, r.Host) {
-		return joinChoice{}, invalid("no fleet's inventory has a host %q; there are: %s", r.Host, listed(hosts))
+		return joinChoice{}, access.Invalid("no fleet's inventory has a host %q; there are: %s", r.Host, listed(hosts))
 	}
 	if taken, err := claimed(s, r, possible); taken.claim != nil || err != nil {
 		return taken, err
@@ -60,11 +60,11 @@ func chooseFleet(s store.State, caller Caller, r JoinRequest) (joinChoice, error
 		for _, c := range possible {
 			names = append(names, string(c.fleet.Address))
 		}
-		return joinChoice{}, invalid("the host %s could join several fleets; name one with --fleet: %s", r.Host, listed(names))
+		return joinChoice{}, access.Invalid("the host %s could join several fleets; name one with --fleet: %s", r.Host, listed(names))
 	case len(reasons) == 0:
-		return joinChoice{}, invalid("%s is no fleet whose provider has the host %s", r.Fleet, r.Host)
+		return joinChoice{}, access.Invalid("%s is no fleet whose provider has the host %s", r.Fleet, r.Host)
 	}
-	return joinChoice{}, invalid("no fleet can take the host %s: %s", r.Host, strings.Join(reasons, "; "))
+	return joinChoice{}, access.Invalid("no fleet can take the host %s: %s", r.Host, strings.Join(reasons, "; "))
 }
 
 // cantTake says why the fleet takes no host, or not this one; "": it does.
@@ -81,7 +81,7 @@ func named(f fleet.ManagedFleet, name string) bool {
 
 // claimed is the choice that was made already, where the host is claimed and
 // waits to be joined. One that is joined has to be released first.
-func claimed(s store.State, r JoinRequest, possible []joinChoice) (joinChoice, error) {
+func claimed(s snapshot.State, r JoinRequest, possible []joinChoice) (joinChoice, error) {
 	for _, claim := range s.Claims {
 		concerned := slices.ContainsFunc(possible, func(c joinChoice) bool { return c.fleet.Provider == claim.Provider })
 		n := slices.IndexFunc(s.Instances, func(i fleet.CapacityInstance) bool { return i.ID == claim.Instance })
@@ -101,7 +101,7 @@ func claimed(s store.State, r JoinRequest, possible []joinChoice) (joinChoice, e
 }
 
 // takenBy says why a claimed host can't be claimed, and what to do.
-func takenBy(s store.State, i fleet.CapacityInstance, claim fleet.AssetClaim) error {
+func takenBy(s snapshot.State, i fleet.CapacityInstance, claim fleet.AssetClaim) error {
 	address := fleet.FleetAddress(i.Fleet)
 	for _, f := range s.Fleets {
 		if f.ID == i.Fleet {
@@ -110,15 +110,15 @@ func takenBy(s store.State, i fleet.CapacityInstance, claim fleet.AssetClaim) er
 	}
 	switch {
 	case !enrolled(s, i) && i.Unjoined():
-		return &ConflictError{fmt.Sprintf("the host %s waits to be joined to %s until %s", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))}
+		return access.Conflict("the host %s waits to be joined to %s until %s", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))
 	case i.State == fleet.Terminating || i.State == fleet.Failed || i.State == fleet.Draining:
-		return &ConflictError{fmt.Sprintf("the host %s is being released from %s (instance %s is %s); try again when it is free", claim.Asset, address, i.ID, i.State)}
+		return access.Conflict("the host %s is being released from %s (instance %s is %s); try again when it is free", claim.Asset, address, i.ID, i.State)
 	}
-	return &ConflictError{fmt.Sprintf("the host %s is joined to %s (instance %s is %s); to release it, take it out of the fleet's hosts or of the inventory, and apply",
-		claim.Asset, address, i.ID, i.State)}
+	return access.Conflict("the host %s is joined to %s (instance %s is %s); to release it, take it out of the fleet's hosts or of the inventory, and apply",
+		claim.Asset, address, i.ID, i.State)
 }
 
-func enrolled(s store.State, i fleet.CapacityInstance) bool {
+func enrolled(s snapshot.State, i fleet.CapacityInstance) bool {
 	return slices.ContainsFunc(s.Runners, func(r fleet.Runner) bool { return r.Instance == i.ID })
 }
 

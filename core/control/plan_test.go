@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -39,16 +40,18 @@ func file(names ...string) fleet.Definition {
 type applied struct {
 	t      *testing.T
 	stored store.AppliedDefinition
-	state  store.State
+	state  snapshot.State
 	ids    int
 	prune  bool
-	moment view.Moment
+	// observed is what a running manager knows; zero: none runs.
+	observed snapshot.Observations
 }
 
 func (a *applied) plan(d fleet.Definition) Plan {
 	a.t.Helper()
-	p, err := makePlan(planInput{file: d, stored: a.stored, state: a.state, now: now, agentVersion: "0.1.0", prune: a.prune, moment: a.moment,
-		newID: func(time.Time) (string, error) { a.ids++; return fmt.Sprintf("f%d", a.ids), nil }})
+	p, err := makePlan(planInput{file: d, stored: a.stored, prune: a.prune,
+		Snapshot: snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: a.state, Observations: a.observed},
+		newID:    func(time.Time) (string, error) { a.ids++; return fmt.Sprintf("f%d", a.ids), nil }})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -183,7 +186,7 @@ func TestARemovedBlockDrainsOnceAndForgetsLater(t *testing.T) {
 	p := a.apply(d)
 	expect(t, "rows", rows(p), []string{"fleet.b f2 draining"})
 	expect(t, "changes", changes(p), []string{"drain fleet.b"})
-	if n := len(p.Forecast.Fleets[1].Actions); n != 1 {
+	if n := len(p.Preview.Fleets[1].Actions); n != 1 {
 		t.Errorf("%d instances leave, want 1", n)
 	}
 	expect(t, "rows while it drains", rows(a.plan(d)), nil)
@@ -223,8 +226,8 @@ func TestOutdatedInstancesAreAChange(t *testing.T) {
 	f := a.state.Fleets[0]
 	a.state.Instances = []fleet.CapacityInstance{{ID: "i1", Fleet: f.ID, Provider: "local.here", State: fleet.Healthy,
 		Class: f.Class.ID(), Image: f.Image.ID("0.0.9"), InstanceDigest: f.InstanceDigest()}}
-	if p := a.plan(file("a")); !p.HasChanges() || len(p.Forecast.Fleets[0].Drifted) != 1 {
-		t.Errorf("an instance with an older agent isn't in the plan: %+v", p.Forecast)
+	if p := a.plan(file("a")); !p.HasChanges() || len(p.Preview.Fleets[0].Drifted) != 1 {
+		t.Errorf("an instance with an older agent isn't in the plan: %+v", p.Preview)
 	}
 }
 
@@ -240,7 +243,7 @@ func TestHostsThatComeAndGoWithDemandAreNoChangeOfThePlan(t *testing.T) {
 		"it has an outdated one":                     {planner.FleetPlan{Follows: true, Drifted: []planner.Drift{{Instance: "a"}}}, true},
 		"a fleet of a fixed size lets a host go":     {planner.FleetPlan{Actions: leaves}, true},
 	} {
-		p := Plan{Forecast: planner.Output{Fleets: []planner.FleetPlan{tt.fleet}}}
+		p := Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{tt.fleet}}}
 		if p.HasChanges() != tt.want {
 			t.Errorf("%s: changes %t", name, !tt.want)
 		}
@@ -262,12 +265,12 @@ func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
 	if got := a.plan(d).Accounts["local.here"]; got != "newer" {
 		t.Errorf("no manager runs, and the account is %q", got)
 	}
-	a.moment = view.Moment{Now: now, Since: now, Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"}}
+	a.observed = snapshot.Observations{Since: now, Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"}}
 	p := a.plan(d)
 	if got := p.Accounts; len(got) != 1 || got["local.here"] != "found" {
 		t.Errorf("a manager runs, and the accounts are %v", got)
 	}
-	if hidden := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
+	if hidden := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
 		t.Errorf("a caller who is limited to a fleet sees %v", hidden.Accounts)
 	}
 }

@@ -71,11 +71,11 @@ var edges = []Edge{
 
 	{fleet.Provisioning, fleet.Bootstrapping, ResourceSeen, "the resource exists"},
 	{fleet.Provisioning, fleet.Failed, NothingCreated, "the provider says that nothing was made"},
-	{fleet.Provisioning, fleet.Failed, DeadlinePassed, "timeouts.provision is over, or nobody joined the host in 24 hours"},
+	{fleet.Provisioning, fleet.Failed, DeadlinePassed, "timeouts.provision is over, or no person joined the instance within 24 hours"},
 	{fleet.Provisioning, fleet.Failed, Withdrawn, "its request waits to go out again, and the file asks for something else now"},
 
 	{fleet.Bootstrapping, fleet.Enrolling, AgentContact, "an agent enrolled with the instance's token"},
-	{fleet.Bootstrapping, fleet.Failed, DeadlinePassed, "timeouts.boot is over, or nobody joined the host in 24 hours"},
+	{fleet.Bootstrapping, fleet.Failed, DeadlinePassed, "timeouts.boot is over, or no person joined the instance within 24 hours"},
 	{fleet.Bootstrapping, fleet.Terminating, Withdrawn, "it isn't wanted any more and was never given work"},
 
 	{fleet.Enrolling, fleet.Healthy, AdmissionGranted, "every check of admission passed"},

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -49,7 +51,7 @@ func (l *lab) Recall(ctx context.Context, keys []fleet.OperationID, ids []fleet.
 	return l.store.Recall(ctx, keys, ids)
 }
 
-func (l *lab) Load(ctx context.Context) (store.State, error) {
+func (l *lab) Load(ctx context.Context) (snapshot.State, error) {
 	s, err := l.store.Load(ctx)
 	s.Providers = []fleet.Provider{{Address: local, Assets: l.assets}}
 	s.Claims = slices.Clone(l.claims)
@@ -69,7 +71,7 @@ func (l *lab) Commit(ctx context.Context, c store.Change) error {
 func (l *lab) claim(host string) {
 	l.t.Helper()
 	f := l.store.fleets["f1"]
-	i, op, err := RequestAsset(l.settings(), l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, "ada asked for it")
+	i, op, err := inventory.RequestAsset(l.settings().NewID, l.settings().AgentVersion, l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, "ada asked for it")
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -162,8 +164,8 @@ func TestAClaimThatNobodyUsedExpires(t *testing.T) {
 	if len(l.live()) > 0 || len(l.claims) > 0 {
 		t.Fatalf("the host isn't free: %s", l.describe())
 	}
-	if len(l.last.Holds) > 0 {
-		t.Errorf("that nobody came holds the fleet: %v", l.last.Holds)
+	if len(l.last.Holds()) > 0 {
+		t.Errorf("that nobody came holds the fleet: %v", l.last.Holds())
 	}
 	l.claim("a")
 	l.goOn(time.Minute, nil)
@@ -251,7 +253,7 @@ func TestASilentHostIsReleasedBySilenceAlone(t *testing.T) {
 
 // Two installations, or a store that was restored, may know of a claim that this
 // row doesn't have.
-func TestAnAssetThatIsNotClaimedByTheRowIsNeitherAskedForNorReleased(t *testing.T) {
+func TestUnclaimedAssetIsNeitherRequestedNorReleased(t *testing.T) {
 	l := newLab(t, "a")
 	l.claim("a")
 	l.claims = nil

@@ -6,18 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
 // Store is the durable truth as the loop needs it. Commit is one transaction
 // and fails as a whole; it fails for good once another writer took over.
 type Store interface {
-	Load(ctx context.Context) (store.State, error)
+	Load(ctx context.Context) (snapshot.State, error)
 	Commit(ctx context.Context, c store.Change) error
 	// Recall finds instances, live or ended, by the keys that made them or by
 	// their ids.
@@ -47,7 +48,7 @@ type Settings struct {
 	// every step, since a rotation may come in between.
 	Ownership func() ownership.Keyring
 	// OrphanGrace is how long an orphan must have been seen without a gap before it
-	// is removed; 0: DefaultOrphanGrace.
+	// is removed; 0: inventory.DefaultOrphanGrace.
 	OrphanGrace time.Duration
 	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
 	CallLimit int
@@ -58,7 +59,7 @@ type Settings struct {
 	// kept.
 	Needed func(context.Context, []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error)
 	// Planner decides what each fleet needs; nil: planner.Plan.
-	Planner func(planner.Input) planner.Output
+	Planner func(snapshot.Snapshot) planner.Output
 }
 
 // DefaultCallLimit bounds the provision and terminate calls under way on one
@@ -81,7 +82,7 @@ func New(s Store, e Enrollment, settings Settings) *Loop {
 		settings.CallLimit = DefaultCallLimit
 	}
 	if settings.OrphanGrace <= 0 {
-		settings.OrphanGrace = DefaultOrphanGrace
+		settings.OrphanGrace = inventory.DefaultOrphanGrace
 	}
 	if settings.Random == nil {
 		settings.Random = func() float64 { return 0 }
@@ -112,43 +113,15 @@ type Result struct {
 	Unresolved int
 	// Calls counts the provider calls under way, inspections aside.
 	Calls int
-	// Blocked names the providers that only a person can bring back, with the
-	// reason.
-	Blocked map[fleet.ProviderAddress]string
-	// Unobserved names the providers that can't be seen now, with the reason.
-	Unobserved map[fleet.ProviderAddress]string
-	// Faults are what went wrong with providers last: a plugin that doesn't start, a
-	// configuration that is refused, an inspection that failed.
-	Faults map[fleet.ProviderAddress]string
-	// Observed says of each provider when its last complete inspection began.
-	Observed map[fleet.ProviderAddress]time.Time
-	// Accounts says what the credentials of each provider reached last.
-	Accounts map[fleet.ProviderAddress]string
+	// Observations are what is known beyond the store as the step leaves it.
+	Observations snapshot.Observations
 	// Silent are the live instances whose agents have missed their heartbeats.
 	Silent []fleet.CapacityInstanceID
 	// Damaged names the rows of the store that make no sense, with the reason.
 	// They are left alone, and their fleets start nothing.
 	Damaged []string
-	// Unrecorded are the resources of the installation without a live record, by
-	// provider, with what they are and why they are left alone.
-	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
 	// Orders are the decisions of people that were carried out or refused.
 	Orders []OrderOutcome
-	// Demand is what the schedulers said last, Usage what they show of instances.
-	Demand map[fleet.SchedulerAddress]planner.Demand
-	Usage  map[fleet.CapacityInstanceID]planner.Usage
-	// Scaled is when fleets last changed their size.
-	Scaled map[fleet.RunnerFleetID]time.Time
-	// Schedulers are those that can't be seen, with the reason; not those whose
-	// first answer is still awaited.
-	Schedulers map[fleet.SchedulerAddress]string
-	// Offers are what markets said last, and Circuits where there was no room.
-	Offers   map[fleet.MarketKey]fleet.OfferList
-	Circuits breaker.Circuits
-	// Forecasts are what the models of the fleets' forecast blocks say now.
-	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
-	// Holds are the fleets that may not start instances now, with the reason.
-	Holds map[fleet.RunnerFleetID]planner.Hold
 }
 
 // Transition is one move of one instance.
@@ -165,54 +138,54 @@ type Transition struct {
 // was stored.
 func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
 	l.backlog = append(l.backlog, events...)
-	l.watch(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
+	l.beginStep(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return Result{}, err
 	}
-	l.takeIn(w, l.backlog)
-	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
-	l.listen(w)
-	if err := l.classify(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
+	l.applyEvents(w, l.backlog)
+	l.markUnknown(w, "The manager ended, or could not store what it did, before the answer came.")
+	l.detectMassSilence(w)
+	if err := l.classifyUnrecorded(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("loop: look up what has no live record: %w", err)
 	}
-	if err := l.findGhosts(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
+	if err := l.findUnknownRunners(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("loop: look up runners that a scheduler lists and nobody has: %w", err)
 	}
-	if err := l.obey(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
+	if err := l.applyOrders(w); err != nil {
+		return Result{}, fmt.Errorf("loop: carry out what was ordered: %w", err)
 	}
 	if err := l.collectOrphans(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: take orphans onto the books: %w", err)
+		return Result{}, fmt.Errorf("loop: take orphans onto the books: %w", err)
 	}
-	l.contact(w)
-	l.condemn(w)
+	l.applyAgentFacts(w)
+	l.applyQuarantines(w)
 	l.admit(w)
-	l.interrupt(w)
+	l.applyNotices(w)
 	l.countLeases(w)
-	l.missCredentials(w)
-	l.passDeadlines(w)
-	l.dropOutdated(w)
+	l.checkCredentials(w)
+	l.expireDeadlines(w)
+	l.withdrawOutdated(w)
 	l.countFailures(w)
-	w.passCircuits()
-	l.foresee(ctx, w)
+	w.advanceCircuits()
+	l.updateForecasts(ctx, w)
 	plan := l.plan(w)
-	l.takeDown(w, plan)
+	l.recordNeeds(w, plan)
 	if err := l.enact(w, plan); err != nil {
-		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
+		return Result{}, fmt.Errorf("loop: enact the plan: %w", err)
 	}
-	l.progressDrains(w)
+	l.advanceDrains(w)
 	if err := l.intendTerminations(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: terminate: %w", err)
+		return Result{}, fmt.Errorf("loop: terminate: %w", err)
 	}
 	effects := l.send(w)
-	l.retire(w)
+	l.retireFleets(w)
 	if err := l.commit(ctx, w); err != nil {
 		return Result{}, err
 	}
-	l.forget(w)
-	l.obeyed(w)
+	l.forgetEnded(w)
+	l.forgetAppliedOrders(w)
 	result := l.result(w, plan, effects)
-	l.remember(effects, now, result.Wake)
+	l.noteEffects(effects, now, result.Wake)
 	return result, nil
 }

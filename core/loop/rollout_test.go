@@ -51,7 +51,7 @@ func (w *world) runFor(d time.Duration, dead string) {
 
 // An image whose hosts never enroll came over the whole fleet, one host after the
 // other, and left it without a runner.
-func TestAnImageWhoseHostsNeverEnrollIsHaltedAtItsCanaryAndTheRestStays(t *testing.T) {
+func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	f := demoFleet(3, 5)
 	f.Image, f.Rollout = imageOf("a"), fleet.RolloutPolicy{Canary: 1, Soak: time.Minute, Surge: 1}
 	w := newWorld(t, f)
@@ -125,8 +125,8 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		{"a person quarantined its fleet", fleet.Healthy, lifecycle.Condemned, func(r *row) { r.Fleet = "f9" }, false},
 	} {
 		now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-		w := &work{now: now}
-		w.standing.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
+		w := &step{now: now}
+		w.stored.Standing.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
 		r := &row{provision: &fleet.Operation{}, runner: &fleet.Runner{}}
 		r.ID, r.Fleet, r.ProviderInstance, r.Created = "i1", "f1", "vm-1", now.Add(-time.Hour)
 		if test.name == "its provider never showed it" {
@@ -135,7 +135,7 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		if test.change != nil {
 			test.change(r)
 		}
-		if got := w.spoils(end{r, test.cause, test.from}); got != test.want {
+		if got := w.isFailure(end{r, test.cause, test.from}); got != test.want {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// listen finds the providers whose runners fell silent together. That says more
+// detectMassSilence finds the providers whose runners fell silent together. That says more
 // about the manager's ears than about the runners: nothing is concluded from it.
 // Those that were given up as lost before are no part of it, or two that happened
 // to die together would never be let go.
-func (l *Loop) listen(w *work) {
+func (l *Loop) detectMassSilence(w *step) {
 	type runners struct {
 		all       int
 		beats     []time.Time
@@ -31,37 +32,29 @@ func (l *Loop) listen(w *work) {
 		}
 		p.all++
 		p.heartbeat = max(p.heartbeat, r.fleet.Timeouts.Heartbeat)
-		if lifecycle.Silent(*r.runner, r.fleet.Timeouts.Heartbeat, l.witnessed, w.now) {
-			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.witnessed, w.now))
+		if lifecycle.Silent(*r.runner, r.fleet.Timeouts.Heartbeat, l.listeningSince, w.now) {
+			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.listeningSince, w.now))
 		}
 	}
-	w.deaf = map[fleet.ProviderAddress]string{}
+	w.unheard = map[fleet.ProviderAddress]string{}
 	for address, p := range byProvider {
-		if lifecycle.Deaf(p.beats, p.all, p.heartbeat) {
-			w.deaf[address] = fmt.Sprintf("%d of %d runners fell silent together, so it may be the manager that hears nothing", len(p.beats), p.all)
+		if lifecycle.SilentTogether(p.beats, p.all, p.heartbeat) {
+			w.unheard[address] = fmt.Sprintf("%d of %d runners fell silent together, so it may be the manager that hears nothing", len(p.beats), p.all)
 		}
 	}
 }
 
 // silent says whether a row's runner missed its heartbeats, as far as this
 // process has listened without a gap.
-func (l *Loop) silent(w *work, r *row) bool {
+func (l *Loop) silent(w *step, r *row) bool {
 	return l.silentFor(w, r) > r.fleet.Timeouts.Heartbeat
 }
 
 // silentFor is how long a row's runner is known to have been silent.
-func (l *Loop) silentFor(w *work, r *row) time.Duration {
-	if _, deaf := w.deaf[r.Provider]; deaf || r.runner == nil {
+func (l *Loop) silentFor(w *step, r *row) time.Duration {
+	if r.runner == nil {
 		return 0
 	}
-	return lifecycle.SilentFor(*r.runner, l.witnessed, w.now)
-}
-
-// busy says whether a job runs, by its scheduler where there is one: what the
-// agent runs is then the scheduler's own worker. Else by the agent's last word.
-func busy(r *row) bool {
-	if r.Scheduling.Scheduler != "" {
-		return r.leases > 0
-	}
-	return r.runner != nil && r.runner.Report.Phase == fleet.PhaseRunning
+	listened := snapshot.Observations{Since: l.listeningSince, Unheard: w.unheard}
+	return listened.SilentFor(r.Provider, *r.runner, w.now)
 }

@@ -4,14 +4,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // hold keeps a fleet none of whose offers can be used; nil: one can.
-func (m *market) hold(now time.Time) *Hold {
+func (m *fleetOffers) hold(now time.Time) *snapshot.Hold {
 	if m.room(nil) > 0 {
 		return nil
 	}
-	h := &Hold{Constrained: true}
+	h := &snapshot.Hold{Constrained: true}
 	switch {
 	case m.silent && m.list.Failure != "":
 		h.Reason, h.Until = sentence("What its provider offers isn't known: %s", m.list.Failure), m.list.Next
@@ -35,7 +37,7 @@ func (m *market) hold(now time.Time) *Hold {
 }
 
 // lastWord is what was said where the next try is.
-func (m *market) lastWord() string {
+func (m *fleetOffers) lastWord() string {
 	first := m.choices[0]
 	for _, c := range m.choices {
 		if c.State == Probed {
@@ -53,7 +55,7 @@ func (m *market) lastWord() string {
 
 // nextTry is when the first of the offers without room may be tried again; zero:
 // one is being tried.
-func (m *market) nextTry() (next time.Time) {
+func (m *fleetOffers) nextTry() (next time.Time) {
 	for _, c := range m.choices {
 		if c.State == Probed {
 			return time.Time{}
@@ -66,7 +68,7 @@ func (m *market) nextTry() (next time.Time) {
 }
 
 // named lists the offers of the first one's rank, as far as a sentence goes.
-func (m *market) named(text func(choice) string, between string) string {
+func (m *fleetOffers) named(text func(choice) string, between string) string {
 	const most = 4
 	var parts []string
 	all := 0

@@ -84,7 +84,7 @@ func (w *world) poll(a scheduler.Admitted) (*standin.Job, bool) {
 	return job, stop
 }
 
-func TestARunnerGoesThroughItsLifecyclesAndIsUsableOnlyIdleOrRunning(t *testing.T) {
+func TestRunnerIsUsableOnlyIdleOrRunning(t *testing.T) {
 	w := newWorld(t)
 	usable := func(want, jobs int, when string) {
 		t.Helper()
@@ -265,7 +265,7 @@ func TestCredentialsForMachinesThatNeverComeAreAConcern(t *testing.T) {
 	}
 }
 
-func TestAnAdmittedRunnerIsNamedForItsInstanceAndAssignedToTheQueueOfItsClass(t *testing.T) {
+func TestAdmittedRunnerIsNamedAndAssignedToItsQueue(t *testing.T) {
 	w := newWorld(t)
 	a, err := w.client.Admit(t.Context(), scheduler.Runner{Name: "i1", Class: class("large"), Attempt: 2, MaxJobs: 1, IdleTimeout: 90 * time.Second})
 	if err != nil {
@@ -379,7 +379,7 @@ func TestNoTokenFollowsARedirect(t *testing.T) {
 	}
 }
 
-func TestAMachineJoinsByARegistrationTokenUntilThatIsRevokedAndThenWorksOn(t *testing.T) {
+func TestRegistrationTokenAdmitsUntilRevoked(t *testing.T) {
 	w := newWorld(t)
 	made, err := w.client.CreateToken(t.Context(), 3, 7, "us-east autoscaler")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -35,7 +36,7 @@ func (w *world) checkEffect(e loop.Effect) {
 		w.intentComesBeforeTheCall(e)
 	case loop.ProvisionBatch:
 		w.batchIsOneCall(e)
-	case loop.Tell:
+	case loop.CallScheduler:
 		w.nobodyIsTrustedBeforeAdmission(e)
 		w.forceHasACause(e)
 		w.preemptionIsInfrastructure(e)
@@ -207,9 +208,9 @@ func (w *world) drainNeverEndsAJob(res loop.Result) {
 
 // nobodyIsTrustedBeforeAdmission: "newly created hosts are untrusted until
 // admitted;". The scheduler hears of a runner once it is Verified.
-func (w *world) nobodyIsTrustedBeforeAdmission(e loop.Tell) {
+func (w *world) nobodyIsTrustedBeforeAdmission(e loop.CallScheduler) {
 	i := w.store.instances[e.Instance]
-	if e.What == loop.TellAdmit && (i.Admission.State != fleet.AdmissionVerified || i.State != fleet.Healthy) {
+	if e.Kind == ci.Admit && (i.Admission.State != fleet.AdmissionVerified || i.State != fleet.Healthy) {
 		w.fail("newly created hosts are untrusted until admitted", "%s is admitted, and it is %s and %q", i.ID, i.State, i.Admission.State)
 	}
 }
@@ -217,7 +218,7 @@ func (w *world) nobodyIsTrustedBeforeAdmission(e loop.Tell) {
 // forceHasACause: section 35. Jobs are taken away from a host that its provider said
 // it takes away, or that is off, or whose jobs a person gave up, and from no other;
 // never from one that merely drains.
-func (w *world) forceHasACause(e loop.Tell) {
+func (w *world) forceHasACause(e loop.CallScheduler) {
 	if !e.Force {
 		return
 	}
@@ -232,8 +233,8 @@ func (w *world) forceHasACause(e loop.Tell) {
 
 // preemptionIsInfrastructure: "spot preemption is infrastructure failure;". A runner
 // that ends under its job is never told to have ended normally.
-func (w *world) preemptionIsInfrastructure(e loop.Tell) {
-	if e.What != loop.TellRemove || e.Reason == "infrastructure" || w.unlisted(e.Instance) {
+func (w *world) preemptionIsInfrastructure(e loop.CallScheduler) {
+	if e.Kind != ci.Remove || e.Reason == "infrastructure" || w.unlisted(e.Instance) {
 		return // one that lists no runners isn't told how one ended
 	}
 	if r := w.ci.runner(e.Instance); r != nil && r.lease != nil {
@@ -255,7 +256,7 @@ func (w *world) outageTakesNothingAway(res loop.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
 		asked := i.Interruption.Stands() || i.Cause == string(lifecycle.RunnerLeft) || w.people.drained[t.Instance]
-		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
+		if why, blind := res.Observations.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
 			w.fail("a provider outage takes nothing away", "%s drains, and its provider can't be seen (%s)", t.Instance, why)
 		}
 	}
@@ -305,11 +306,11 @@ const starving = 45 * time.Second
 // something is made.
 func (w *world) deadRowsStarveNobody(res loop.Result) {
 	f := w.store.fleets[0]
-	d := res.Demand[w.ci.address]
+	d := res.Observations.Demand[w.ci.address]
 	held, capacity, footprint := false, 0, map[fleet.RunnerFleetID]int{}
 	for _, one := range w.store.fleets {
 		if one.Scheduler != "" {
-			_, holds := res.Holds[one.ID]
+			_, holds := res.Holds()[one.ID]
 			held = held || holds
 		}
 	}
@@ -331,7 +332,7 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
 	}
 	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) })
-	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
+	if d.Unobserved != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
 	}
