@@ -163,10 +163,10 @@ type Directive struct {
 	// as long as it runs. On a stop it is asked to end, by SIGTERM, and ends after
 	// the job that it has.
 	Worker bool `json:"worker,omitempty"`
-	// HearsItself says that the worker's scheduler tells it to end: the agent asks
+	// StoppedByScheduler says that the scheduler itself stops the worker: the agent asks
 	// nothing of it and waits, however long that takes.
-	HearsItself bool              `json:"hears_itself,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
+	StoppedByScheduler bool              `json:"stopped_by_scheduler,omitempty"`
+	Env                map[string]string `json:"env,omitempty"`
 	// Cleanup is run after each job, as the agent's own user; empty: nothing.
 	Cleanup []string `json:"cleanup,omitempty"`
 	MaxJobs int      `json:"max_jobs,omitempty"`
