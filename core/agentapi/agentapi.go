@@ -89,7 +89,7 @@ type Notice struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
 	// DeadlineSeconds is in how much time it happens, as a duration since the host's
-	// clock may be wrong; nil: nobody said.
+	// clock may be wrong; nil: not announced.
 	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
 	Detail          string   `json:"detail,omitempty"`
 }
@@ -180,7 +180,7 @@ type Directive struct {
 
 // Interruption is the announced end of a host.
 type Interruption struct {
-	// DeadlineSeconds is in how much time; nil: nobody said.
+	// DeadlineSeconds is in how much time; nil: not announced.
 	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
 	Detail          string   `json:"detail,omitempty"`
 }

@@ -32,7 +32,7 @@ func failed(status int, code, detail string) *Problem {
 	return p
 }
 
-// Denial is a access.DeniedError.
+// Denial is an access.DeniedError.
 type Denial struct {
 	Caller  string `json:"caller"`
 	UseCase string `json:"use_case"`
@@ -40,7 +40,7 @@ type Denial struct {
 	Fleet   string `json:"fleet,omitempty"`
 }
 
-// Absence is a access.NotFoundError.
+// Absence is an access.NotFoundError.
 type Absence struct {
 	Kind string `json:"kind,omitempty"`
 	ID   string `json:"id"`
@@ -104,7 +104,7 @@ func problemOf(err error) *Problem {
 		p.Detail = access.ErrUnauthenticated.Error()
 	} else {
 		as(http.StatusInternalServerError, codeInternal)
-		p.Detail = "the manager failed; its log says more"
+		p.Detail = "internal error of the manager; see its log"
 	}
 	p.Title = http.StatusText(p.Status)
 	return p

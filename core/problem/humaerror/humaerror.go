@@ -36,7 +36,7 @@ func refused(status int, _ string, errs ...error) huma.StatusError {
 	case http.StatusRequestTimeout:
 		p.Code, p.Detail = problem.CodeBadRequest, "the request's body took too long to arrive"
 	case http.StatusInternalServerError:
-		p.Code, p.Detail = problem.CodeInternal, "the server failed; its log says more"
+		p.Code, p.Detail = problem.CodeInternal, "internal error of the server; see its log"
 	default:
 		p.Code, p.Detail = problem.CodeBadRequest, "the body isn't the JSON of this route; the API's OpenAPI document has the forms"
 	}
