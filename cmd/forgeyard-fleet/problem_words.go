@@ -32,12 +32,12 @@ func sentAs(c *cobra.Command, flag string, members ...string) {
 // that sent them. Other errors stay as they are, and so does a refusal of values that
 // weren't typed, such as the contents of files.
 func asTyped(c *cobra.Command, err error) error {
-	problem, ok := errors.AsType[*api.Problem](err)
+	refusal, ok := errors.AsType[*api.Problem](err)
 	if !ok || c == nil {
 		return directoryMeant(c, err)
 	}
 	var said []string
-	for _, f := range problem.Fields {
+	for _, f := range refusal.Fields {
 		location, message := f.Location, f.Message
 		if member, absent := absentMember(message); absent {
 			location, message = location+"."+member, "is required"

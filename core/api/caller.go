@@ -14,6 +14,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // surface is the way that a request came. Each has one kind of proof: the socket
@@ -82,7 +83,7 @@ func (h *Handler) admit(ctx huma.Context, next func(huma.Context)) {
 	if err != nil {
 		p := h.problem(way, err)
 		h.config.Log.Warn("refused a request", "route", to.id, "code", p.Code, "caller", caller.Name, "address", r.RemoteAddr)
-		p.write(w)
+		problem.Write(w, p)
 		return
 	}
 	next(huma.WithContext(ctx, way))
@@ -94,8 +95,8 @@ func (h *Handler) caller(r *http.Request) (access.Caller, error) {
 	switch surfaceOf(r) {
 	case socketSurface:
 		if given {
-			return access.Caller{}, &Problem{Status: http.StatusBadRequest, Code: codeBadRequest,
-				Detail: "this is the manager's socket, which knows its callers by their user; use a token with the https address, or none here"}
+			return access.Caller{}, failed(http.StatusBadRequest, codeBadRequest,
+				"the manager's socket identifies its callers by their user; use a token only with the https address")
 		}
 		return h.localCaller(r.Context().Value(peerKey{}).(peer))
 	case tlsSurface:
@@ -108,8 +109,7 @@ func (h *Handler) caller(r *http.Request) (access.Caller, error) {
 		}
 		return h.config.Authenticate(r.Context(), secret)
 	}
-	return access.Caller{}, &Problem{Status: http.StatusForbidden, Code: codeDenied,
-		Detail: "tokens are taken over TLS alone; use the https address or the manager's socket"}
+	return access.Caller{}, failed(http.StatusForbidden, codeDenied, "tokens are accepted only over TLS; use the https address or the manager's socket")
 }
 
 // localCaller is the user of a process on this machine.
@@ -122,8 +122,8 @@ func (h *Handler) localCaller(p peer) (access.Caller, error) {
 		name = known.Username
 	}
 	if p.uid != 0 && p.uid != h.config.Owner {
-		return access.Caller{Name: name}, &Problem{Status: http.StatusForbidden, Code: codeDenied,
-			Detail: fmt.Sprintf("%s may not use this socket: only the owner of the state directory and root may; use a token with the https address", name)}
+		return access.Caller{Name: name}, failed(http.StatusForbidden, codeDenied,
+			fmt.Sprintf("%s may not use this socket: only the owner of the state directory and root may; use a token with the https address", name))
 	}
 	return access.LocalUser(name), nil
 }

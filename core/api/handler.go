@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // Config is what a handler is made from. All fields are required.
@@ -121,6 +123,12 @@ const (
 // routeKey is where an operation's metadata holds its route.
 const routeKey = "route"
 
+// failure documents the problems of an operation.
+func (h *Handler) failure() *huma.Response {
+	schema := h.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "")
+	return &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{problem.MediaType: {Schema: schema}}}
+}
+
 // add makes a route known. What its handler fails with becomes a problem.
 func add[In, Out any](h *Handler, r route, do func(context.Context, *In) (*Out, error)) {
 	op := huma.Operation{
@@ -130,6 +138,7 @@ func add[In, Out any](h *Handler, r route, do func(context.Context, *In) (*Out, 
 		RejectUnknownQueryParameters: !r.open,
 		DefaultStatus:                r.status, MaxBodyBytes: max(r.body, usualBody), BodyReadTimeout: bodyTimeout,
 		Metadata: map[string]any{routeKey: r}, Extensions: map[string]any{},
+		Responses: map[string]*huma.Response{"default": h.failure()},
 	}
 	switch {
 	case r.open:

@@ -226,7 +226,7 @@ func TestTheSocketIsForItsOwnerAndRootAndTakesNoToken(t *testing.T) {
 func TestATokenIsNotTakenWithoutTLS(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/v1/fleets", nil)
 	r.Header.Set("Authorization", "Bearer all")
-	if w := answerTo(handler(lab(), tokens{"all": everything}), r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "over TLS alone") {
+	if w := answerTo(handler(lab(), tokens{"all": everything}), r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "only over TLS") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }

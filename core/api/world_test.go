@@ -244,7 +244,7 @@ func lab() *service {
 		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
 			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
-	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Standing: fleet.Orphan, Fleet: "fleet.linux",
+	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Provenance: fleet.Orphan, Fleet: "fleet.linux",
 		Reason: "r", Decide: "d", FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))

@@ -94,7 +94,7 @@ func (s *schedulers) connect(block fleet.Scheduler) client {
 func (s *schedulers) connected(id fleet.CapacityInstanceID, a scheduler.Admitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connections[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment, HearsItself: a.HearsItself}
+	s.connections[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment, StoppedByScheduler: a.StoppedByScheduler}
 }
 
 // connection is what the agents' endpoint hands to the runner's own agent.

@@ -16,8 +16,8 @@ func (l *Loop) applyQuarantines(w *step) {
 		return
 	}
 	for _, r := range w.rows {
-		q, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
-		if !condemned {
+		q, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+		if !quarantined {
 			continue
 		}
 		reason := quarantineReason(q)
@@ -32,10 +32,10 @@ func (l *Loop) applyQuarantines(w *step) {
 				w.move(r, fleet.Failed, lifecycle.Withdrawn, reason+" Its request doesn't go out again.")
 			}
 		case fleet.Enrolling, fleet.Healthy:
-			w.move(r, fleet.Quarantined, lifecycle.Condemned, reason)
+			w.move(r, fleet.Quarantined, lifecycle.QuarantineOrdered, reason)
 		case fleet.Draining:
 			if r.Drain == fleet.Cordoned { // it could be taken back
-				w.move(r, fleet.Quarantined, lifecycle.Condemned, reason)
+				w.move(r, fleet.Quarantined, lifecycle.QuarantineOrdered, reason)
 			}
 		}
 	}
@@ -60,11 +60,11 @@ func quarantineReason(q fleet.Quarantine) string {
 // back. It isn't trusted again for that: it leaves once no job is on it, and its
 // fleet makes another.
 func (w *step) quarantineLifted(r *row) bool {
-	if r.Cause != string(lifecycle.Condemned) {
+	if r.Cause != string(lifecycle.QuarantineOrdered) {
 		return false
 	}
-	_, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
-	return !condemned
+	_, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+	return !quarantined
 }
 
 // frozen says that no provider may be written to for a row: its fleet is frozen,

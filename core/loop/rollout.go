@@ -38,9 +38,9 @@ func (w *step) isFailure(e end) bool {
 		return e.from == fleet.Healthy
 	case lifecycle.DeadlinePassed:
 		return r.State == fleet.Failed && r.everSeen()
-	case lifecycle.Condemned:
-		q, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
-		return condemned && q.Fleet == ""
+	case lifecycle.QuarantineOrdered:
+		q, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+		return quarantined && q.Fleet == ""
 	case lifecycle.RunnerLeft:
 		return e.from != fleet.Draining && r.terminate == nil && !r.Scheduling.Leaves && r.runner != nil && r.runner.Report.JobsRun == 0
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone:

@@ -121,8 +121,8 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		{"it left without a job", fleet.Healthy, lifecycle.RunnerLeft, nil, true},
 		{"it left for want of work, as it was told", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) { r.Scheduling.Leaves = true }, false},
 		{"it was drained", fleet.Healthy, lifecycle.ForScaleDown, nil, false},
-		{"a person quarantined it", fleet.Healthy, lifecycle.Condemned, func(r *row) { r.ID = "odd" }, true},
-		{"a person quarantined its fleet", fleet.Healthy, lifecycle.Condemned, func(r *row) { r.Fleet = "f9" }, false},
+		{"a person quarantined it", fleet.Healthy, lifecycle.QuarantineOrdered, func(r *row) { r.ID = "odd" }, true},
+		{"a person quarantined its fleet", fleet.Healthy, lifecycle.QuarantineOrdered, func(r *row) { r.Fleet = "f9" }, false},
 	} {
 		now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 		w := &step{now: now}

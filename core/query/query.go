@@ -140,7 +140,7 @@ func VisibleUnrecorded(seen map[fleet.ProviderAddress]fleet.Unrecorded, caller a
 		all = append(all, caller.Unrecorded(u).Resources...)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Provenance, b.Provenance), cmp.Compare(a.ID, b.ID))
 	})
 	return all
 }

@@ -59,7 +59,7 @@ func (m *manager) start() {
 	if m.w.options.Double.Store != nil {
 		s = m.w.options.Double.Store(s, m.w.now)
 	}
-	m.loop = loop.New(s, letIn{}, settings)
+	m.loop = loop.New(s, fakeEnrollment{}, settings)
 	for _, c := range m.w.clouds {
 		c.start(time.Duration(m.random.IntN(3000)) * time.Millisecond)
 	}
@@ -72,14 +72,14 @@ func (m *manager) newID(now time.Time) (string, error) {
 	return fmt.Sprintf("%010x%06d", now.UnixMilli(), m.ids), nil
 }
 
-// letIn issues tokens that nobody checks: enrollment isn't what is simulated.
-type letIn struct{}
+// fakeEnrollment issues tokens that nobody checks: enrollment isn't what is simulated.
+type fakeEnrollment struct{}
 
-func (letIn) Issue(op fleet.OperationID) ([]byte, string, error) {
+func (fakeEnrollment) Issue(op fleet.OperationID) ([]byte, string, error) {
 	return []byte("nonce"), "hash of " + string(op), nil
 }
 
-func (letIn) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
+func (fakeEnrollment) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
 	return fleet.BootstrapIntent{Kind: kind, ManagerURL: "https://127.0.0.1:7443"}, nil
 }
 

@@ -201,7 +201,7 @@ func (s credulous) Load(ctx context.Context) (snapshot.State, error) {
 func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
 	caught(t, 8, func() Double {
 		return Double{Store: func(s loop.Store, now func() time.Time) loop.Store { return credulous{s, now} }}
-	}, "mass silence condemns nobody")
+	}, "mass silence ends no runner")
 }
 
 func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// Hidden stands where a secret was.
-	Hidden = "(hidden)"
-	// ShortestHidden is the length in bytes from which a value is hidden: shorter
+	// Redacted stands where a secret was.
+	Redacted = "(hidden)"
+	// ShortestRedacted is the length in bytes from which a value is hidden: shorter
 	// ones are found in ordinary words, and hiding those would give them away.
-	ShortestHidden = 6
+	ShortestRedacted = 6
 )
 
-// Hider takes known secrets out of text that others wrote: as they are, and as
+// Redactor removes known secrets from text that others wrote: as they are, and as
 // JSON, URLs, HTML, quotes, hexadecimal and base64 show them. A secret of several
 // lines is found line by line, too. What was cut, encrypted or written otherwise
 // isn't found. The zero value knows none; it may be used from anywhere.
-type Hider struct {
+type Redactor struct {
 	mutex sync.RWMutex
 	forms []string // the longest first; never changed once it is here
 }
 
 // Add makes further values known, and says how many of them are too short.
-func (h *Hider) Add(values ...string) (tooShort int) {
+func (h *Redactor) Add(values ...string) (tooShort int) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	var fresh []string
 	for _, value := range values {
-		if len(strings.TrimSpace(value)) < ShortestHidden {
+		if len(strings.TrimSpace(value)) < ShortestRedacted {
 			tooShort++
 			continue
 		}
@@ -53,9 +53,9 @@ func (h *Hider) Add(values ...string) (tooShort int) {
 	return tooShort
 }
 
-// Hide gives the text without the known secrets. Where some overlap, all that
+// Redact gives the text without the known secrets. Where some overlap, all that
 // belongs to any of them is hidden.
-func (h *Hider) Hide(text string) string {
+func (h *Redactor) Redact(text string) string {
 	h.mutex.RLock()
 	forms := h.forms
 	h.mutex.RUnlock()
@@ -77,7 +77,7 @@ func (h *Hider) Hide(text string) string {
 	kept := 0
 	for _, one := range union(found) {
 		hidden.WriteString(text[kept:one.begin])
-		hidden.WriteString(Hidden)
+		hidden.WriteString(Redacted)
 		kept = one.end
 	}
 	hidden.WriteString(text[kept:])
@@ -103,7 +103,7 @@ func union(spans []span) []span {
 
 // Longest is how many bytes the longest form of a known secret has: so many
 // before the place where a text was cut may be the beginning of one.
-func (h *Hider) Longest() int {
+func (h *Redactor) Longest() int {
 	h.mutex.RLock()
 	defer h.mutex.RUnlock()
 	if len(h.forms) == 0 {
@@ -118,7 +118,7 @@ func formsOf(value string) []string {
 	var forms []string
 	for _, part := range parts {
 		trimmed := strings.TrimSpace(part)
-		if len(trimmed) < ShortestHidden {
+		if len(trimmed) < ShortestRedacted {
 			continue
 		}
 		for _, one := range []string{part, trimmed} {

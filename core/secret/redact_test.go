@@ -36,17 +36,17 @@ func TestASecretIsHiddenInEveryFormThatProgramsPrint(t *testing.T) {
 			forms["base64 after "+user] = base64.StdEncoding.EncodeToString([]byte(user + value))
 			forms["base64 for URLs after "+user] = base64.URLEncoding.EncodeToString([]byte(user + value + ":more"))
 		}
-		var h secret.Hider
+		var h secret.Redactor
 		if short := h.Add(value, "another-one"); short != 0 {
 			t.Errorf("%d values are called too short", short)
 		}
 		for name, form := range forms {
-			got := h.Hide("before " + form + " after")
-			if !strings.Contains(got, secret.Hidden) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+			got := h.Redact("before " + form + " after")
+			if !strings.Contains(got, secret.Redacted) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
 				t.Errorf("%s of %q became %q", name, value, got)
 			}
 			// Of base64, four digits at either end may depend on what is around.
-			if left := len(got) - len("before  after") - len(secret.Hidden); strings.HasPrefix(name, "base64") && left > 14 {
+			if left := len(got) - len("before  after") - len(secret.Redacted); strings.HasPrefix(name, "base64") && left > 14 {
 				t.Errorf("%s of %q became %q", name, value, got)
 			}
 			if strings.Contains(got, value) || strings.Contains(got, hex.EncodeToString([]byte(value))) {
@@ -57,20 +57,20 @@ func TestASecretIsHiddenInEveryFormThatProgramsPrint(t *testing.T) {
 }
 
 func TestASecretOfSeveralLinesIsHiddenLineByLine(t *testing.T) {
-	var h secret.Hider
+	var h secret.Redactor
 	h.Add(manyLines)
 	for line := range strings.Lines(manyLines) {
-		if got := h.Hide("2026: " + strings.TrimSpace(line)); got != "2026: "+secret.Hidden {
+		if got := h.Redact("2026: " + strings.TrimSpace(line)); got != "2026: "+secret.Redacted {
 			t.Errorf("%q became %q", line, got)
 		}
 	}
 }
 
 func TestTheLongerOfTwoSecretsIsHiddenWhole(t *testing.T) {
-	var h secret.Hider
+	var h secret.Redactor
 	h.Add("token-of-a")
 	h.Add("token-of-a-and-more")
-	if got := h.Hide("x token-of-a-and-more y token-of-a z"); got != "x (hidden) y (hidden) z" {
+	if got := h.Redact("x token-of-a-and-more y token-of-a z"); got != "x (hidden) y (hidden) z" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -84,10 +84,10 @@ func TestOverlappingSecretsAreHiddenWhole(t *testing.T) {
 		{"one over itself", "-zzzzzzzz-", "-(hidden)-"},
 		{"a chain of three", "abcdefghijklmnopqrstuvwx!", "(hidden)!"},
 	} {
-		var h secret.Hider
+		var h secret.Redactor
 		h.Add("abcdefgh", "ghijklmnop", "zzzzzz")
 		h.Add("mnopqrstuvwx", "opqrst")
-		if got := h.Hide(test.text); got != test.want {
+		if got := h.Redact(test.text); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -96,22 +96,22 @@ func TestOverlappingSecretsAreHiddenWhole(t *testing.T) {
 // A value of few letters is part of ordinary words, which would show by their
 // gaps what it is.
 func TestAValueThatIsTooShortIsCountedAndNotHidden(t *testing.T) {
-	var h secret.Hider
+	var h secret.Redactor
 	if short := h.Add("", "abcde", "     abc     ", "abcdef"); short != 3 {
 		t.Errorf("%d values are too short, want 3", short)
 	}
-	if got := h.Hide("abcde abcdef abc"); got != "abcde (hidden) abc" {
+	if got := h.Redact("abcde abcdef abc"); got != "abcde (hidden) abc" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestAHiderThatKnowsNothingChangesNothing(t *testing.T) {
-	var h secret.Hider
-	if got := h.Hide("text"); got != "text" || h.Longest() != 0 {
+	var h secret.Redactor
+	if got := h.Redact("text"); got != "text" || h.Longest() != 0 {
 		t.Errorf("got %q, %d", got, h.Longest())
 	}
 	h.Add("text")
-	if got := h.Hide("text"); got != "text" || h.Longest() != 0 {
+	if got := h.Redact("text"); got != "text" || h.Longest() != 0 {
 		t.Errorf("got %q, %d", got, h.Longest())
 	}
 }
@@ -120,13 +120,13 @@ func FuzzHide(f *testing.F) {
 	f.Add(planted, "a ", " b")
 	f.Add(manyLines, "", "\n")
 	f.Fuzz(func(t *testing.T, value, before, after string) {
-		var h secret.Hider
+		var h secret.Redactor
 		h.Add(value)
 		trimmed := strings.TrimSpace(value)
-		if len(trimmed) < secret.ShortestHidden || strings.Contains(secret.Hidden, trimmed) || strings.Contains(before+after, trimmed) {
+		if len(trimmed) < secret.ShortestRedacted || strings.Contains(secret.Redacted, trimmed) || strings.Contains(before+after, trimmed) {
 			return
 		}
-		if got := h.Hide(before + value + after); len(value) > 2*len(secret.Hidden) && strings.Contains(got, value) {
+		if got := h.Redact(before + value + after); len(value) > 2*len(secret.Redacted) && strings.Contains(got, value) {
 			t.Fatalf("%q is in %q", value, got)
 		}
 	})
