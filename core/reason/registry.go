@@ -16,6 +16,20 @@ type Group struct {
 // Groups lists every kind of reason that there is.
 func Groups() []Group {
 	return []Group{
+		{"Size of a fleet", sizeReasons},
+		{"Idle runners", warmReasons},
+		{"Forecasts", forecastReasons},
+		{"What keeps instances from starting", limitReasons},
+		{"Costs", costReasons},
+		{"Offers", offerReasons},
+		{"What keeps instances from leaving", excessReasons},
+		{"What happens to instances", actionReasons},
+		{"Outdated instances", driftReasons},
+		{"Queued jobs", queuedReasons},
+		{"Rollouts", rolloutReasons},
+		{"What people decided", overrideReasons},
+		{"Reservations", reservationReasons},
+		{"Health", healthReasons},
 		{"Not yet of a kind of its own", noteReasons},
 	}
 }

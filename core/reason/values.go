@@ -136,3 +136,11 @@ func (l *List[T]) UnmarshalJSON(content []byte) error {
 	l.more += in.More
 	return nil
 }
+
+// minute is a minute in nanoseconds.
+const minute = int64(time.Minute)
+
+// passed is how much of a time has passed: "4 of 15 minutes".
+func passed(part, whole Duration) string {
+	return text.Passed(time.Duration(part), time.Duration(whole))
+}
