@@ -40,7 +40,8 @@ func (d MaxHourlyReached) Text() string {
 	case d.More == 0:
 		limit += fmt.Sprintf(": %s %s an hour, and one more costs %s", instancesCost(d.Instances), d.Hourly, d.Price)
 	default:
-		limit += fmt.Sprintf(": with %d more, %s %s an hour, and another one costs %s", d.More, instancesCost(d.Instances), d.Hourly, d.Price)
+		limit += fmt.Sprintf(": with %d more, %s %s an hour, and another one costs %s", d.More,
+			instancesCost(d.Instances), d.Hourly, d.Price)
 	}
 	return missing(d.Missing, limit)
 }
@@ -68,7 +69,8 @@ func (d MaxDailyReached) Text() string {
 	limit := "limited by " + d.Limit.text()
 	switch {
 	case d.More > 0:
-		limit += fmt.Sprintf(": today (UTC) costs %s if all instances run on and %d more start, and %s", d.Today, d.More, fits)
+		limit += fmt.Sprintf(": today (UTC) costs %s if all instances run on and %d more start, and %s", d.Today,
+			d.More, fits)
 	case d.Instances == 0:
 		limit += fmt.Sprintf(": today (UTC) has cost %s, and %s", d.Today, fits)
 	default:
@@ -87,7 +89,8 @@ type CostUnknown struct {
 
 // Text implements Detail.
 func (d CostUnknown) Text() string {
-	return missing(d.Missing, fmt.Sprintf("limited by %s, which can't be checked: %s", d.Limit.text(), d.Because.Text()))
+	return missing(d.Missing, fmt.Sprintf("limited by %s, which can't be checked: %s", d.Limit.text(),
+		d.Because.Text()))
 }
 
 // CurrenciesMixed: a fleet's costs are in several currencies, and nothing converts them.
@@ -98,7 +101,8 @@ type CurrenciesMixed struct {
 
 // Text implements Detail.
 func (d CurrenciesMixed) Text() string {
-	return fmt.Sprintf("today's costs are in %s and in %s, and nothing converts between currencies", d.Currency, d.Other)
+	return fmt.Sprintf("today's costs are in %s and in %s, and nothing converts between currencies",
+		d.Currency, d.Other)
 }
 
 // InstancesUnpriced: instances of a fleet have no price.
@@ -109,7 +113,8 @@ type InstancesUnpriced struct {
 
 // Text implements Detail.
 func (d InstancesUnpriced) Text() string {
-	return fmt.Sprintf("%d of %s have no price; set hourly in the cost block", d.Unpriced, text.Plural(d.Instances, "instance"))
+	return fmt.Sprintf("%d of %s have no price; set hourly in the cost block", d.Unpriced,
+		text.Plural(d.Instances, "instance"))
 }
 
 // OffersUnpriced: none of a fleet's offers has a price.
@@ -140,7 +145,8 @@ var exampleLimit = CostLimit{Attribute: "max_hourly", Amount: "1 USD"}
 
 var costReasons = []Detail{
 	MaxHourlyReached{Missing: 2, Limit: exampleLimit, Instances: 3, Hourly: "0.9 USD", Price: "0.3 USD"},
-	MaxDailyReached{Missing: 2, Limit: CostLimit{Attribute: "max_daily", Amount: "13 USD"}, Instances: 3, Today: "12.04 USD", FitsAt: exampleInstant},
+	MaxDailyReached{Missing: 2, Limit: CostLimit{Attribute: "max_daily", Amount: "13 USD"}, Instances: 3,
+		Today: "12.04 USD", FitsAt: exampleInstant},
 	CostUnknown{Missing: 2, Limit: exampleLimit, Because: Of(OffersUnpriced{})},
 	CurrenciesMixed{"EUR", "USD"},
 	InstancesUnpriced{1, 3},

@@ -139,7 +139,8 @@ type RequestPending struct {
 
 // Text implements Detail.
 func (d RequestPending) Text() string {
-	return text.Plural(d.Requests, "request") + " in progress and no longer needed: taken back once the provider has answered"
+	return text.Plural(d.Requests, "request") +
+		" in progress and no longer needed: taken back once the provider has answered"
 }
 
 var excessReasons = []Detail{

@@ -38,7 +38,8 @@ func (d ForecastNeeds) Text() string {
 	if d.Covered {
 		covered = ", covered already"
 	}
-	return fmt.Sprintf("%s needed by %s%s (%s)", text.Plural(d.Runners, "runner"), text.Clock(d.By.Time()), covered, d.Model.text())
+	return fmt.Sprintf("%s needed by %s%s (%s)", text.Plural(d.Runners, "runner"), text.Clock(d.By.Time()),
+		covered, d.Model.text())
 }
 
 // ForecastUnused: the fleet's forecast has no effect.

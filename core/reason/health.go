@@ -204,5 +204,6 @@ var healthReasons = []Detail{
 	DemandUnmet{3, Of(LimitedByMax{Max: 4})},
 	SchedulerConcern{"runners_lost", "7 runners were lost in the last hour"},
 	InstanceOverdue{"01k9", "terminating", Duration(10 * time.Minute), "the volume is attached"},
-	Interruption{Instance: "01k9", Kind: "interruption", Deadline: exampleInstant, Source: "agent", Heard: exampleInstant},
+	Interruption{Instance: "01k9", Kind: "interruption", Deadline: exampleInstant, Source: "agent",
+		Heard: exampleInstant},
 }

@@ -156,7 +156,8 @@ type StepLimit struct {
 
 // Text implements Detail.
 func (d StepLimit) Text() string {
-	return missing(d.Missing, fmt.Sprintf("limited by scale_up max_step = %d in %s, %d started", d.MaxStep, d.Window, d.Started))
+	return missing(d.Missing, fmt.Sprintf("limited by scale_up max_step = %d in %s, %d started", d.MaxStep,
+		d.Window, d.Started))
 }
 
 // EntitlementLimit: the entitlements to the fleet's class allow no more instances.

@@ -177,7 +177,8 @@ type OfferTooSmall struct {
 
 // Text implements Detail.
 func (d OfferTooSmall) Text() string {
-	return fmt.Sprintf("it has %s, and the class requires %s", Resource{d.Resource, d.Has}.text(), Resource{d.Resource, d.Required}.text())
+	return fmt.Sprintf("it has %s, and the class requires %s", Resource{d.Resource, d.Has}.text(),
+		Resource{d.Resource, d.Required}.text())
 }
 
 // OfferUneven: an offer would make a required spread uneven.
@@ -191,13 +192,15 @@ func (d OfferUneven) Text() string {
 	return fmt.Sprintf("a spread is required, and there are %d instances here and %d elsewhere", d.Here, d.Elsewhere)
 }
 
-var exampleExhausted = Of(OfferExhausted{Class: "capacity", Since: exampleInstant, NextTry: exampleInstant + 180_000_000_000})
+var exampleExhausted = Of(OfferExhausted{Class: "capacity", Since: exampleInstant,
+	NextTry: exampleInstant + 180_000_000_000})
 
 var offerReasons = []Detail{
 	OffersUnknown{},
 	OffersEmpty{},
 	OffersUnsuitable{ListOf(OfferRefused{"eu-central-1a m7i.large stable", Of(OfferTooSmall{"cpu", 2000, 4000})})},
-	OffersExhausted{Offers: ListOf(OfferRefused{"eu-central-1a m7i.xlarge stable", exampleExhausted}), Message: "InsufficientInstanceCapacity"},
+	OffersExhausted{Offers: ListOf(OfferRefused{"eu-central-1a m7i.xlarge stable", exampleExhausted}),
+		Message: "InsufficientInstanceCapacity"},
 	exampleExhausted.Params,
 	OfferLifetimeDiffers{"preemptible", "stable"},
 	OfferPlaceDisallowed{"region", "us-east-1", ListOf("eu-central-1")},

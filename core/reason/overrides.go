@@ -15,7 +15,8 @@ type BeyondPolicy struct {
 
 // Text implements Detail.
 func (d BeyondPolicy) Text() string {
-	return fmt.Sprintf("the policy does not allow %s; the fleet keeps its last definition until the files declare it again or remove it", d.Refused)
+	return "the policy does not allow " + d.Refused +
+		"; the fleet keeps its last definition until the files declare it again or remove it"
 }
 
 // FreezeInForce: a person froze a fleet or a provider.
@@ -38,7 +39,8 @@ func (d FreezeInForce) Text() string {
 	if d.ScaleUpOnly {
 		effect = "instances start, and none leaves for lack of jobs, for age or for a newer definition"
 	}
-	return fmt.Sprintf("%s frozen by %s on %s%s: %s", what, d.Decided.By, text.Moment(d.Decided.At.Time()), text.Comment(d.Decided.Comment), effect)
+	return fmt.Sprintf("%s frozen by %s on %s%s: %s", what, d.Decided.By, text.Moment(d.Decided.At.Time()),
+		text.Comment(d.Decided.Comment), effect)
 }
 
 // Commands implements commander.
@@ -95,7 +97,8 @@ func (d ScaleInForce) Text() string {
 	case !d.HasMin:
 		what = fmt.Sprintf("max = %d", d.Max)
 	}
-	return fmt.Sprintf("%s set by %s until %s%s", what, d.Decided.By, text.Moment(d.Decided.Until.Time()), text.Comment(d.Decided.Comment))
+	return fmt.Sprintf("%s set by %s until %s%s", what, d.Decided.By, text.Moment(d.Decided.Until.Time()),
+		text.Comment(d.Decided.Comment))
 }
 
 // Commands implements commander.
@@ -123,7 +126,8 @@ func (d CostOverrideInForce) Text() string {
 	case d.MaxDaily != "":
 		what = "max_daily = " + d.MaxDaily
 	}
-	return fmt.Sprintf("cost override by %s until %s%s: %s", d.Decided.By, text.Moment(d.Decided.Until.Time()), text.Comment(d.Decided.Comment), what)
+	return fmt.Sprintf("cost override by %s until %s%s: %s", d.Decided.By, text.Moment(d.Decided.Until.Time()),
+		text.Comment(d.Decided.Comment), what)
 }
 
 // Commands implements commander.

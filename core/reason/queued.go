@@ -34,7 +34,8 @@ type NoCapacityNow struct {
 
 // Text implements Detail.
 func (d NoCapacityNow) Text() string {
-	return fmt.Sprintf("%s without capacity: %s can't grow now, %s", text.Plural(d.Jobs, "queued job"), d.Fleet, d.Because.Text())
+	return fmt.Sprintf("%s without capacity: %s can't grow now, %s", text.Plural(d.Jobs, "queued job"),
+		d.Fleet, d.Because.Text())
 }
 
 // RequirementUnknown: jobs require what this version doesn't understand.
@@ -66,7 +67,8 @@ type QueueClassDiffers struct {
 
 // Text implements Detail.
 func (d QueueClassDiffers) Text() string {
-	return fmt.Sprintf("the queue %s is mapped to the class %s, and the fleet has %s", text.Quote(d.Queue), text.Quote(d.Required), text.Quote(d.Has))
+	return fmt.Sprintf("the queue %s is mapped to the class %s, and the fleet has %s", text.Quote(d.Queue),
+		text.Quote(d.Required), text.Quote(d.Has))
 }
 
 // RequirementDiffers: jobs require another value of an attribute than the class has.
@@ -227,7 +229,8 @@ func (d NotEntitled) Text() string {
 	class := fmt.Sprintf("entitled to the class %q", d.Class)
 	switch {
 	case d.Tenant != "" && d.Project != "":
-		return fmt.Sprintf("neither the tenant %s nor the project %s is %s", text.Quote(d.Tenant), text.Quote(d.Project), class)
+		return fmt.Sprintf("neither the tenant %s nor the project %s is %s", text.Quote(d.Tenant),
+			text.Quote(d.Project), class)
 	case d.Tenant != "":
 		return fmt.Sprintf("the tenant %s is not %s", text.Quote(d.Tenant), class)
 	case d.Project != "":

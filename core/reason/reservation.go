@@ -40,11 +40,13 @@ type ReservationShort struct {
 // Text implements Detail.
 func (d ReservationShort) Text() string {
 	rooms := d.Fleets.parts(func(f FleetRoom) string { return fmt.Sprintf("%s has room for %d", f.Fleet, f.Room) })
-	said := fmt.Sprintf("%s: %d of %d missing at %s; %s", d.Reservation, d.Missing, d.Quantity, text.Moment(d.At.Time()), strings.Join(rooms, ", "))
+	said := fmt.Sprintf("%s: %d of %d missing at %s; %s", d.Reservation, d.Missing, d.Quantity,
+		text.Moment(d.At.Time()), strings.Join(rooms, ", "))
 	if d.Others.Len() == 0 {
 		return said + "; raise max, or ask for less"
 	}
-	return said + ", of which " + strings.Join(d.Others.parts(ReservedFor.text), ", ") + "; raise max, move the reservation, or ask for less"
+	return said + ", of which " + strings.Join(d.Others.parts(ReservedFor.text), ", ") +
+		"; raise max, move the reservation, or ask for less"
 }
 
 // ReservedClassDiffers: a fleet has another capacity class than a reservation.
@@ -82,7 +84,8 @@ type FleetShared struct {
 
 // Text implements Detail.
 func (d FleetShared) Text() string {
-	return fmt.Sprintf("%s also runs others' jobs; dedicated capacity needs a fleet with the scope %s", d.Fleet, d.Scope.text())
+	return fmt.Sprintf("%s also runs others' jobs; dedicated capacity needs a fleet with the scope %s",
+		d.Fleet, d.Scope.text())
 }
 
 // ReservedNotEntitled: nobody whom a reservation is for is entitled to its class.
@@ -142,7 +145,8 @@ func (d ReservedClassUnknown) Text() string {
 
 var reservationReasons = []Detail{
 	ReservationImpossible{"reservation.release", Of(ReservedFleetUnknown{"fleet.mac"})},
-	ReservationShort{Reservation: "reservation.release", Missing: 2, Quantity: 5, At: exampleInstant, Fleets: ListOf(FleetRoom{"fleet.linux", 3}), TooSmall: true},
+	ReservationShort{Reservation: "reservation.release", Missing: 2, Quantity: 5, At: exampleInstant,
+		Fleets: ListOf(FleetRoom{"fleet.linux", 3}), TooSmall: true},
 	ReservedClassDiffers{"fleet.linux"},
 	ReservedFleetDiffers{"fleet.linux"},
 	ReservedScopeDiffers{"fleet.linux", Scope{Tenant: "mobile"}},

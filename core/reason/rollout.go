@@ -126,7 +126,8 @@ type RolloutSoaks struct {
 
 // Text implements Detail.
 func (d RolloutSoaks) Text() string {
-	return fmt.Sprintf("%s: %s healthy for %s; %s", d.Target.text(), canaries(d.Canaries), passed(d.Passed, d.Soak), d.Progress.text())
+	return fmt.Sprintf("%s: %s healthy for %s; %s", d.Target.text(), canaries(d.Canaries),
+		passed(d.Passed, d.Soak), d.Progress.text())
 }
 
 // RolloutSoaked: a rollout's canaries were healthy for the whole soak, so the other
@@ -169,7 +170,8 @@ type RolloutPaused struct {
 
 // Text implements Detail.
 func (d RolloutPaused) Text() string {
-	return fmt.Sprintf("%s is paused by %s%s: %s; %s", d.Target.text(), d.Paused.By, text.Comment(d.Paused.Comment), d.Progress.text(), d.Interim.text())
+	return fmt.Sprintf("%s is paused by %s%s: %s; %s", d.Target.text(), d.Paused.By,
+		text.Comment(d.Paused.Comment), d.Progress.text(), d.Interim.text())
 }
 
 // Commands implements commander.
@@ -247,8 +249,10 @@ var rolloutReasons = []Detail{
 	RolloutCanaries{exampleTarget, 0, 1, exampleLeft},
 	RolloutSoaks{exampleTarget, 1, Duration(4 * minute), Duration(15 * minute), exampleLeft},
 	RolloutSoaked{exampleTarget, 1, Duration(15 * minute)},
-	RolloutPaused{"linux", exampleTarget, Decided{By: "alice", Comment: "release week"}, exampleLeft, Interim{HasBase: true, Base: Image{Name: "ubuntu-22"}}},
-	RolloutHalted{"linux", exampleTarget, Of(NewInstanceFailed{"01k9", Plain("no agent enrolled within 10m")}), exampleLeft, Interim{Canaries: 1}},
+	RolloutPaused{"linux", exampleTarget, Decided{By: "alice", Comment: "release week"}, exampleLeft,
+		Interim{HasBase: true, Base: Image{Name: "ubuntu-22"}}},
+	RolloutHalted{"linux", exampleTarget, Of(NewInstanceFailed{"01k9", Plain("no agent enrolled within 10m")}),
+		exampleLeft, Interim{Canaries: 1}},
 	NewInstanceFailed{"01k9", Plain("no agent enrolled within 10m")},
 	RolloutWaits{1, Of(LimitedByMax{Max: 4})},
 }

@@ -94,7 +94,8 @@ type Reserved struct {
 
 // Text implements Detail.
 func (d Reserved) Text() string {
-	return fmt.Sprintf("%s reserved (%s)", text.Plural(d.Instances, "instance"), strings.Join(d.Reservations.parts(ReservedFor.text), ", "))
+	return fmt.Sprintf("%s reserved (%s)", text.Plural(d.Instances, "instance"),
+		strings.Join(d.Reservations.parts(ReservedFor.text), ", "))
 }
 
 // HostsJoined: a person joins the fleet's hosts, so it has what is joined.
@@ -141,7 +142,8 @@ type LimitedByMax struct {
 func (d LimitedByMax) Text() string {
 	limit := fmt.Sprintf("limited by max = %d%s", d.Max, d.Override.bracket("override"))
 	if d.Unproven > 0 {
-		limit += fmt.Sprintf(", of which %s not proven gone", text.Plural(d.Unproven, "instance")+" "+text.Are(d.Unproven))
+		limit += fmt.Sprintf(", of which %s not proven gone", text.Plural(d.Unproven,
+			"instance")+" "+text.Are(d.Unproven))
 	}
 	return missing(d.Missing, limit)
 }
