@@ -127,10 +127,10 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 	}
 	a.printf("\nIt waits\n")
 	if f.Hold != nil {
-		a.printf("  nothing is started: %s\n", f.Hold.Sentence(a.now()))
+		a.printf("  nothing is started: %s\n", planner.HoldSentence(*f.Hold, a.now()))
 	}
 	for _, w := range f.Waiting {
-		if !f.Hold.Says(w) {
+		if !w.Repeats(f.Hold) {
 			a.printf("  %s  %s\n", w.Code, w.Sentence)
 		}
 	}

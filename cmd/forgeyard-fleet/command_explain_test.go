@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -20,7 +21,7 @@ func TestAnExplanationSaysWhySoManyAndWhatIsWaitedFor(t *testing.T) {
 		Bounds: []fleet.Bound{{Name: "demand", After: 5, Sentence: "5 jobs wait."}, {Name: "max", After: 2, Sentence: "Never more than max = 2."}},
 		Unmet: []planner.Unmet{{Code: planner.NoEligibleFleet, Sentence: "1 job waits that no fleet can run.",
 			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: "it has no gpu"}}}},
-		Hold:      &planner.Hold{Reason: "3 failures in a row", Until: noon.Add(time.Minute)},
+		Hold:      &snapshot.Hold{Reason: "3 failures in a row", Until: noon.Add(time.Minute)},
 		Waiting:   []planner.Wait{{Code: planner.CoolsDown, Sentence: "It changed its size."}},
 		Next:      noon.Add(30 * time.Second),
 		Decisions: []view.LastDecision{{At: noon.Local(), Kind: fleet.ScaleUp, Reason: "2 wanted."}},
@@ -65,11 +66,11 @@ Decided last, the newest first
 func TestWhatHoldsAFleetBackIsSaidOnceAndWhenItEndsIsTheNextLook(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
-	hold := planner.Hold{Reason: "10 failures in a row", Until: noon.Add(140 * time.Second)}
-	constrained := planner.Hold{Reason: "No room in any of its offers", Until: noon.Add(140 * time.Second), Constrained: true}
-	for code, h := range map[planner.WaitCode]planner.Hold{planner.HeldBack: hold, planner.NoOffer: constrained} {
+	hold := snapshot.Hold{Reason: "10 failures in a row", Until: noon.Add(140 * time.Second)}
+	constrained := snapshot.Hold{Reason: "No room in any of its offers", Until: noon.Add(140 * time.Second), Constrained: true}
+	for code, h := range map[planner.WaitCode]snapshot.Hold{planner.HeldBack: hold, planner.NoOffer: constrained} {
 		f := view.Fleet{Address: "fleet.demo", Hold: &h, Next: noon.Add(280 * time.Second), Waiting: []planner.Wait{
-			{Code: code, Sentence: h.Sentence(noon)}, {Code: planner.CoolsDown, Sentence: "It changed its size."},
+			{Code: code, Sentence: planner.HoldSentence(h, noon)}, {Code: planner.CoolsDown, Sentence: "It changed its size."},
 		}}
 		out.Reset()
 		a.renderHoldsAndWaits(f)

@@ -114,7 +114,7 @@ func (p *progress) observeHolds(res control.Progress) {
 			}
 		}
 		if changed {
-			p.line("%s held back: %s", strings.Join(held.names, ", "), held.hold.Sentence(res.At))
+			p.line("%s held back: %s", strings.Join(held.names, ", "), planner.HoldSentence(held.hold, res.At))
 		}
 	}
 	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })

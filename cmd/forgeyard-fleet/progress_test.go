@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func lines(out *bytes.Buffer) []string {
@@ -25,7 +26,7 @@ func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
 		time.Sleep(quietFor + time.Second)
 		p.observe(control.Progress{
 			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
-			Holds:      map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "3 failures in a row"}},
+			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 failures in a row"}},
 			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 			Unobserved: map[fleet.ProviderAddress]string{"local.here": "it hangs"},
 		})
@@ -90,7 +91,7 @@ func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
 	_ = (&app{out: &out, now: time.Now}).renderOutcome(control.Outcome{Ending: control.Stuck, Last: control.Progress{
-		Holds:  map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
+		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
 		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 	}}, time.Minute, false)
 	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") || strings.Contains(out.String(), "next try") {

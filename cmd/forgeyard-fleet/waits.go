@@ -9,7 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // waitsFor says in one line what keeps an apply from its end.
@@ -66,7 +66,7 @@ func reasons(res control.Progress) (out []string) {
 // held are fleets that one and the same thing holds back.
 type held struct {
 	names []string
-	hold  planner.Hold
+	hold  snapshot.Hold
 }
 
 // heldBack are the fleets that are held back, by what holds them: where a provider

@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ended is what an apply says at its end.
@@ -24,7 +25,7 @@ func TestAnApplyThatIsNotFinishedSaysWhatItWaitsFor(t *testing.T) {
 	const why = "no credentials were found"
 	last := control.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
-		Holds: map[fleet.RunnerFleetID]planner.Hold{
+		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
 			"f2": {Reason: "What its provider offers isn't known: " + why}, "f1": {Reason: "What its provider offers isn't known: " + why},
 			"f3": {Reason: "3 failures in a row. Last: no route (transient)", Until: time.Now().Add(time.Hour)},
 		},

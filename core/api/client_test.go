@@ -19,6 +19,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -297,7 +298,7 @@ func TestDialSaysWhetherNobodyIsThereOrTheTokenIsNotAccepted(t *testing.T) {
 func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
 	first := control.Progress{At: now, Serial: 7, States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
 		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: "line\nbreak"}},
-		Holds:       map[fleet.RunnerFleetID]planner.Hold{"f1": {Until: now, Reason: "r", NeedsPerson: true}},
+		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: "r", NeedsPerson: true}},
 		Blocked:     map[fleet.ProviderAddress]string{"local.here": "why"}}
 	s := lab()
 	s.watch = func(ctx context.Context) iter.Seq2[control.Progress, error] {

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Each new try of the plugin hid why the last one had failed.
@@ -50,8 +50,8 @@ func TestAChangedProviderIsPlannedWithoutTheHoldOfTheOldOne(t *testing.T) {
 	a := &applied{t: t}
 	d := file("one")
 	a.apply(d)
-	a.moment = view.Moment{Now: now, Since: now, AgentVersion: "0.1.0",
-		Holds: map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "10 failures in a row", Until: now.Add(time.Minute)}}}
+	a.observed = snapshot.Observations{Since: now,
+		Holds: map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "10 failures in a row", Until: now.Add(time.Minute)}}}
 	if p := a.plan(d).Forecast.Fleets[0]; p.Create != 0 || p.Waiting[0].Code != planner.HeldBack {
 		t.Errorf("unchanged, it starts %d: %+v", p.Create, p.Waiting)
 	}

@@ -19,7 +19,7 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 	if err != nil {
 		return ruling{}, err
 	}
-	b := fleet.CostBreakGlass{Fleet: f.ID, MaxHourly: d.MaxHourly, MaxDaily: d.MaxDaily, Decided: j.decided}
+	b := fleet.CostOverride{Fleet: f.ID, MaxHourly: d.MaxHourly, MaxDaily: d.MaxDaily, Decided: j.decided}
 	if d.End {
 		return ruling{order: b, subject: string(f.Address), done: "its file's cost guardrails hold again"}, nil
 	}
@@ -35,7 +35,7 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 }
 
 // cantBreak says why a raise makes no sense; "": it does.
-func cantBreak(f fleet.ManagedFleet, b fleet.CostBreakGlass) string {
+func cantBreak(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	switch {
 	case !f.Cost.Guarded():
 		return "its file has neither max_hourly nor max_daily, and nothing is held back for what it costs"

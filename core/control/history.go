@@ -108,13 +108,13 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 		return view.Instance{}, err
 	}
 	one := view.One(i, address, subject.Runner, operations)
-	one.Uses(r.moment().Usage)
+	one.Uses(r.observed().Usage)
 	one.Refusals = r.refusalsOf(i.ID)
 	standing, err := r.store.StandingOrders(ctx)
 	if err != nil {
 		return view.Instance{}, err
 	}
-	one.PinnedBy(standing, r.moment().Now)
+	one.PinnedBy(standing, r.options.Clock())
 	return one, nil
 }
 

@@ -8,11 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // hub passes the loop's progress on to whoever watches. A slow watcher misses
@@ -21,22 +20,10 @@ import (
 type hub struct {
 	mu     sync.Mutex
 	newest Progress
-	// work is what the schedulers say, as of the newest step.
-	work     work
-	since    time.Time // when the loop began; zero: it doesn't run
+	// observed is what the loop knows beyond the store as of the newest step; zero: it
+	// doesn't run.
+	observed snapshot.Observations
 	watchers map[*watcher]bool
-}
-
-// work is what the schedulers say of jobs, and what the providers' markets offer.
-type work struct {
-	demand   map[fleet.SchedulerAddress]planner.Demand
-	usage    map[fleet.CapacityInstanceID]planner.Usage
-	scaled   map[fleet.RunnerFleetID]time.Time
-	offers   map[fleet.MarketKey]fleet.OfferList
-	circuits breaker.Circuits
-	accounts map[fleet.ProviderAddress]string
-	// forecasts are what models say that fleets will need.
-	forecasts map[fleet.RunnerFleetID]forecast.Prediction
 }
 
 type watcher struct {
@@ -50,40 +37,26 @@ func newHub() *hub { return &hub{watchers: map[*watcher]bool{}} }
 func (h *hub) begin(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.since, h.newest = now, Progress{}
+	h.observed, h.newest = snapshot.Observations{Since: now}, Progress{}
 }
 
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.since, h.newest, h.work = time.Time{}, Progress{}, work{}
+	h.observed, h.newest = snapshot.Observations{}, Progress{}
 }
 
-// note keeps what the schedulers say.
-func (h *hub) note(w work) {
+// observations are those of the newest step. Nobody writes to them.
+func (h *hub) observations() snapshot.Observations {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.work = w
+	return h.observed
 }
 
-// jobs is what the schedulers said last.
-func (h *hub) jobs() work {
+func (h *hub) publish(p Progress, observed snapshot.Observations) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.work
-}
-
-// last is where the loop stands, and since when it runs.
-func (h *hub) last() (Progress, time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.newest, h.since
-}
-
-func (h *hub) publish(p Progress) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.newest = p
+	h.newest, h.observed = p, observed
 	h.newest.Transitions = nil
 	for w := range h.watchers {
 		next := p
@@ -160,7 +133,7 @@ func (p Progress) visibleTo(caller Caller) Progress {
 	p.Silent, p.Holds, p.Fleets = maps.Clone(p.Silent), maps.Clone(p.Holds), maps.Clone(p.Fleets)
 	maps.DeleteFunc(p.Silent, func(_ fleet.CapacityInstanceID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
 	maps.DeleteFunc(p.Fleets, func(_ fleet.RunnerFleetID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
-	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool { _, own := p.Fleets[id]; return !own })
+	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool { _, own := p.Fleets[id]; return !own })
 	p.Rollouts = maps.Clone(p.Rollouts)
 	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.mayTouch(a) })
 	p.Waits = maps.Clone(p.Waits)
@@ -203,24 +176,25 @@ func (c Caller) unmet(all []planner.Unmet) (own []planner.Unmet) {
 
 // progressOf is what people may know of a step.
 func progressOf(at time.Time, res loop.Result) Progress {
+	seen := res.Observations
 	p := Progress{
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
-		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds, Blocked: res.Blocked, Unobserved: res.Unobserved, Faults: res.Faults, Unrecorded: res.Unrecorded,
-		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: res.Observed, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
-		Schedulers: res.Schedulers, Unmet: res.Plan.Unmet,
+		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds(), Blocked: seen.Blocked, Unobserved: seen.Unobserved, Faults: seen.Faults, Unrecorded: seen.Unrecorded,
+		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: seen.Inspected, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
+		Schedulers: seen.Schedulers, Unmet: res.Plan.Unmet,
 	}
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {
 		addresses[f.Fleet] = f.Address
-		var hold *planner.Hold
-		if why, held := res.Holds[f.Fleet]; held {
+		var hold *snapshot.Hold
+		if why, held := p.Holds[f.Fleet]; held {
 			p.Fleets[f.Fleet], hold = f.Address, &why
 		}
 		if f.Follows {
 			p.Following++
 		}
 		for _, wait := range f.Waiting {
-			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || hold.Says(wait) {
+			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || wait.Repeats(hold) {
 				continue // that is told elsewhere
 			}
 			if p.Waits == nil {

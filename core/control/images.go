@@ -230,5 +230,5 @@ func (r *reading) Images(ctx context.Context) ([]view.ImageReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Images(state, r.moment(), caller.mayTouch), nil
+	return view.Images(r.snapshotOf(state), caller.mayTouch), nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // joinChoice is which host goes to which fleet.
@@ -21,7 +21,7 @@ type joinChoice struct {
 }
 
 // chooseFleet finds the one fleet that the host may join.
-func chooseFleet(s store.State, caller Caller, r JoinRequest) (joinChoice, error) {
+func chooseFleet(s snapshot.State, caller Caller, r JoinRequest) (joinChoice, error) {
 	var possible []joinChoice
 	var reasons, hosts []string
 	assets := s.Assets()
@@ -81,7 +81,7 @@ func named(f fleet.ManagedFleet, name string) bool {
 
 // claimed is the choice that was made already, where the host is claimed and
 // waits to be joined. One that is joined has to be released first.
-func claimed(s store.State, r JoinRequest, possible []joinChoice) (joinChoice, error) {
+func claimed(s snapshot.State, r JoinRequest, possible []joinChoice) (joinChoice, error) {
 	for _, claim := range s.Claims {
 		concerned := slices.ContainsFunc(possible, func(c joinChoice) bool { return c.fleet.Provider == claim.Provider })
 		n := slices.IndexFunc(s.Instances, func(i fleet.CapacityInstance) bool { return i.ID == claim.Instance })
@@ -101,7 +101,7 @@ func claimed(s store.State, r JoinRequest, possible []joinChoice) (joinChoice, e
 }
 
 // takenBy says why a claimed host can't be claimed, and what to do.
-func takenBy(s store.State, i fleet.CapacityInstance, claim fleet.AssetClaim) error {
+func takenBy(s snapshot.State, i fleet.CapacityInstance, claim fleet.AssetClaim) error {
 	address := fleet.FleetAddress(i.Fleet)
 	for _, f := range s.Fleets {
 		if f.ID == i.Fleet {
@@ -118,7 +118,7 @@ func takenBy(s store.State, i fleet.CapacityInstance, claim fleet.AssetClaim) er
 		claim.Asset, address, i.ID, i.State)}
 }
 
-func enrolled(s store.State, i fleet.CapacityInstance) bool {
+func enrolled(s snapshot.State, i fleet.CapacityInstance) bool {
 	return slices.ContainsFunc(s.Runners, func(r fleet.Runner) bool { return r.Instance == i.ID })
 }
 

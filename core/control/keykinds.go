@@ -7,7 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // keyKinds are all kinds of keys that an installation has. Another kind is one
@@ -30,7 +30,7 @@ func (m *Manager) authorityKeys() keyKind {
 			m.authorities.Use(newest.(*enroll.Authority), typed[*enroll.Authority](older)...)
 			return nil
 		},
-		needs: func(old namedKey, s store.State, _ time.Time) []string {
+		needs: func(old namedKey, s snapshot.State, _ time.Time) []string {
 			return authorityNeeded(old.(*enroll.Authority), s)
 		},
 	}
@@ -38,7 +38,7 @@ func (m *Manager) authorityKeys() keyKind {
 
 // authorityNeeded names the instances whose agent knows the manager by an old
 // authority, has a certificate of it, or will boot with its fingerprint.
-func authorityNeeded(old *enroll.Authority, s store.State) (needed []string) {
+func authorityNeeded(old *enroll.Authority, s snapshot.State) (needed []string) {
 	runners := map[fleet.CapacityInstanceID]fleet.Runner{}
 	for _, r := range s.Runners {
 		runners[r.Instance] = r
@@ -76,7 +76,7 @@ func (m *Manager) enrollmentKeys() keyKind {
 			m.tokens.Use(newest.(*enroll.TokenKey), typed[*enroll.TokenKey](older)...)
 			return nil
 		},
-		needs: func(old namedKey, s store.State, now time.Time) []string {
+		needs: func(old namedKey, s snapshot.State, now time.Time) []string {
 			return enrollmentKeyNeeded(old.(*enroll.TokenKey), s, now)
 		},
 	}
@@ -84,7 +84,7 @@ func (m *Manager) enrollmentKeys() keyKind {
 
 // enrollmentKeyNeeded names the instances whose token was made with an old key and
 // is still good.
-func enrollmentKeyNeeded(old *enroll.TokenKey, s store.State, now time.Time) (needed []string) {
+func enrollmentKeyNeeded(old *enroll.TokenKey, s snapshot.State, now time.Time) (needed []string) {
 	states := map[fleet.CapacityInstanceID]fleet.CapacityInstanceState{}
 	keys := map[fleet.CapacityInstanceID]fleet.OperationID{}
 	for _, i := range s.Instances {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -73,7 +74,7 @@ type keyKind struct {
 	// are still trusted.
 	use func(newest namedKey, older []namedKey) error
 	// needs names what an old key can't be dropped for yet; none: nothing.
-	needs func(old namedKey, s store.State, now time.Time) []string
+	needs func(old namedKey, s snapshot.State, now time.Time) []string
 	// kept says that old keys stay until somebody drops them, and are no hindrance
 	// for another rotation.
 	kept bool

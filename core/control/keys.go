@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Key is one of the installation's keys, without the key.
@@ -70,7 +70,7 @@ func (m *Manager) authorizeKeys(ctx context.Context, useCase string) error {
 	return err
 }
 
-func (m *Manager) describeKey(kind keyKind, record keyRecord, state store.State) (Key, error) {
+func (m *Manager) describeKey(kind keyKind, record keyRecord, state snapshot.State) (Key, error) {
 	loaded, err := m.readKey(kind, record)
 	if err != nil {
 		return Key{}, err
@@ -86,7 +86,7 @@ func (m *Manager) describeKey(kind keyKind, record keyRecord, state store.State)
 }
 
 // neededFor names what a retired key can't be dropped for yet.
-func (m *Manager) neededFor(kind keyKind, key namedKey, record keyRecord, state store.State) []string {
+func (m *Manager) neededFor(kind keyKind, key namedKey, record keyRecord, state snapshot.State) []string {
 	now := m.options.Clock()
 	needed := kind.needs(key, state, now)
 	if until := record.Retired.Add(retiredKept); now.Before(until) {
@@ -131,7 +131,7 @@ func (m *Manager) RotateKey(ctx context.Context, name string) (Key, error) {
 }
 
 // rotate makes the next key's file and then writes the keyring.
-func (m *Manager) rotate(ctx context.Context, kind keyKind, ring keyring, state store.State) (Key, error) {
+func (m *Manager) rotate(ctx context.Context, kind keyKind, ring keyring, state snapshot.State) (Key, error) {
 	now := m.options.Clock().UTC()
 	file := kind.fileOf(len(ring) + 1)
 	fresh, err := kind.load(filepath.Join(m.keyFolder(), file))
@@ -222,7 +222,7 @@ func (m *Manager) dropIdleKeys(ctx context.Context) error {
 	return nil
 }
 
-func (m *Manager) dropIdle(ctx context.Context, kind keyKind, ring keyring, state store.State) (keyring, error) {
+func (m *Manager) dropIdle(ctx context.Context, kind keyKind, ring keyring, state snapshot.State) (keyring, error) {
 	for n := range ring {
 		if kind.kept || ring[n].Retired.IsZero() || !ring[n].Dropped.IsZero() {
 			continue

@@ -20,7 +20,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Options are what a manager is opened with. All fields but LookupEnv are
@@ -78,7 +77,7 @@ const sweepWait = 10 * time.Second
 // where it is missing. Another writer gives a *LockedError.
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{reading: reading{options: o}, hub: newHub()}
-	m.moment, m.refused = m.now, m.refusedCalls
+	m.observed, m.refused = m.hub.observations, m.refusedCalls
 	if err := m.open(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -161,20 +160,6 @@ func (m *Manager) Close() error {
 		errs = append(errs, m.lock.release())
 	}
 	return errors.Join(errs...)
-}
-
-// now is the present moment with what the loop knows beyond the store.
-func (m *Manager) now() view.Moment {
-	v := view.Moment{Now: m.options.Clock(), AgentVersion: m.options.Version}
-	v.Since = v.Now
-	if p, since := m.hub.last(); !since.IsZero() {
-		v.Faults = p.Faults
-		v.Since, v.Unobserved, v.Holds, v.Observed, v.Unrecorded = since, p.Unobserved, p.Holds, p.Observed, p.Unrecorded
-		jobs := m.hub.jobs()
-		v.Demand, v.Usage, v.Scaled, v.Offers, v.Circuits = jobs.demand, jobs.usage, jobs.scaled, jobs.offers, jobs.circuits
-		v.Forecasts, v.Accounts = jobs.forecasts, jobs.accounts
-	}
-	return v
 }
 
 // Settings say where agents reach the manager, as it was applied last.

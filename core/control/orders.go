@@ -211,7 +211,7 @@ func (r *reading) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, e
 
 func (r *reading) unrecordedFor(caller Caller) []fleet.UnrecordedResource {
 	all := []fleet.UnrecordedResource{}
-	for _, u := range r.moment().Unrecorded {
+	for _, u := range r.observed().Unrecorded {
 		all = append(all, visibleUnrecorded(u, caller).Resources...)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // withInstance is an open manager whose store has one instance of fleet.demo.
@@ -91,8 +91,8 @@ func TestALetterOfAnIDIsNoOrderAboutIt(t *testing.T) {
 
 func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 	m := withInstance(t)
-	m.moment = func() view.Moment {
-		return view.Moment{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
+	m.observed = func() snapshot.Observations {
+		return snapshot.Observations{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
 			{ID: "a", Standing: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Standing: fleet.Orphan}, {ID: "c", Standing: fleet.Foreign},
 		}}}}
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ownershipKeys prove that resources are ours.
@@ -30,15 +29,15 @@ func (m *Manager) ownershipKeys() keyKind {
 			}
 			return err
 		},
-		needs: func(old namedKey, s store.State, _ time.Time) []string {
-			return append(ownershipKeyNeeded(old.KeyID(), s), orphansMayNeedIt(s, m.moment())...)
+		needs: func(old namedKey, s snapshot.State, _ time.Time) []string {
+			return append(ownershipKeyNeeded(old.KeyID(), s), orphansMayNeedIt(s, m.observed())...)
 		},
 	}
 }
 
 // ownershipKeyNeeded names the live instances whose resources carry a proof by an
 // old key.
-func ownershipKeyNeeded(id string, s store.State) (needed []string) {
+func ownershipKeyNeeded(id string, s snapshot.State) (needed []string) {
 	for _, op := range s.Operations {
 		if op.Kind != fleet.ProvisionOperation {
 			continue
@@ -55,11 +54,11 @@ func ownershipKeyNeeded(id string, s store.State) (needed []string) {
 // orphansMayNeedIt names what no live instance accounts for and may carry a proof
 // by an old key: without the key an orphan is taken for somebody else's, is never
 // removed, and is paid for ever. What can't be seen may have orphans.
-func orphansMayNeedIt(s store.State, seen view.Moment) (needed []string) {
+func orphansMayNeedIt(s snapshot.State, seen snapshot.Observations) (needed []string) {
 	for _, p := range s.Providers {
 		if why, unseen := seen.Unobserved[p.Address]; unseen {
 			needed = append(needed, fmt.Sprintf("provider.%s, which may have orphans that are told to be ours by it, can't be seen (%s)", p.Address, strings.TrimSuffix(why, ".")))
-		} else if seen.Observed[p.Address].IsZero() {
+		} else if seen.Inspected[p.Address].IsZero() {
 			needed = append(needed, fmt.Sprintf("provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while forgeyard-fleet serve runs", p.Address))
 		}
 	}

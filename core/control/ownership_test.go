@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Without its key an orphan is somebody else's: it is never removed.
@@ -29,16 +29,16 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 	at = at.Add(2 * retiredKept)
 	seen := map[fleet.ProviderAddress]time.Time{"local.here": at}
 	for _, c := range []struct {
-		name   string
-		moment view.Moment
-		want   string
+		name     string
+		observed snapshot.Observations
+		want     string
 	}{
-		{"no manager runs", m.now(), "no running manager has looked"},
-		{"the provider was seen before and can't be now", view.Moment{Observed: seen, Unobserved: map[fleet.ProviderAddress]string{"local.here": "its plugin is down."}}, "can't be seen (its plugin is down)"},
-		{"an orphan is there", view.Moment{Observed: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 1}}}, "has orphans (1)"},
-		{"what is there is all somebody else's", view.Moment{Observed: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
+		{"no manager runs", m.observed(), "no running manager has looked"},
+		{"the provider was seen before and can't be now", snapshot.Observations{Inspected: seen, Unobserved: map[fleet.ProviderAddress]string{"local.here": "its plugin is down."}}, "can't be seen (its plugin is down)"},
+		{"an orphan is there", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 1}}}, "has orphans (1)"},
+		{"what is there is all somebody else's", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
 	} {
-		m.moment = func() view.Moment { return c.moment }
+		m.observed = func() snapshot.Observations { return c.observed }
 		err := m.DropKey(ctx, old)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.name, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // Plan is what applying a file would do: the definition that it would store
@@ -73,16 +73,13 @@ func (p Plan) HasChanges() bool {
 
 // planInput is everything that a plan depends on.
 type planInput struct {
-	file         fleet.Definition
-	lock         pluginstore.Lock
-	prune        bool
-	stored       store.AppliedDefinition
-	state        store.State
-	now          time.Time
-	agentVersion string
-	newID        func(time.Time) (string, error)
-	// moment is what a running manager knows beyond the store; zero: none runs.
-	moment view.Moment
+	file   fleet.Definition
+	lock   pluginstore.Lock
+	prune  bool
+	stored store.AppliedDefinition
+	newID  func(time.Time) (string, error)
+	// Snapshot is what is known before the plan.
+	snapshot.Snapshot
 }
 
 // makePlan compares the file with what is stored. What the file no longer
@@ -108,7 +105,7 @@ func makePlan(in planInput) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p.forecast(in, all)
+	p.preview(in, all)
 	p.noteAccounts(in)
 	p.approve(in, bound)
 	return p, nil
@@ -118,7 +115,7 @@ func makePlan(in planInput) (Plan, error) {
 // block takes a fleet's id along.
 func boundFleets(in planInput) map[fleet.FleetAddress]fleet.ManagedFleet {
 	bound := map[fleet.FleetAddress]fleet.ManagedFleet{}
-	for _, f := range in.state.Fleets {
+	for _, f := range in.State.Fleets {
 		bound[f.Address] = f
 	}
 	for _, move := range in.file.MovesFrom(in.stored.Definition) {
@@ -145,7 +142,7 @@ func (p *Plan) bind(in planInput, bound map[fleet.FleetAddress]fleet.ManagedFlee
 		}
 		row.RunnerFleet = f
 		if !known {
-			id, err := in.newID(in.now)
+			id, err := in.newID(in.Now)
 			if err != nil {
 				return nil, fmt.Errorf("make an id for %s: %w", f.Address, err)
 			}
@@ -174,12 +171,12 @@ func (p *Plan) bind(in planInput, bound map[fleet.FleetAddress]fleet.ManagedFlee
 // noteAccounts says in which accounts the plan's providers act.
 func (p *Plan) noteAccounts(in planInput) {
 	known, made := map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]time.Time{}
-	for _, i := range in.state.Instances {
+	for _, i := range in.State.Instances {
 		if i.Live() && i.Account != "" && !i.Created.Before(made[i.Provider]) {
 			known[i.Provider], made[i.Provider] = i.Account, i.Created
 		}
 	}
-	maps.Copy(known, in.moment.Accounts)
+	maps.Copy(known, in.Accounts)
 	p.Accounts = map[fleet.ProviderAddress]string{}
 	for _, provider := range p.definition.Providers {
 		if account := known[provider.Address]; account != "" {
@@ -274,27 +271,23 @@ func (p *Plan) noteBinaries(in planInput, lock pluginstore.Lock) {
 // short is enough of a digest to tell it from another.
 func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
 
-// forecast runs the planner on the state as the plan would leave it.
-func (p *Plan) forecast(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {
-	state := in.state
-	state.Fleets, state.Providers, state.Reservations = nil, p.definition.Providers, p.definition.Reservations
-	state.Policy = p.definition.Policy
+// preview runs the planner on the state as the plan would leave it.
+func (p *Plan) preview(in planInput, fleets map[fleet.FleetAddress]fleet.ManagedFleet) {
+	planned := in.Snapshot
+	planned.Fleets, planned.Providers, planned.Reservations = nil, p.definition.Providers, p.definition.Reservations
+	planned.Policy = p.definition.Policy
 	for _, f := range fleets {
-		state.Fleets = append(state.Fleets, f)
-	}
-	moment := in.moment
-	if moment.Now.IsZero() {
-		moment = view.Moment{Now: in.now, Since: in.now, AgentVersion: in.agentVersion}
+		planned.Fleets = append(planned.Fleets, f)
 	}
 	// What holds a fleet now doesn't hold the one that the plan makes of it.
-	moment.Holds = maps.Clone(moment.Holds)
+	planned.Holds = maps.Clone(in.Holds)
 	for _, f := range fleets {
-		if hold := moment.Holds[f.ID]; p.changes(f) || !hold.Until.IsZero() && p.changesUnder(f) {
-			delete(moment.Holds, f.ID)
+		if hold := in.Holds[f.ID]; p.changes(f) || !hold.Until.IsZero() && p.changesUnder(f) {
+			delete(planned.Holds, f.ID)
 		}
 	}
-	p.Forecast = view.Forecast(state, moment)
-	for _, op := range state.Operations {
+	p.Forecast = planner.Plan(planned)
+	for _, op := range in.Operations {
 		if op.State == fleet.OperationUnknown {
 			p.Unresolved++
 		}
@@ -332,7 +325,7 @@ func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.Fle
 	for _, row := range bound {
 		needed[row.Provider] = true
 	}
-	for _, i := range in.state.Instances {
+	for _, i := range in.State.Instances {
 		needed[i.Provider] = true
 	}
 	for _, p := range stored.Providers {
@@ -346,7 +339,7 @@ func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.Fle
 	for _, row := range bound {
 		told[row.Scheduler] = true
 	}
-	for _, i := range slices.Concat(in.state.Instances, in.state.Departing) {
+	for _, i := range slices.Concat(in.State.Instances, in.State.Departing) {
 		told[i.Scheduling.Scheduler] = told[i.Scheduling.Scheduler] || i.Scheduling.Told()
 	}
 	for _, s := range stored.Schedulers {

@@ -12,8 +12,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -39,16 +39,18 @@ func file(names ...string) fleet.Definition {
 type applied struct {
 	t      *testing.T
 	stored store.AppliedDefinition
-	state  store.State
+	state  snapshot.State
 	ids    int
 	prune  bool
-	moment view.Moment
+	// observed is what a running manager knows; zero: none runs.
+	observed snapshot.Observations
 }
 
 func (a *applied) plan(d fleet.Definition) Plan {
 	a.t.Helper()
-	p, err := makePlan(planInput{file: d, stored: a.stored, state: a.state, now: now, agentVersion: "0.1.0", prune: a.prune, moment: a.moment,
-		newID: func(time.Time) (string, error) { a.ids++; return fmt.Sprintf("f%d", a.ids), nil }})
+	p, err := makePlan(planInput{file: d, stored: a.stored, prune: a.prune,
+		Snapshot: snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: a.state, Observations: a.observed},
+		newID:    func(time.Time) (string, error) { a.ids++; return fmt.Sprintf("f%d", a.ids), nil }})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -262,7 +264,7 @@ func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
 	if got := a.plan(d).Accounts["local.here"]; got != "newer" {
 		t.Errorf("no manager runs, and the account is %q", got)
 	}
-	a.moment = view.Moment{Now: now, Since: now, Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"}}
+	a.observed = snapshot.Observations{Since: now, Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"}}
 	p := a.plan(d)
 	if got := p.Accounts; len(got) != 1 || got["local.here"] != "found" {
 		t.Errorf("a manager runs, and the accounts are %v", got)

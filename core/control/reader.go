@@ -15,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -23,8 +24,8 @@ import (
 type reading struct {
 	options Options
 	store   *store.Store
-	// moment is now, with what a running manager knows beyond the store.
-	moment func() view.Moment
+	// observed is what a running manager knows beyond the store; zero: none runs here.
+	observed func() snapshot.Observations
 	// refused are the calls of agents that a running manager refused; nil: none
 	// runs here.
 	refused func() []fleet.Refusal
@@ -51,12 +52,13 @@ func OpenToLook(ctx context.Context, o Options) (*Look, error) {
 		return nil, err
 	}
 	l := &Look{reading{options: o, store: s}}
-	l.moment = func() view.Moment {
-		// With no manager running, nobody could have heard an agent.
-		now := o.Clock()
-		return view.Moment{Now: now, Since: now, AgentVersion: o.Version}
-	}
+	l.observed = func() snapshot.Observations { return snapshot.Observations{} }
 	return l, nil
+}
+
+// snapshotOf is a state that was loaded just now with what is known beyond it.
+func (r *reading) snapshotOf(state snapshot.State) snapshot.Snapshot {
+	return snapshot.Snapshot{Now: r.options.Clock(), AgentVersion: r.options.Version, State: state, Observations: r.observed()}
 }
 
 // isInstalled says with ErrNothingApplied that there is no store yet.
@@ -94,7 +96,7 @@ func PlanFromNothing(ctx context.Context, s Submission, o Options) (Plan, error)
 	if err != nil {
 		return Plan{}, err
 	}
-	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, now: o.Clock(), agentVersion: o.Version, newID: newID})
+	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, newID: newID, Snapshot: snapshot.Snapshot{Now: o.Clock(), AgentVersion: o.Version}})
 	p.Warnings = append(loaded.warnings, loaded.RemovesNothing(nil)...)
 	return p, err
 }
@@ -106,7 +108,7 @@ func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load fu
 		loaded *loadedSubmission
 		bundle Bundle
 		stored store.AppliedDefinition
-		state  store.State
+		state  snapshot.State
 	)
 	both, within := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { loaded, bundle, err = load(within); return err })
@@ -115,8 +117,7 @@ func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load fu
 		return Plan{}, err
 	}
 	p, err := makePlan(planInput{
-		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, state: state,
-		now: r.options.Clock(), agentVersion: r.options.Version, newID: newID, moment: r.moment(),
+		file: loaded.Definition, lock: bundle.Lock, prune: prune, stored: stored, newID: newID, Snapshot: r.snapshotOf(state),
 	})
 	if err != nil {
 		return Plan{}, err
@@ -132,7 +133,7 @@ func (r *reading) planOf(ctx context.Context, caller Caller, prune bool, load fu
 }
 
 // addressesOf are the addresses of the fleets that there are.
-func addressesOf(s store.State) []fleet.FleetAddress {
+func addressesOf(s snapshot.State) []fleet.FleetAddress {
 	var known []fleet.FleetAddress
 	for _, f := range s.Fleets {
 		known = append(known, f.Address)
@@ -150,7 +151,7 @@ func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleets := slices.DeleteFunc(view.Fleets(state, r.moment()), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) })
+	fleets := slices.DeleteFunc(view.Fleets(r.snapshotOf(state)), func(f view.Fleet) bool { return !caller.mayTouch(f.Address) })
 	for n := range fleets {
 		fleets[n].Unmet = caller.unmet(fleets[n].Unmet)
 	}
@@ -167,7 +168,7 @@ func (r *reading) Instances(ctx context.Context) ([]view.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Instances(state, r.moment()), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
+	return slices.DeleteFunc(view.Instances(r.snapshotOf(state)), func(i view.Instance) bool { return !caller.mayTouch(i.Fleet) }), nil
 }
 
 // NotFoundError says that there is nothing of that name.

@@ -10,8 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ReservationRequest is what a reservation is made from.
@@ -67,7 +66,7 @@ func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.Re
 	if state, err = m.store.Load(ctx); err != nil {
 		return none, err
 	}
-	for _, p := range view.Forecast(state, m.moment()).Reservations {
+	for _, p := range planner.Plan(m.snapshotOf(state)).Reservations {
 		if p.ID == made.ID {
 			return p, nil
 		}
@@ -76,7 +75,7 @@ func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.Re
 }
 
 // newReservation holds a request against itself and against what was applied.
-func newReservation(s store.State, caller Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
+func newReservation(s snapshot.State, caller Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
 	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
 		Dedicated: r.Dedicated, Made: fleet.Decided{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
 	if why := cantReserve(made, now); why != "" {
@@ -132,7 +131,7 @@ func cantReserve(r fleet.CapacityReservation, now time.Time) string {
 
 // classOf is the class of a name as the fleets have it; where a fleet that the file
 // no longer mentions has an older one, the one that was applied last.
-func classOf(s store.State, address fleet.FleetAddress, name string) (fleet.CapacityClass, error) {
+func classOf(s snapshot.State, address fleet.FleetAddress, name string) (fleet.CapacityClass, error) {
 	var names []string
 	var with []fleet.ManagedFleet
 	for _, f := range s.Fleets {
@@ -199,7 +198,7 @@ func (r *reading) Reservations(ctx context.Context) ([]planner.ReservationPlan, 
 	if err != nil {
 		return nil, err
 	}
-	return caller.reservations(view.Forecast(state, r.moment()).Reservations), nil
+	return caller.reservations(planner.Plan(r.snapshotOf(state)).Reservations), nil
 }
 
 // mayKnow says whether a reservation is the caller's to see.

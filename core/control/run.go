@@ -113,8 +113,7 @@ func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
-			m.hub.note(work{demand: res.Demand, usage: res.Usage, scaled: res.Scaled, offers: res.Offers, circuits: res.Circuits, forecasts: res.Forecasts, accounts: res.Accounts})
-			m.hub.publish(progressOf(m.options.Clock(), res))
+			m.hub.publish(progressOf(m.options.Clock(), res), res.Observations)
 			m.desk.answer(res.Orders)
 		},
 		Hung: r.providers.restart,

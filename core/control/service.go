@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -155,11 +156,11 @@ type Progress struct {
 	Settled bool `json:"settled"`
 	Stuck   bool `json:"stuck"`
 	// Serial is of the definition that the step worked with.
-	Serial     int64                                `json:"serial"`
-	Unresolved int                                  `json:"unresolved"`
-	Holds      map[fleet.RunnerFleetID]planner.Hold `json:"holds,omitempty"`
-	Blocked    map[fleet.ProviderAddress]string     `json:"blocked,omitempty"`
-	Unobserved map[fleet.ProviderAddress]string     `json:"unobserved,omitempty"`
+	Serial     int64                                 `json:"serial"`
+	Unresolved int                                   `json:"unresolved"`
+	Holds      map[fleet.RunnerFleetID]snapshot.Hold `json:"holds,omitempty"`
+	Blocked    map[fleet.ProviderAddress]string      `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]string      `json:"unobserved,omitempty"`
 	// Faults are what went wrong with providers last.
 	Faults map[fleet.ProviderAddress]string `json:"faults,omitempty"`
 	// Unrecorded is what providers have that no live instance accounts for.

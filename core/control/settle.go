@@ -70,16 +70,16 @@ func stuck(res loop.Result) bool {
 	if res.Calls > 0 || len(res.Effects) > 0 {
 		return false
 	}
-	waits := len(res.Blocked) > 0
+	waits := len(res.Observations.Blocked) > 0
 	for _, i := range res.Instances {
-		if _, blocked := res.Blocked[i.Provider]; !blocked && !lifecycle.Settled(i.State) {
+		if _, blocked := res.Observations.Blocked[i.Provider]; !blocked && !lifecycle.Settled(i.State) {
 			return false
 		}
 	}
 	for _, f := range res.Plan.Fleets {
 		waits = waits || f.Rollout != nil && f.Rollout.Stage == planner.RolloutHalted
 	}
-	for _, hold := range res.Holds {
+	for _, hold := range res.Holds() {
 		waits = waits || hold.NeedsPerson
 	}
 	return waits

@@ -9,7 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // watched is a service of which only the progress is asked.
@@ -65,8 +65,8 @@ func TestAwaitEndsForItsReason(t *testing.T) {
 }
 
 func TestStuckIsOnlyWhatWaitingDoesNotMend(t *testing.T) {
-	hold := func(person bool) map[fleet.RunnerFleetID]planner.Hold {
-		return map[fleet.RunnerFleetID]planner.Hold{"f1": {NeedsPerson: person}}
+	hold := func(person bool) snapshot.Observations {
+		return snapshot.Observations{Holds: map[fleet.RunnerFleetID]snapshot.Hold{"f1": {NeedsPerson: person}}}
 	}
 	coming := []fleet.CapacityInstance{{Provider: "local.here", State: fleet.Provisioning}}
 	tests := []struct {
@@ -75,12 +75,12 @@ func TestStuckIsOnlyWhatWaitingDoesNotMend(t *testing.T) {
 		want bool
 	}{
 		{name: "nothing is held", want: false},
-		{name: "a back-off", res: loop.Result{Holds: hold(false)}, want: false},
-		{name: "an error that a person must mend", res: loop.Result{Holds: hold(true)}, want: true},
-		{name: "while something else is on its way", res: loop.Result{Holds: hold(true), Instances: coming}, want: false},
-		{name: "while a call is under way", res: loop.Result{Holds: hold(true), Calls: 1}, want: false},
+		{name: "a back-off", res: loop.Result{Observations: hold(false)}, want: false},
+		{name: "an error that a person must mend", res: loop.Result{Observations: hold(true)}, want: true},
+		{name: "while something else is on its way", res: loop.Result{Observations: hold(true), Instances: coming}, want: false},
+		{name: "while a call is under way", res: loop.Result{Observations: hold(true), Calls: 1}, want: false},
 		{name: "a provider that won't come back, and its instances with it",
-			res: loop.Result{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}, Instances: coming}, want: true},
+			res: loop.Result{Observations: snapshot.Observations{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}}, Instances: coming}, want: true},
 	}
 	for _, tt := range tests {
 		if got := stuck(tt.res); got != tt.want {
@@ -94,13 +94,13 @@ func TestWatchersJoinTheMovesThatTheyMissed(t *testing.T) {
 	h.begin(now)
 	next, stop := iter.Pull2(h.watch(t.Context()))
 	defer stop()
-	h.publish(Progress{At: now, Serial: 1, Transitions: []loop.Transition{{Instance: "a"}}})
+	h.publish(Progress{At: now, Serial: 1, Transitions: []loop.Transition{{Instance: "a"}}}, snapshot.Observations{})
 	first, _, _ := next()
 	if first.Serial != 1 {
 		t.Fatalf("first: %+v", first)
 	}
-	h.publish(Progress{At: now, Serial: 2, Transitions: []loop.Transition{{Instance: "b"}}})
-	h.publish(Progress{At: now, Serial: 3, Transitions: []loop.Transition{{Instance: "c"}}})
+	h.publish(Progress{At: now, Serial: 2, Transitions: []loop.Transition{{Instance: "b"}}}, snapshot.Observations{})
+	h.publish(Progress{At: now, Serial: 3, Transitions: []loop.Transition{{Instance: "c"}}}, snapshot.Observations{})
 	second, _, _ := next()
 	if second.Serial != 3 || len(second.Transitions) != 2 || second.Transitions[0].Instance != "b" {
 		t.Errorf("second: %+v", second)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // StandingKind is what a person decides beside the file.
@@ -212,7 +212,7 @@ func (m *Manager) takeNote(ctx context.Context, subject string) (bool, error) {
 
 // judgement is what an order is held against.
 type judgement struct {
-	state   store.State
+	state   snapshot.State
 	caller  Caller
 	useCase string
 	decided fleet.Decided

@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -86,7 +87,7 @@ func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 			t.Errorf("%s: the check says %v, and the order %v", test.name, before, err)
 		}
 	}
-	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.BrokenGlass) > 0 {
+	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.CostOverrides) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", orders, err)
 	}
 }
@@ -190,7 +191,7 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if orders, _ := m.store.StandingOrders(t.Context()); len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.BrokenGlass) > 0 {
+	if orders, _ := m.store.StandingOrders(t.Context()); len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.CostOverrides) > 0 {
 		t.Errorf("it stands: %+v", orders)
 	}
 	records, err := m.Audit(as(t, ada), 0)
@@ -290,7 +291,7 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 
 func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	s := store.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
+	s := snapshot.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
 	for n := range mostReservations {
 		s.Standing.Reservations = append(s.Standing.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
 	}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // stranded warns of a changed address of the manager: agents know the one of their
 // bootstrap document and no other, so those that run would call where nobody
 // answers.
-func stranded(before, after fleet.Definition, state store.State) config.Diagnostics {
+func stranded(before, after fleet.Definition, state snapshot.State) config.Diagnostics {
 	agents, old, url := 0, "", ""
 	for _, i := range state.Instances {
 		was, is := before.AdvertiseFor(i.Provider), after.AdvertiseFor(i.Provider)

@@ -6,23 +6,23 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.T) {
 	old := fleet.ManagerSettings{Listen: "10.0.0.1:7443", Advertise: "https://fleet.example:7443"}
-	two := store.State{Instances: []fleet.CapacityInstance{{ID: "a", State: fleet.Healthy}, {ID: "b", State: fleet.Bootstrapping}}}
+	two := snapshot.State{Instances: []fleet.CapacityInstance{{ID: "a", State: fleet.Healthy}, {ID: "b", State: fleet.Bootstrapping}}}
 	for _, c := range []struct {
 		name  string
 		after fleet.ManagerSettings
-		state store.State
+		state snapshot.State
 		warns bool
 	}{
 		{"nothing changed", old, two, false},
 		{"another port", fleet.ManagerSettings{Listen: "10.0.0.1:8443", Advertise: old.Advertise}, two, true},
 		{"another URL", fleet.ManagerSettings{Listen: old.Listen, Advertise: "https://other.example"}, two, true},
 		{"another folder of agents", fleet.ManagerSettings{Listen: old.Listen, Advertise: old.Advertise, Agents: "/agents"}, two, false},
-		{"nobody is there to be stranded", fleet.ManagerSettings{}, store.State{}, false},
+		{"nobody is there to be stranded", fleet.ManagerSettings{}, snapshot.State{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found := stranded(fleet.Definition{Manager: old}, fleet.Definition{Manager: c.after}, c.state)
@@ -100,7 +100,7 @@ func TestAProvidersOwnAddressOfTheManagerReachesItsHostsAlone(t *testing.T) {
 
 	after := definition
 	after.Providers = []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:8443"}, {Address: "local.here"}}
-	state := store.State{Instances: []fleet.CapacityInstance{
+	state := snapshot.State{Instances: []fleet.CapacityInstance{
 		{ID: "a", State: fleet.Healthy, Provider: "libvirt.lab"}, {ID: "b", State: fleet.Healthy, Provider: "local.here"},
 	}}
 	if found := stranded(definition, after, state); len(found) != 1 || !strings.Contains(found[0].Summary, "1 host") || !strings.Contains(found[0].Detail, "https://10.0.2.2:7443") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -99,7 +100,7 @@ func inBatches[T any](number int64, all []T, write func([]T)) {
 }
 
 // enrollAll makes the runners known, so that they can be written again.
-func enrollAll(b *testing.B, books *store.Store, state store.State) {
+func enrollAll(b *testing.B, books *store.Store, state snapshot.State) {
 	hashes := map[fleet.OperationID]string{}
 	for _, o := range state.Operations {
 		hashes[o.ID] = o.TokenHash

@@ -12,13 +12,13 @@ type CapacityReservationID string
 // and what holds until it expires or is taken back. They are no part of a
 // definition: never drift, never pruned by an apply.
 type StandingOrders struct {
-	Overrides    []FleetScaleOverride
-	Pins         []RunnerPin
-	Freezes      []Freeze
-	Quarantines  []Quarantine
-	Reservations []CapacityReservation
-	BrokenGlass  []CostBreakGlass
-	Rollouts     []RolloutOrder
+	Overrides     []FleetScaleOverride
+	Pins          []RunnerPin
+	Freezes       []Freeze
+	Quarantines   []Quarantine
+	Reservations  []CapacityReservation
+	CostOverrides []CostOverride
+	Rollouts      []RolloutOrder
 }
 
 // Decided is who decided something, when and why.
@@ -56,9 +56,9 @@ func (o FleetScaleOverride) Most(declared int) int {
 	return declared
 }
 
-// CostBreakGlass raises or lifts the cost guardrails of a fleet's file for a time
+// CostOverride raises or lifts the cost guardrails of a fleet's file for a time
 // [237]. It relaxes nothing else.
-type CostBreakGlass struct {
+type CostOverride struct {
 	Fleet RunnerFleetID `json:"fleet"`
 	// MaxHourly and MaxDaily go in the place of the file's amounts where they are
 	// more; zero: the file's holds. Without both of them nothing is limited.
@@ -69,10 +69,10 @@ type CostBreakGlass struct {
 }
 
 // Lifts says that no guardrail holds while it stands.
-func (b CostBreakGlass) Lifts() bool { return b.MaxHourly.IsZero() && b.MaxDaily.IsZero() }
+func (b CostOverride) Lifts() bool { return b.MaxHourly.IsZero() && b.MaxDaily.IsZero() }
 
 // Limits are the guardrails that hold in the place of the file's; zero: none.
-func (b CostBreakGlass) Limits(p CostPolicy) (hourly, daily Money) {
+func (b CostOverride) Limits(p CostPolicy) (hourly, daily Money) {
 	if b.Lifts() {
 		return Money{}, Money{}
 	}
@@ -130,17 +130,17 @@ func (s StandingOrders) Override(f ManagedFleet, now time.Time) (FleetScaleOverr
 }
 
 // BreakGlass is the one of a fleet that holds at now.
-func (s StandingOrders) BreakGlass(f ManagedFleet, now time.Time) (CostBreakGlass, bool) {
-	n := slices.IndexFunc(s.BrokenGlass, func(b CostBreakGlass) bool { return b.Fleet == f.ID && now.Before(b.Until) })
+func (s StandingOrders) CostOverride(f ManagedFleet, now time.Time) (CostOverride, bool) {
+	n := slices.IndexFunc(s.CostOverrides, func(b CostOverride) bool { return b.Fleet == f.ID && now.Before(b.Until) })
 	if n < 0 {
-		return CostBreakGlass{}, false
+		return CostOverride{}, false
 	}
-	return s.BrokenGlass[n], true
+	return s.CostOverrides[n], true
 }
 
 // CostLimits are the guardrails of a fleet that hold at now; zero: none.
 func (s StandingOrders) CostLimits(f ManagedFleet, now time.Time) (hourly, daily Money) {
-	if b, holds := s.BreakGlass(f, now); holds {
+	if b, holds := s.CostOverride(f, now); holds {
 		return b.Limits(f.Cost)
 	}
 	return f.Cost.MaxHourly, f.Cost.MaxDaily

@@ -24,11 +24,11 @@ func SilentFor(r fleet.Runner, witnessed, now time.Time) time.Duration {
 	return now.Sub(last)
 }
 
-// Deaf says whether the listener rather than the runners is the likely reason
+// SilentTogether says whether the listener rather than the runners is the likely reason
 // for their silence: of at least three, over half fell silent within one
 // heartbeat. beats are the last heartbeats of the silent ones, all is how many
 // runners there are.
-func Deaf(beats []time.Time, all int, heartbeat time.Duration) bool {
+func SilentTogether(beats []time.Time, all int, heartbeat time.Duration) bool {
 	if all < 3 || 2*len(beats) <= all {
 		return false
 	}

@@ -2,11 +2,12 @@ package loop
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // backoff keeps a fleet whose instances fail from starting new ones at once
@@ -16,7 +17,7 @@ type backoff struct {
 	// last is when the last of them was.
 	last   time.Time
 	serial int64
-	hold   planner.Hold
+	hold   snapshot.Hold
 	// told says that the provider said how long to wait.
 	told bool
 }
@@ -48,7 +49,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 		b.told = failure.RetryAfter > wait
 		wait = max(wait, failure.RetryAfter)
 	}
-	b.hold = planner.Hold{
+	b.hold = snapshot.Hold{
 		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
 		Reason:      fmt.Sprintf("%s in a row. Last: %s (%s)", failureCount(b.failures), message, class),
@@ -141,8 +142,8 @@ func (l *Loop) tryNow(w *work) {
 
 // holds are the holds in force: not over, and of an unchanged definition. One
 // that is over still counts its failures for the next.
-func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
-	out := map[fleet.RunnerFleetID]planner.Hold{}
+func (w *work) holds() map[fleet.RunnerFleetID]snapshot.Hold {
+	out := map[fleet.RunnerFleetID]snapshot.Hold{}
 	for id, b := range w.backoffs {
 		if f, ok := w.fleets[id]; !ok || f.Serial != b.serial {
 			delete(w.backoffs, id)
@@ -153,13 +154,16 @@ func (w *work) holds() map[fleet.RunnerFleetID]planner.Hold {
 		}
 	}
 	for id, why := range w.blocked {
-		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	for id, why := range w.uninvited {
-		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
+	maps.DeleteFunc(out, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool {
+		return w.fleets[id].Operational == fleet.FleetDraining
+	})
 	for id, why := range w.damaged {
-		out[id] = planner.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	return out
 }

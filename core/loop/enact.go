@@ -16,46 +16,17 @@ import (
 func (l *Loop) plan(w *work) planner.Output {
 	l.holdUninvited(w)
 	l.holdBlocked(w)
-	in := planner.Input{
-		Now:          w.now,
-		AgentVersion: l.settings.AgentVersion,
-		Unobserved:   l.unobserved(w),
-		Faults:       l.faults(),
-		Holds:        w.holds(),
-		Demand:       l.demand(w),
-		Scaled:       l.scaled,
-		Assets:       w.assets,
-		Offers:       l.offers(w),
-		Circuits:     w.circuits.Clone(),
-		Reservations: w.reservations,
-		Standing:     w.standing,
-		Forecasts:    w.forecasts,
-		Policy:       w.policy,
-		Leases:       w.paidFor(),
-		Rollouts:     w.rollouts,
-	}
-	in.ImprovementSteps = planner.DefaultImprovementSteps
-	for _, f := range w.fleets {
-		in.Fleets = append(in.Fleets, f)
-	}
-	spoiled := w.spoiled()
-	for _, r := range w.rows {
-		in.Instances = append(in.Instances, planner.Instance{
-			CapacityInstance: r.CapacityInstance, Busy: busy(r), Silent: l.silent(w, r), Leases: r.leases, IdleSince: l.row(r.ID).idle,
-			JoinUntil: r.joinUntil(), Spoiled: spoiled[r.ID], HeadsFor: r.headsFor(), Left: r.runner != nil && !r.runner.Left.IsZero(),
-		})
-	}
-	return l.settings.Planner(in)
+	return l.settings.Planner(l.snapshotOf(w))
 }
 
 // paidFor is what ended instances are paid for. The store knows those that ended
 // before this step; what ends in it is paid for, too.
 func (w *work) paidFor() []fleet.Lease {
-	known := make(map[fleet.CapacityInstanceID]bool, len(w.leases))
-	for _, l := range w.leases {
+	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Leases))
+	for _, l := range w.stored.Leases {
 		known[l.Instance] = true
 	}
-	leases := slices.Clip(w.leases)
+	leases := slices.Clip(w.stored.Leases)
 	for _, r := range w.rows {
 		if lease, paid := r.Lease(); paid && !known[r.ID] {
 			leases = append(leases, lease)
@@ -112,7 +83,7 @@ func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 	for _, r := range w.rows {
 		if p := l.provider(r.Provider); p.blind != "" {
 			out[r.Provider] = p.blind
-		} else if why, deaf := w.deaf[r.Provider]; deaf {
+		} else if why, unheard := w.unheard[r.Provider]; unheard {
 			out[r.Provider] = why
 		}
 	}

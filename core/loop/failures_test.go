@@ -45,8 +45,8 @@ func TestAListFromWhichMostThingsVanishedIsNotBelieved(t *testing.T) {
 		w.hidden[i.Key] = true
 	}
 	w.pass(10*time.Minute, w.running)
-	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Unobserved[local], "3 of 4 known resources are missing") {
-		t.Errorf("%s, unobserved %v", w.describe(), w.last.Unobserved)
+	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Observations.Unobserved[local], "3 of 4 known resources are missing") {
+		t.Errorf("%s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 }
 
@@ -56,8 +56,8 @@ func TestAManagerThatHearsNobodyReplacesNobody(t *testing.T) {
 	w.running()
 	w.calls = nil
 	w.pass(3*24*time.Hour, nil)
-	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Unobserved[local], "fell silent together") {
-		t.Fatalf("after three days of silence from all: %s, unobserved %v", w.describe(), w.last.Unobserved)
+	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Observations.Unobserved[local], "fell silent together") {
+		t.Fatalf("after three days of silence from all: %s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 	w.pass(5*time.Minute, w.running)
 	for _, i := range w.live() {
@@ -354,8 +354,8 @@ func TestOneBadRowStopsNoOtherFleet(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2), good)
 	w.store.instances["bad"] = fleet.CapacityInstance{ID: "bad", Fleet: "f1", Key: "nowhere", State: fleet.Healthy, Provider: local}
 	w.pass(time.Minute, nil)
-	if len(w.last.Damaged) != 1 || !w.last.Holds["f1"].NeedsPerson || w.last.Holds["f2"].Reason != "" {
-		t.Errorf("damaged %v, holds %v", w.last.Damaged, w.last.Holds)
+	if len(w.last.Damaged) != 1 || !w.last.Holds()["f1"].NeedsPerson || w.last.Holds()["f2"].Reason != "" {
+		t.Errorf("damaged %v, holds %v", w.last.Damaged, w.last.Holds())
 	}
 }
 
@@ -404,8 +404,8 @@ func TestALateInspectionDoesNotHideThatTheProviderIsDown(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	seen := w.look()
-	if w.step(ProviderDown{Provider: local, Reason: "it died"}, seen); w.last.Unobserved[local] != "it died" {
-		t.Errorf("unobserved %v", w.last.Unobserved)
+	if w.step(ProviderDown{Provider: local, Reason: "it died"}, seen); w.last.Observations.Unobserved[local] != "it died" {
+		t.Errorf("unobserved %v", w.last.Observations.Unobserved)
 	}
 }
 
@@ -448,22 +448,22 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 			t.Errorf("instance %s was asked for of a provider that is broken", i.ID)
 		}
 	}
-	hold := w.last.Holds["f1"]
-	if !hold.NeedsPerson || !strings.Contains(hold.Reason, "local.here, is not started again") || w.last.Holds["f2"].Reason != "" {
-		t.Errorf("holds %v", w.last.Holds)
+	hold := w.last.Holds()["f1"]
+	if !hold.NeedsPerson || !strings.Contains(hold.Reason, "local.here, is not started again") || w.last.Holds()["f2"].Reason != "" {
+		t.Errorf("holds %v", w.last.Holds())
 	}
-	if got := w.last.Unobserved[local]; got != "It died 5 times." {
+	if got := w.last.Observations.Unobserved[local]; got != "It died 5 times." {
 		t.Errorf("status would say %q", got)
 	}
-	if got := w.last.Blocked[local]; !strings.Contains(got, "panic: oh") {
+	if got := w.last.Observations.Blocked[local]; !strings.Contains(got, "panic: oh") {
 		t.Errorf("whoever applies is told %q", got)
 	}
 
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
 	w.inspect()
 	w.step()
-	if hold := w.last.Holds["f1"]; hold.Reason != "" || len(w.last.Blocked) != 0 {
-		t.Errorf("after its return it is held: %+v, blocked %v", hold, w.last.Blocked)
+	if hold := w.last.Holds()["f1"]; hold.Reason != "" || len(w.last.Observations.Blocked) != 0 {
+		t.Errorf("after its return it is held: %+v, blocked %v", hold, w.last.Observations.Blocked)
 	}
 	if len(w.calls) != 2 {
 		t.Errorf("calls %v, want one for what was missing", w.calls)

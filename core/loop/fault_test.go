@@ -14,16 +14,16 @@ func TestAProviderThatNeverStartsIsToldWithItsReasonThoughItHasNoInstances(t *te
 	w := trading(t, 1, "a")
 	const why = "no credentials were found"
 	w.step(ProviderDown{Provider: local, Reason: "it is being started", Starting: true})
-	if len(w.last.Faults) > 0 || len(w.last.Unobserved) > 0 || !strings.Contains(w.last.Holds["f1"].Reason, "is being asked") {
-		t.Errorf("one that is only being started has failed: %v, unobserved %v, holds %v", w.last.Faults, w.last.Unobserved, w.last.Holds)
+	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || !strings.Contains(w.last.Holds()["f1"].Reason, "is being asked") {
+		t.Errorf("one that is only being started has failed: %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 	w.step(ProviderDown{Provider: local, Reason: why})
-	if w.last.Faults[local] != why || w.last.Unobserved[local] != why || !strings.Contains(w.last.Holds["f1"].Reason, why) {
-		t.Errorf("faults %v, unobserved %v, holds %v", w.last.Faults, w.last.Unobserved, w.last.Holds)
+	if w.last.Observations.Faults[local] != why || w.last.Observations.Unobserved[local] != why || !strings.Contains(w.last.Holds()["f1"].Reason, why) {
+		t.Errorf("faults %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
-	if len(w.last.Faults) > 0 || len(w.last.Unobserved) > 0 || strings.Contains(w.last.Holds["f1"].Reason, why) {
-		t.Errorf("after it came back: faults %v, unobserved %v, holds %v", w.last.Faults, w.last.Unobserved, w.last.Holds)
+	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || strings.Contains(w.last.Holds()["f1"].Reason, why) {
+		t.Errorf("after it came back: faults %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 }
 
@@ -31,12 +31,12 @@ func TestAnInspectionThatFailsIsAFaultOfItsProvider(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 1))
 	w.settle()
 	w.step(Inspected{Provider: local, Began: w.now, Failure: &Failure{Class: fleet.ErrorPermission, Message: "not allowed"}})
-	if got := w.last.Faults[local]; !strings.Contains(got, "not allowed") {
-		t.Errorf("faults %v", w.last.Faults)
+	if got := w.last.Observations.Faults[local]; !strings.Contains(got, "not allowed") {
+		t.Errorf("faults %v", w.last.Observations.Faults)
 	}
 	w.inspect()
-	if len(w.last.Faults) > 0 {
-		t.Errorf("after one that was complete: %v", w.last.Faults)
+	if len(w.last.Observations.Faults) > 0 {
+		t.Errorf("after one that was complete: %v", w.last.Observations.Faults)
 	}
 }
 
@@ -49,15 +49,15 @@ func TestAnApplyTriesAtOnceWhatFailedBefore(t *testing.T) {
 			Failure: &Failure{Class: fleet.ErrorInvalid, Message: "no such address"}})
 	}
 	refuse()
-	if hold := w.last.Holds["f1"]; !hold.NeedsPerson || len(w.live()) != 0 {
+	if hold := w.last.Holds()["f1"]; !hold.NeedsPerson || len(w.live()) != 0 {
 		t.Fatalf("a failure doesn't hold the fleet: %+v, %s", hold, w.describe())
 	}
 	w.step(Applied{})
-	if _, held := w.last.Holds["f1"]; held || len(w.live()) != 1 {
-		t.Fatalf("after an apply: holds %v, %s", w.last.Holds, w.describe())
+	if _, held := w.last.Holds()["f1"]; held || len(w.live()) != 1 {
+		t.Fatalf("after an apply: holds %v, %s", w.last.Holds(), w.describe())
 	}
 	refuse()
-	if hold := w.last.Holds["f1"]; !strings.Contains(hold.Reason, "2 failures in a row") {
+	if hold := w.last.Holds()["f1"]; !strings.Contains(hold.Reason, "2 failures in a row") {
 		t.Errorf("what isn't mended counts on: %+v", hold)
 	}
 }
@@ -79,7 +79,7 @@ func TestAnApplyAsksNobodyBeforeTheTimeThatHeNamed(t *testing.T) {
 	w.step(ProvisionAnswered{Operation: take[Provision](w).Operation.ID, Outcome: fleet.ProvisionNotCreated, CallOver: true,
 		Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down", RetryAfter: time.Hour}})
 	w.step(Applied{})
-	if hold, held := w.last.Holds["f1"]; !held || len(w.live()) != 0 {
+	if hold, held := w.last.Holds()["f1"]; !held || len(w.live()) != 0 {
 		t.Errorf("it was to wait for an hour: %+v, %s", hold, w.describe())
 	}
 	m := trading(t, 1, "a")
@@ -115,11 +115,11 @@ func TestTheFailuresOfAFleetThatIsBeingRemovedHoldNothingBack(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 1))
 	w.step(ProvisionAnswered{Operation: take[Provision](w).Operation.ID, Outcome: fleet.ProvisionNotCreated, CallOver: true,
 		Failure: &Failure{Class: fleet.ErrorTransient, Message: "503"}})
-	if len(w.last.Holds) != 1 {
-		t.Fatalf("holds %v", w.last.Holds)
+	if len(w.last.Holds()) != 1 {
+		t.Fatalf("holds %v", w.last.Holds())
 	}
 	w.remove()
-	if w.step(); len(w.last.Holds) != 0 {
-		t.Errorf("holds %v", w.last.Holds)
+	if w.step(); len(w.last.Holds()) != 0 {
+		t.Errorf("holds %v", w.last.Holds())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -47,8 +48,8 @@ func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 	return m
 }
 
-func (m *fakeStore) Load(context.Context) (store.State, error) {
-	s := store.State{Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
+func (m *fakeStore) Load(context.Context) (snapshot.State, error) {
+	s := snapshot.State{Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
 		switch {

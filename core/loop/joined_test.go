@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -49,7 +50,7 @@ func (l *lab) Recall(ctx context.Context, keys []fleet.OperationID, ids []fleet.
 	return l.store.Recall(ctx, keys, ids)
 }
 
-func (l *lab) Load(ctx context.Context) (store.State, error) {
+func (l *lab) Load(ctx context.Context) (snapshot.State, error) {
 	s, err := l.store.Load(ctx)
 	s.Providers = []fleet.Provider{{Address: local, Assets: l.assets}}
 	s.Claims = slices.Clone(l.claims)
@@ -162,8 +163,8 @@ func TestAClaimThatNobodyUsedExpires(t *testing.T) {
 	if len(l.live()) > 0 || len(l.claims) > 0 {
 		t.Fatalf("the host isn't free: %s", l.describe())
 	}
-	if len(l.last.Holds) > 0 {
-		t.Errorf("that nobody came holds the fleet: %v", l.last.Holds)
+	if len(l.last.Holds()) > 0 {
+		t.Errorf("that nobody came holds the fleet: %v", l.last.Holds())
 	}
 	l.claim("a")
 	l.goOn(time.Minute, nil)

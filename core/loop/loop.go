@@ -6,18 +6,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
 // Store is the durable truth as the loop needs it. Commit is one transaction
 // and fails as a whole; it fails for good once another writer took over.
 type Store interface {
-	Load(ctx context.Context) (store.State, error)
+	Load(ctx context.Context) (snapshot.State, error)
 	Commit(ctx context.Context, c store.Change) error
 	// Recall finds instances, live or ended, by the keys that made them or by
 	// their ids.
@@ -58,7 +58,7 @@ type Settings struct {
 	// kept.
 	Needed func(context.Context, []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error)
 	// Planner decides what each fleet needs; nil: planner.Plan.
-	Planner func(planner.Input) planner.Output
+	Planner func(snapshot.Snapshot) planner.Output
 }
 
 // DefaultCallLimit bounds the provision and terminate calls under way on one
@@ -112,43 +112,15 @@ type Result struct {
 	Unresolved int
 	// Calls counts the provider calls under way, inspections aside.
 	Calls int
-	// Blocked names the providers that only a person can bring back, with the
-	// reason.
-	Blocked map[fleet.ProviderAddress]string
-	// Unobserved names the providers that can't be seen now, with the reason.
-	Unobserved map[fleet.ProviderAddress]string
-	// Faults are what went wrong with providers last: a plugin that doesn't start, a
-	// configuration that is refused, an inspection that failed.
-	Faults map[fleet.ProviderAddress]string
-	// Observed says of each provider when its last complete inspection began.
-	Observed map[fleet.ProviderAddress]time.Time
-	// Accounts says what the credentials of each provider reached last.
-	Accounts map[fleet.ProviderAddress]string
+	// Observations are what is known beyond the store as the step leaves it.
+	Observations snapshot.Observations
 	// Silent are the live instances whose agents have missed their heartbeats.
 	Silent []fleet.CapacityInstanceID
 	// Damaged names the rows of the store that make no sense, with the reason.
 	// They are left alone, and their fleets start nothing.
 	Damaged []string
-	// Unrecorded are the resources of the installation without a live record, by
-	// provider, with what they are and why they are left alone.
-	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
 	// Orders are the decisions of people that were carried out or refused.
 	Orders []OrderOutcome
-	// Demand is what the schedulers said last, Usage what they show of instances.
-	Demand map[fleet.SchedulerAddress]planner.Demand
-	Usage  map[fleet.CapacityInstanceID]planner.Usage
-	// Scaled is when fleets last changed their size.
-	Scaled map[fleet.RunnerFleetID]time.Time
-	// Schedulers are those that can't be seen, with the reason; not those whose
-	// first answer is still awaited.
-	Schedulers map[fleet.SchedulerAddress]string
-	// Offers are what markets said last, and Circuits where there was no room.
-	Offers   map[fleet.MarketKey]fleet.OfferList
-	Circuits breaker.Circuits
-	// Forecasts are what the models of the fleets' forecast blocks say now.
-	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
-	// Holds are the fleets that may not start instances now, with the reason.
-	Holds map[fleet.RunnerFleetID]planner.Hold
 }
 
 // Transition is one move of one instance.

@@ -431,8 +431,8 @@ func TestAHostWithoutAnAgentForItsPlatformIsNotMade(t *testing.T) {
 	w.store.fleets["f1"] = demoFleet(1, 1)
 	w.step()
 	w.step()
-	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds["f1"].NeedsPerson || !strings.Contains(w.last.Holds["f1"].Reason, "No agent for linux-amd64") {
-		t.Errorf("calls %v, decisions %v, holds %+v", w.calls, w.store.decisions, w.last.Holds)
+	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson || !strings.Contains(w.last.Holds()["f1"].Reason, "No agent for linux-amd64") {
+		t.Errorf("calls %v, decisions %v, holds %+v", w.calls, w.store.decisions, w.last.Holds())
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // observed takes in a look at a scheduler. A failed one is no empty queue and no
@@ -123,26 +123,27 @@ func (l *Loop) countLeases(w *work) {
 	}
 }
 
-// usages is what the schedulers show of instances, for people.
-func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]planner.Usage {
-	out := map[fleet.CapacityInstanceID]planner.Usage{}
+// usages are what the schedulers show of instances, and showed of those that they
+// have been told to forget.
+func (l *Loop) usages(w *work) map[fleet.CapacityInstanceID]snapshot.Usage {
+	out := make(map[fleet.CapacityInstanceID]snapshot.Usage, len(w.rows))
 	for _, r := range w.rows {
-		if r.Scheduling.Told() && r.Live() {
-			out[r.ID] = planner.Usage{Leases: r.leases, IdleSince: l.row(r.ID).idle}
+		if m := l.rows[r.ID]; r.Live() && m != nil && (r.Scheduling.Told() || !m.idle.IsZero()) {
+			out[r.ID] = snapshot.Usage{Leases: r.leases, IdleSince: m.idle}
 		}
 	}
 	return out
 }
 
 // demand is what the schedulers of the fleets say, for the planner.
-func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]planner.Demand {
-	out := map[fleet.SchedulerAddress]planner.Demand{}
+func (l *Loop) demand(w *work) map[fleet.SchedulerAddress]snapshot.Demand {
+	out := map[fleet.SchedulerAddress]snapshot.Demand{}
 	for _, f := range w.fleets {
 		if f.Scheduler == "" {
 			continue
 		}
 		s := l.scheduler(f.Scheduler)
-		out[f.Scheduler] = planner.Demand{Snapshot: s.snapshot, Blind: s.blind, Uncordons: s.uncordons}
+		out[f.Scheduler] = snapshot.Demand{Snapshot: s.snapshot, Unobserved: s.blind, Uncordons: s.uncordons}
 	}
 	return out
 }

@@ -53,8 +53,8 @@ func full(p Provision, zone string) ProvisionAnswered {
 
 func TestNothingIsRequestedBeforeTheMarketHasAnswered(t *testing.T) {
 	w := trading(t, 1, "a", "b")
-	if len(w.live()) != 0 || !strings.Contains(w.last.Holds["f1"].Reason, "isn't known yet") {
-		t.Fatalf("before: %s, holds %+v", w.describe(), w.last.Holds)
+	if len(w.live()) != 0 || !strings.Contains(w.last.Holds()["f1"].Reason, "isn't known yet") {
+		t.Fatalf("before: %s, holds %+v", w.describe(), w.last.Holds())
 	}
 	w.open()
 	if got := zones(take[Provision](w)); got != "a b" {
@@ -78,7 +78,7 @@ func TestAfterAShortageTheNextInstanceGoesOutAtOnceWithWhatIsLeft(t *testing.T) 
 		t.Error("a key was used again with other offers")
 	}
 	w.step(full(third, "c"))
-	hold := w.last.Holds["f1"]
+	hold := w.last.Holds()["f1"]
 	if len(w.live()) != 0 || !hold.Constrained || hold.NeedsPerson || !strings.Contains(hold.Reason, "a m stable (no capacity), b m stable (no capacity), c m stable (no capacity)") {
 		t.Fatalf("without room anywhere: %s, hold %+v", w.describe(), hold)
 	}
@@ -97,10 +97,10 @@ func TestOneProbesAndItsSuccessBringsTheOthers(t *testing.T) {
 	for _, p := range calls {
 		w.step(full(p, ""))
 	}
-	if len(w.last.Circuits) != 1 || len(w.live()) != 0 {
-		t.Fatalf("circuits %+v, %s", w.last.Circuits, w.describe())
+	if len(w.last.Observations.Circuits) != 1 || len(w.live()) != 0 {
+		t.Fatalf("circuits %+v, %s", w.last.Observations.Circuits, w.describe())
 	}
-	for _, c := range w.last.Circuits {
+	for _, c := range w.last.Observations.Circuits {
 		if c.Failures != 1 {
 			t.Errorf("three requests that were under way together count as %d failures", c.Failures)
 		}
@@ -112,8 +112,8 @@ func TestOneProbesAndItsSuccessBringsTheOthers(t *testing.T) {
 		t.Fatalf("more than one probes: %s", w.describe())
 	}
 	w.step(w.run(probe))
-	if len(w.last.Circuits) != 0 || len(w.live()) != 3 {
-		t.Errorf("after its success: %+v, %s", w.last.Circuits, w.describe())
+	if len(w.last.Observations.Circuits) != 0 || len(w.live()) != 3 {
+		t.Errorf("after its success: %+v, %s", w.last.Observations.Circuits, w.describe())
 	}
 }
 
@@ -134,8 +134,8 @@ func TestAProbeWhoseAnswerIsLostStaysTheOnlyOneUntilItIsResolved(t *testing.T) {
 	}
 	w.effects = slices.DeleteFunc(w.effects, func(e Effect) bool { _, asks := e.(ListOffers); return asks })
 	w.inspect()
-	if len(w.last.Circuits) != 0 || len(w.live()) != 2 {
-		t.Errorf("after it was found: %+v, %s", w.last.Circuits, w.describe())
+	if len(w.last.Observations.Circuits) != 0 || len(w.live()) != 2 {
+		t.Errorf("after it was found: %+v, %s", w.last.Observations.Circuits, w.describe())
 	}
 }
 
@@ -156,14 +156,14 @@ func TestARefreshThatFailsLeavesTheOldOffersWithTheReason(t *testing.T) {
 	w := trading(t, 1, "a")
 	w.open()
 	key := w.store.fleets["f1"].MarketKey()
-	read := w.last.Offers[key].Read
+	read := w.last.Observations.Offers[key].Read
 	w.step(w.run(take[Provision](w)))
 	w.now = w.now.Add(refreshOffers)
 	w.step()
 	for n, failure := range []time.Duration{askAgain, 2 * askAgain} {
 		take[ListOffers](w)
 		w.step(OffersListed{Market: key, Failure: &Failure{Class: fleet.ErrorTransient, Message: "503"}})
-		list := w.last.Offers[key]
+		list := w.last.Observations.Offers[key]
 		if len(list.Offers) != 1 || !list.Read.Equal(read) || list.Failure != "503" || list.Next.Sub(w.now) != failure {
 			t.Fatalf("failure %d: %+v", n, list)
 		}
@@ -172,7 +172,7 @@ func TestARefreshThatFailsLeavesTheOldOffersWithTheReason(t *testing.T) {
 	}
 	w.offers = lots("a", "b")
 	w.open()
-	if list := w.last.Offers[key]; len(list.Offers) != 2 || list.Failure != "" || list.Next.Sub(w.now) != refreshOffers {
+	if list := w.last.Observations.Offers[key]; len(list.Offers) != 2 || list.Failure != "" || list.Next.Sub(w.now) != refreshOffers {
 		t.Errorf("well again: %+v", list)
 	}
 }
@@ -182,7 +182,7 @@ func TestAMarketOfAnotherAccountIsForgotten(t *testing.T) {
 	w.open()
 	w.facts.Account = "another"
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
-	if list := w.last.Offers[w.store.fleets["f1"].MarketKey()]; len(list.Offers) != 0 || !has[ListOffers](w) {
+	if list := w.last.Observations.Offers[w.store.fleets["f1"].MarketKey()]; len(list.Offers) != 0 || !has[ListOffers](w) {
 		t.Errorf("it keeps %+v", list)
 	}
 }
@@ -200,8 +200,8 @@ func TestAStepThatCouldNotBeStoredDoesNotCountAShortageTwice(t *testing.T) {
 	w.now = w.now.Add(10 * time.Second)
 	w.step()
 	scope := breaker.Scope{Provider: local, Zone: "a", Lifetime: fleet.LifetimeStable}
-	if c := w.last.Circuits[scope]; c.Failures != 1 {
-		t.Errorf("%+v", w.last.Circuits)
+	if c := w.last.Observations.Circuits[scope]; c.Failures != 1 {
+		t.Errorf("%+v", w.last.Observations.Circuits)
 	}
 }
 
@@ -216,8 +216,8 @@ func TestARestartTriesEachOfferOnceMore(t *testing.T) {
 			tries++
 			w.step(full(p, p.Intent.Offers[0].Zone))
 		}
-		if tries != 2 || !w.last.Holds["f1"].Constrained {
-			t.Fatalf("%d tries, holds %+v", tries, w.last.Holds)
+		if tries != 2 || !w.last.Holds()["f1"].Constrained {
+			t.Fatalf("%d tries, holds %+v", tries, w.last.Holds())
 		}
 		w.restart()
 		w.inspect()
@@ -240,8 +240,8 @@ func TestWithoutAMarketALackOfRoomHoldsWhatIsOfTheProviderAndLifetime(t *testing
 			w.step(w.run(p))
 		}
 	}
-	if len(w.live()) != 1 || !w.last.Holds["f1"].Constrained || w.last.Holds["f2"].Constrained {
-		t.Errorf("%s, holds %+v", w.describe(), w.last.Holds)
+	if len(w.live()) != 1 || !w.last.Holds()["f1"].Constrained || w.last.Holds()["f2"].Constrained {
+		t.Errorf("%s, holds %+v", w.describe(), w.last.Holds())
 	}
 }
 
@@ -249,7 +249,7 @@ func TestAFleetThatIsBeingRemovedIsNotHeldBack(t *testing.T) {
 	w := trading(t, 1, "a")
 	w.remove()
 	w.step()
-	if hold, held := w.last.Holds["f1"]; held {
+	if hold, held := w.last.Holds()["f1"]; held {
 		t.Errorf("it wants nothing, and is held back: %s", hold.Reason)
 	}
 }

@@ -143,8 +143,8 @@ func (l *Loop) stopsAgain(w *work, r *row) bool {
 // planner says which.
 func (w *work) idleTimeout(r *row) time.Duration {
 	f := r.fleet
-	reserved := slices.ContainsFunc(w.reservations, func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() })
-	if _, overridden := w.standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected || r.Cost.Minimum > 0 {
+	reserved := slices.ContainsFunc(w.stored.Reservations, func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() })
+	if _, overridden := w.stored.Standing.Override(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected || r.Cost.Minimum > 0 {
 		return 0
 	}
 	return max(time.Second, f.Scaling.ScaleDown.IdleGrace)

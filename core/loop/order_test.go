@@ -180,8 +180,8 @@ func TestAForeignResourceIsRemovedWhenAPersonAdoptsIt(t *testing.T) {
 			if got := w.terminations(); !slices.Equal(got, []string{"x"}) || len(w.others) != 1 || len(w.live()) != 1 {
 				t.Errorf("terminated %v: %s", got, w.describe())
 			}
-			if w.last.Unrecorded[local].Foreign != 1 {
-				t.Errorf("shown: %+v", w.last.Unrecorded)
+			if w.last.Observations.Unrecorded[local].Foreign != 1 {
+				t.Errorf("shown: %+v", w.last.Observations.Unrecorded)
 			}
 		})
 	}

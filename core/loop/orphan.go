@@ -26,7 +26,7 @@ func (l *Loop) collectOrphans(w *work) error {
 	taken := 0
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
-		if p.facts == nil || p.blind != "" || w.deaf[address] != "" {
+		if p.facts == nil || p.blind != "" || w.unheard[address] != "" {
 			continue
 		}
 		for _, u := range p.unrecorded {

@@ -12,7 +12,7 @@ import (
 // found is what a world's provider has without a record, by id.
 func (w *world) found() map[fleet.ProviderInstanceRef]fleet.UnrecordedResource {
 	out := map[fleet.ProviderInstanceRef]fleet.UnrecordedResource{}
-	for _, u := range w.last.Unrecorded[local].Resources {
+	for _, u := range w.last.Observations.Unrecorded[local].Resources {
 		out[u.ID] = u
 	}
 	return out
@@ -223,7 +223,7 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 			if got.Standing != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
 				t.Errorf("shown as %+v, want %q", got, tt.want)
 			}
-			if all := w.last.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
+			if all := w.last.Observations.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
 				t.Errorf("counted %+v", all)
 			}
 		})
@@ -284,8 +284,8 @@ func TestWhatBelongsToALiveInstanceIsNoOrphanAndGoesWithIt(t *testing.T) {
 			volume := part(w, i)
 			w.others = []fleet.Resource{volume}
 			w.work(2 * time.Hour)
-			if len(w.calls) != 0 || len(w.last.Unrecorded) != 0 {
-				t.Fatalf("calls %v, unrecorded %v", w.calls, w.last.Unrecorded)
+			if len(w.calls) != 0 || len(w.last.Observations.Unrecorded) != 0 {
+				t.Fatalf("calls %v, unrecorded %v", w.calls, w.last.Observations.Unrecorded)
 			}
 			w.remove()
 			w.settle()
@@ -333,8 +333,8 @@ func TestWhatIsKeptAsAnAssetHoldsUpNoEndAndIsAnOrphanOnlyAfterwards(t *testing.T
 	w.pass(10*time.Minute, nil)
 	w.settle()
 	w.work(3 * time.Hour)
-	if got := w.terminations(); len(got) != 0 || len(w.live()) != 0 || len(w.last.Unrecorded) != 0 {
-		t.Fatalf("terminated %v, unrecorded %v: %s", got, w.last.Unrecorded, w.describe())
+	if got := w.terminations(); len(got) != 0 || len(w.live()) != 0 || len(w.last.Observations.Unrecorded) != 0 {
+		t.Fatalf("terminated %v, unrecorded %v: %s", got, w.last.Observations.Unrecorded, w.describe())
 	}
 	host.BelongsTo = ""
 	w.others = []fleet.Resource{host}
@@ -360,7 +360,7 @@ func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
 	if got := w.terminations(); !slices.Equal(got, []string{string(i.Key)}) || len(w.others) != 5 {
 		t.Errorf("terminated %v", got)
 	}
-	if got := w.last.Unrecorded[local]; got.Foreign != 4 {
+	if got := w.last.Observations.Unrecorded[local]; got.Foreign != 4 {
 		t.Errorf("shown: %+v", got)
 	}
 }

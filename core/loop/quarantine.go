@@ -12,11 +12,11 @@ import (
 // agent calls, before it can be admitted; and one that was lost as soon as it is
 // back.
 func (l *Loop) condemn(w *work) {
-	if len(w.standing.Quarantines) == 0 {
+	if len(w.stored.Standing.Quarantines) == 0 {
 		return
 	}
 	for _, r := range w.rows {
-		q, condemned := w.standing.Condemns(r.CapacityInstance)
+		q, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
 		if !condemned {
 			continue
 		}
@@ -63,12 +63,12 @@ func (w *work) released(r *row) bool {
 	if r.Cause != string(lifecycle.Condemned) {
 		return false
 	}
-	_, condemned := w.standing.Condemns(r.CapacityInstance)
+	_, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
 	return !condemned
 }
 
 // frozen says that no provider may be written to for a row: its fleet is frozen,
 // or the provider that has it.
 func (w *work) frozen(r *row) bool {
-	return r.fleet.Operational == fleet.FleetFrozen || w.standing.Frozen(r.Provider)
+	return r.fleet.Operational == fleet.FleetFrozen || w.stored.Standing.Frozen(r.Provider)
 }

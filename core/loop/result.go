@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -9,20 +8,22 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // result is what a step came to, for whoever drives the loop and shows it.
 func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res := Result{
-		Effects: effects, Serial: w.serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
-		Orders: w.outcomes, Holds: w.allHolds(plan), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts,
-		Demand: l.demand(w), Usage: l.usages(w), Scaled: maps.Clone(l.scaled), Unobserved: l.unobserved(w), Faults: l.faults(),
-		Damaged: slices.Sorted(maps.Values(w.damaged)),
+		Effects: effects, Serial: w.stored.Serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
+		Orders: w.outcomes, Observations: l.observationsOf(w), Damaged: slices.Sorted(maps.Values(w.damaged)),
 	}
 	res.Settled = len(l.orders) == 0
 	l.instancesInto(&res, w)
-	l.schedulersInto(&res, w)
-	l.providersInto(&res, w)
+	for _, address := range l.schedulersIn(w) {
+		if l.scheduler(address).blind == notAnsweredYet { // nobody knows what it wants
+			res.Settled = false
+		}
+	}
 	for _, p := range plan.Fleets {
 		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			res.Settled = false
@@ -55,39 +56,16 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 	}
 }
 
-// schedulersInto adds the schedulers that can't be seen. Of one that hasn't answered
-// yet nobody knows what it wants.
-func (l *Loop) schedulersInto(res *Result, w *work) {
-	res.Schedulers = map[fleet.SchedulerAddress]string{}
-	for _, address := range l.schedulersIn(w) {
-		switch s := l.scheduler(address); s.blind {
-		case "":
-		case notAnsweredYet:
-			res.Settled = false
-		default:
-			res.Schedulers[address] = s.blind
+// Holds are the holds in force: those that were observed, and those of fleets none of
+// whose offers the plan could use.
+func (r Result) Holds() map[fleet.RunnerFleetID]snapshot.Hold {
+	holds := maps.Clone(r.Observations.Holds)
+	for _, p := range r.Plan.Fleets {
+		if p.Constrained != nil {
+			holds[p.Fleet] = *p.Constrained
 		}
 	}
-}
-
-// providersInto adds what is known of the providers.
-func (l *Loop) providersInto(res *Result, w *work) {
-	res.Blocked, res.Accounts = map[fleet.ProviderAddress]string{}, map[fleet.ProviderAddress]string{}
-	res.Observed, res.Unrecorded = map[fleet.ProviderAddress]time.Time{}, map[fleet.ProviderAddress]fleet.Unrecorded{}
-	for address, p := range l.providers {
-		if p.blocked {
-			res.Blocked[address] = cmp.Or(p.detail, p.down)
-		}
-		if p.account != "" {
-			res.Accounts[address] = p.account
-		}
-		if p.sight != nil {
-			res.Observed[address] = p.sight.began
-		}
-		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
-			res.Unrecorded[address] = shown
-		}
-	}
+	return holds
 }
 
 // hasHeard says that an admitted runner is known to live and to know that it

@@ -7,24 +7,24 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// spoiled are the instances that something went wrong with in this step before
+// failures are the instances that something went wrong with in this step before
 // they were to leave, with what it was. Whether that speaks against what they were
 // made from is the planner's to say.
-func (w *work) spoiled() map[fleet.CapacityInstanceID]string {
+func (w *work) failures() map[fleet.CapacityInstanceID]string {
 	found := map[fleet.CapacityInstanceID]string{}
 	for _, e := range w.ends {
-		if w.spoils(e) {
+		if w.isFailure(e) {
 			found[e.row.ID] = e.row.Reason
 		}
 	}
 	return found
 }
 
-// spoils says whether a move shows a host that doesn't boot, doesn't enroll, isn't
+// isFailure says whether a move shows a host that doesn't boot, doesn't enroll, isn't
 // what it should be, or is lost. What its provider or a person took, a provider
 // without room, and a runner that ends after its job, are no such thing; nor is a
 // request whose resource never was seen, unless it was refused as invalid.
-func (w *work) spoils(e end) bool {
+func (w *work) isFailure(e end) bool {
 	r := e.row
 	if r.neverJoined() || r.Interruption.Stands() {
 		return false
@@ -39,7 +39,7 @@ func (w *work) spoils(e end) bool {
 	case lifecycle.DeadlinePassed:
 		return r.State == fleet.Failed && r.everSeen()
 	case lifecycle.Condemned:
-		q, condemned := w.standing.Condemns(r.CapacityInstance)
+		q, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
 		return condemned && q.Fleet == ""
 	case lifecycle.RunnerLeft:
 		return e.from != fleet.Draining && r.terminate == nil && !r.Scheduling.Leaves && r.runner != nil && r.runner.Report.JobsRun == 0
@@ -56,8 +56,8 @@ func (w *work) spoils(e end) bool {
 // standsIn says that a request of an older definition may go out all the same:
 // while the new one isn't trusted, that is what its fleet makes.
 func (w *work) standsIn(r *row, agentVersion string) bool {
-	known := w.rollouts[r.Fleet]
-	order, _ := w.standing.Rollout(r.fleet)
+	known := w.stored.Rollouts[r.Fleet]
+	order, _ := w.stored.Standing.Rollout(r.fleet)
 	trusted := !known.Passed.IsZero() && known.Halted == nil && order.Word != fleet.PauseRollout
 	return !trusted && slices.ContainsFunc(known.Good, func(m fleet.Make) bool { return m.Made(r.CapacityInstance, agentVersion) })
 }

@@ -126,7 +126,7 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 	} {
 		now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 		w := &work{now: now}
-		w.standing.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
+		w.stored.Standing.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
 		r := &row{provision: &fleet.Operation{}, runner: &fleet.Runner{}}
 		r.ID, r.Fleet, r.ProviderInstance, r.Created = "i1", "f1", "vm-1", now.Add(-time.Hour)
 		if test.name == "its provider never showed it" {
@@ -135,7 +135,7 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		if test.change != nil {
 			test.change(r)
 		}
-		if got := w.spoils(end{r, test.cause, test.from}); got != test.want {
+		if got := w.isFailure(end{r, test.cause, test.from}); got != test.want {
 			t.Errorf("%s: %t, want %t", test.name, got, test.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 const ci = fleet.SchedulerAddress("forgeyard.ci")
@@ -257,7 +258,7 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	if now := w.only(); now.State != fleet.Healthy || now.ID != i.ID {
 		t.Fatalf("%s: %s", now.State, w.describe())
 	}
-	if why := w.last.Schedulers[ci]; why != "connection refused" {
+	if why := w.last.Observations.Schedulers[ci]; why != "connection refused" {
 		t.Errorf("the result says %q", why)
 	}
 	w.ci.down = ""
@@ -283,7 +284,7 @@ func TestNothingIsSettledBeforeTheSchedulerHasAnsweredOrFailed(t *testing.T) {
 			if !w.last.Settled {
 				t.Errorf("not settled by now: %s", w.describe())
 			}
-			if why := w.last.Schedulers[ci]; why != down {
+			if why := w.last.Observations.Schedulers[ci]; why != down {
 				t.Errorf("it can't be seen: %q", why)
 			}
 		})
@@ -478,7 +479,7 @@ func TestASchedulerHearsWhetherARunnerMayRunHostileJobs(t *testing.T) {
 	} {
 		r := &row{provision: &fleet.Operation{}}
 		r.fleet.Class.Isolation = test.isolation
-		w := &work{policy: test.policy}
+		w := &work{stored: snapshot.State{Policy: test.policy}}
 		told := Tell{Runner: w.runnerOf(r, ci)}
 		r.noteAdmission(told)
 		if told.Runner.Hostile != test.want || r.Scheduling.Hostile != test.want {

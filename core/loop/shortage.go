@@ -2,11 +2,9 @@ package loop
 
 import (
 	"cmp"
-	"maps"
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
 // noRoom takes in that nothing was made for lack of capacity or quota. It doesn't
@@ -36,18 +34,6 @@ func (r *row) attempt() breaker.Attempt {
 	return breaker.Attempt{Operation: r.provision.ID, Provider: r.Provider, Offers: offers}
 }
 
-// headsFor is the zone that a request asks for first, until the machine is seen.
-func (r *row) headsFor() string {
-	p := r.fleet.Placement
-	if r.Zone != "" || p.Spread != fleet.SpreadZone && p.Spread != fleet.SpreadRegion {
-		return ""
-	}
-	if offers := r.provision.Offers(); len(offers) > 0 {
-		return offers[0].Zone
-	}
-	return ""
-}
-
 // passCircuits lets the circuits see what time it is and which probes are over.
 func (w *work) passCircuits() {
 	w.circuits.Pass(w.now, func(op fleet.OperationID) bool {
@@ -59,18 +45,3 @@ func (w *work) passCircuits() {
 // anew lets each of a provider's circuits be tried now: its plugin was started
 // again, perhaps with another configuration.
 func (l *Loop) anew(w *work, provider fleet.ProviderAddress) { w.circuits.Retry(provider, w.now) }
-
-// allHolds are the holds in force, with those that the planner found. A fleet that is
-// being removed wants nothing that could be held back.
-func (w *work) allHolds(plan planner.Output) map[fleet.RunnerFleetID]planner.Hold {
-	holds := maps.Clone(w.holds())
-	for _, p := range plan.Fleets {
-		if p.Constrained != nil {
-			holds[p.Fleet] = *p.Constrained
-		}
-	}
-	maps.DeleteFunc(holds, func(id fleet.RunnerFleetID, _ planner.Hold) bool {
-		return w.fleets[id].Operational == fleet.FleetDraining && w.damaged[id] == ""
-	})
-	return holds
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // listen finds the providers whose runners fell silent together. That says more
@@ -35,10 +36,10 @@ func (l *Loop) listen(w *work) {
 			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.witnessed, w.now))
 		}
 	}
-	w.deaf = map[fleet.ProviderAddress]string{}
+	w.unheard = map[fleet.ProviderAddress]string{}
 	for address, p := range byProvider {
-		if lifecycle.Deaf(p.beats, p.all, p.heartbeat) {
-			w.deaf[address] = fmt.Sprintf("%d of %d runners fell silent together, so it may be the manager that hears nothing", len(p.beats), p.all)
+		if lifecycle.SilentTogether(p.beats, p.all, p.heartbeat) {
+			w.unheard[address] = fmt.Sprintf("%d of %d runners fell silent together, so it may be the manager that hears nothing", len(p.beats), p.all)
 		}
 	}
 }
@@ -51,17 +52,9 @@ func (l *Loop) silent(w *work, r *row) bool {
 
 // silentFor is how long a row's runner is known to have been silent.
 func (l *Loop) silentFor(w *work, r *row) time.Duration {
-	if _, deaf := w.deaf[r.Provider]; deaf || r.runner == nil {
+	if r.runner == nil {
 		return 0
 	}
-	return lifecycle.SilentFor(*r.runner, l.witnessed, w.now)
-}
-
-// busy says whether a job runs, by its scheduler where there is one: what the
-// agent runs is then the scheduler's own worker. Else by the agent's last word.
-func busy(r *row) bool {
-	if r.Scheduling.Scheduler != "" {
-		return r.leases > 0
-	}
-	return r.runner != nil && r.runner.Report.Phase == fleet.PhaseRunning
+	listened := snapshot.Observations{Since: l.witnessed, Unheard: w.unheard}
+	return listened.SilentFor(r.Provider, *r.runner, w.now)
 }

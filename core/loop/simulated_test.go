@@ -63,8 +63,8 @@ func TestAClockThatIsSetForwardDoesNotMakeAVanishedListBelieved(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.step()
 	w.inspect()
-	if len(w.live()) != 4 || w.last.Unobserved[local] == "" {
-		t.Errorf("%s, unobserved %v", w.describe(), w.last.Unobserved)
+	if len(w.live()) != 4 || w.last.Observations.Unobserved[local] == "" {
+		t.Errorf("%s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestTwoThatDiedTogetherAreLetGoOnceTheyAreTheMajority(t *testing.T) {
 	w.pass(30*time.Hour, others)
 	for _, i := range w.live() {
 		if dead[i.ID] {
-			t.Errorf("%s is %s after 31 hours: %s", i.ID, i.State, w.last.Unobserved[local])
+			t.Errorf("%s is %s after 31 hours: %s", i.ID, i.State, w.last.Observations.Unobserved[local])
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (l *Loop) telling(w *work, r *row) (Tell, bool) {
 // runnerOf is what a scheduler is told of a verified runner: everything in it
 // comes from the definition and the provider, nothing from the agent [70].
 func (w *work) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner {
-	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope, Hostile: w.policy.RunsHostile(r.fleet.Class),
+	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope, Hostile: w.stored.Policy.RunsHostile(r.fleet.Class),
 		Lifetime: r.fleet.Lifetime, Region: r.region(), MaxJobs: r.fleet.Runner.MaxJobs}
 	if address.AdmitsOnce() {
 		out.Attempt, out.IdleTimeout = r.Scheduling.Attempts+1, w.idleTimeout(r)

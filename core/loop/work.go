@@ -10,25 +10,19 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
 // work is one step's copy of the stored state with what has changed in it.
 type work struct {
-	now    time.Time
-	serial int64 // of the definition that the state showed
+	now time.Time
+	// stored is the state as the store has it, with the lists of rows that make no
+	// sense among them. What this step changes is in rows alone.
+	stored snapshot.State
+	// fleets are the stored ones under the freezes and rollbacks of people.
 	fleets map[fleet.RunnerFleetID]fleet.ManagedFleet
-	assets map[fleet.ProviderAddress][]fleet.Asset
-	// reservations and policy are the file's, standing is what people decided beside
-	// it. fleets are under its freezes.
-	reservations []fleet.CapacityReservation
-	policy       fleet.InstallationPolicy
-	standing     fleet.StandingOrders
-	// leases are what ended instances are paid for.
-	leases []fleet.Lease
-	// rollouts are what is remembered of those of the fleets, and remembered what
-	// this step adds to it.
-	rollouts    map[fleet.RunnerFleetID]fleet.Rollout
+	// remembered is what this step adds to what is known of rollouts.
 	remembered  []fleet.Rollout
 	rows        []*row // by instance id
 	byID        map[fleet.CapacityInstanceID]*row
@@ -48,8 +42,8 @@ type work struct {
 	uninvited map[fleet.RunnerFleetID]string
 	// blocked are the fleets whose provider only a person can bring back.
 	blocked map[fleet.RunnerFleetID]string
-	// deaf are the providers whose runners fell silent together.
-	deaf      map[fleet.ProviderAddress]string
+	// unheard are the providers whose runners fell silent together.
+	unheard   map[fleet.ProviderAddress]string
 	decisions []fleet.Decision
 	// forecasts are what models say, and needed what is stored of what fleets need.
 	forecasts   map[fleet.RunnerFleetID]forecast.Prediction
@@ -83,13 +77,11 @@ type end struct {
 
 // newWork joins the rows that belong together. A row that makes no sense is set
 // aside: it must not stop the others.
-func newWork(now time.Time, s store.State) *work {
+func newWork(now time.Time, s snapshot.State) *work {
 	w := &work{
-		now:          now,
-		serial:       s.Serial,
-		fleets:       make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
-		assets:       s.Assets(),
-		reservations: s.Reservations, standing: s.Standing, policy: s.Policy, leases: s.Leases, rollouts: s.Rollouts,
+		now:         now,
+		stored:      s,
+		fleets:      make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets)),
 		rows:        make([]*row, 0, len(s.Instances)),
 		byID:        make(map[fleet.CapacityInstanceID]*row, len(s.Instances)),
 		byKey:       make(map[fleet.OperationID]*row, len(s.Instances)),
@@ -184,7 +176,7 @@ func (r *row) conflict(why string) {
 // change is everything that the step writes. A step that changed nothing writes
 // nothing.
 func (w *work) change() store.Change {
-	c := store.Change{Decisions: w.decisions, Needed: w.needed, Rollouts: w.remembered, RetireFleets: w.retired, Serial: w.serial}
+	c := store.Change{Decisions: w.decisions, Needed: w.needed, Rollouts: w.remembered, RetireFleets: w.retired, Serial: w.stored.Serial}
 	for _, r := range w.rows {
 		if r.dirty {
 			c.Instances = append(c.Instances, r.CapacityInstance)

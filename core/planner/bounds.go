@@ -7,11 +7,13 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // desired is the number of instances that a fleet should have, with the chain
 // of bounds that made it.
-func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.Bound) {
+func desired(in *planning, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.Bound) {
 	var bounds []fleet.Bound
 	n := 0
 	bound := func(name string, after int, format string, args ...any) {
@@ -55,14 +57,14 @@ func desired(in Input, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.
 
 // unseen says why it isn't known how many instances the jobs of a fleet's scheduler
 // need; "": it is, or no job can ask.
-func (in Input) unseen(f fleet.ManagedFleet) string {
+func (in *planning) unseen(f fleet.ManagedFleet) string {
 	switch d, asked := in.Demand[f.Scheduler]; {
 	case f.Scheduler == "" || f.Operational == fleet.FleetDraining:
 		return ""
 	case !asked:
 		return sentence("scheduler.%s has not been asked yet how many jobs wait, which a running manager does", f.Scheduler)
-	case d.Blind != "":
-		return sentence("scheduler.%s can't be seen (%s)", f.Scheduler, d.Blind)
+	case d.Unobserved != "":
+		return sentence("scheduler.%s can't be seen (%s)", f.Scheduler, d.Unobserved)
 	}
 	return ""
 }
@@ -106,9 +108,9 @@ type limit struct {
 // budget is how many instances of a fleet may start now: the one gate through
 // which every new instance goes, whatever it is for. Everything that isn't
 // proven gone counts against max, whatever its state.
-func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
+func budget(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (int, limit) {
 	c := count(instances)
-	hold, held := in.Holds[f.ID]
+	hold, held := in.holds[f.ID]
 	_, barred := in.Standing.Bars(f)
 	switch {
 	case f.Operational == fleet.FleetFrozen:
@@ -120,14 +122,14 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 	case f.Joined:
 		return 0, limit{WaitsForPerson, "%s missing, and hosts are joined by a person.", "its hosts are joined by a person"}
 	case held && hold.Constrained:
-		return 0, limit{NoOffer, verbatim(hold.Sentence(in.Now)), lowerFirst(hold.Reason)}
-	case held && (hold.Until.IsZero() || hold.Until.After(in.Now)):
-		return 0, limit{HeldBack, verbatim(hold.Sentence(in.Now)), lowerFirst(hold.Reason)}
+		return 0, limit{NoOffer, verbatim(HoldSentence(hold, in.Now)), lowerFirst(hold.Reason)}
+	case held && hold.InForce(in.Now):
+		return 0, limit{HeldBack, verbatim(HoldSentence(hold, in.Now)), lowerFirst(hold.Reason)}
 	}
 	most := max(0, f.Scaling.Max-c.Footprint)
 	because := limit{MaxHeldByUnproven, sentence("%%s missing, but max = %d is held by %s that aren't proven gone.",
 		f.Scaling.Max, plural(c.Footprint-c.Capacity, "instance")), sentence("its max is %d", f.Scaling.Max)}
-	if room := in.markets[f.ID].room(in.book); room < most {
+	if room := in.markets[f.ID].room(in.probes); room < most {
 		most, because = room, limit{NoOffer, "%s missing, and one request tries first whether there is room again.", "one request tries first whether there is room again"}
 	}
 	if f.Protected && f.Scheduler != "" {
@@ -135,7 +137,7 @@ func budget(in Input, f fleet.ManagedFleet, instances []Instance) (int, limit) {
 			most, because = base, limit{IsProtected, "%s missing, and a protected fleet has the size of its file.", "it is protected and keeps the size of its file"}
 		}
 	}
-	if room, why := in.purses[f.ID].room(); room < most {
+	if room, why := in.budgets[f.ID].room(); room < most {
 		most, because = room, why
 	}
 	if room, bounded := in.rollouts[f.ID].bound(); bounded && room < most {
@@ -206,7 +208,7 @@ type Counts struct {
 	Joining int `json:"joining,omitempty"`
 }
 
-func count(instances []Instance) Counts {
+func count(instances []snapshot.Instance) Counts {
 	var c Counts
 	for _, i := range instances {
 		if lifecycle.Footprint(i.State) {
@@ -233,7 +235,7 @@ func count(instances []Instance) Counts {
 	return c
 }
 
-func (c *Counts) countHealthy(i Instance) {
+func (c *Counts) countHealthy(i snapshot.Instance) {
 	switch {
 	case i.Silent:
 		c.Silent++

@@ -4,14 +4,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // hold keeps a fleet none of whose offers can be used; nil: one can.
-func (m *market) hold(now time.Time) *Hold {
+func (m *market) hold(now time.Time) *snapshot.Hold {
 	if m.room(nil) > 0 {
 		return nil
 	}
-	h := &Hold{Constrained: true}
+	h := &snapshot.Hold{Constrained: true}
 	switch {
 	case m.silent && m.list.Failure != "":
 		h.Reason, h.Until = sentence("What its provider offers isn't known: %s", m.list.Failure), m.list.Next

@@ -30,16 +30,16 @@ type CostReport struct {
 
 // guardCost is the last clamp on what a fleet should have. It never makes that less
 // than what is there, or could be had back: guardrails end nothing.
-func (p *FleetPlan) guardCost(in Input, f fleet.ManagedFleet, s *supply) {
-	purse := in.purses[f.ID]
-	p.Cost = purse.report()
+func (p *FleetPlan) guardCost(in *planning, f fleet.ManagedFleet, s *supply) {
+	budget := in.budgets[f.ID]
+	p.Cost = budget.report()
 	if f.Joined || f.Operational == fleet.FleetFrozen || f.Operational == fleet.FleetDraining {
 		return
 	}
-	if purse != nil && purse.unasked && purse.limited() && p.Desired > p.Counts.Capacity {
-		p.wait(NotAsked, sentence("Its provider has not been asked yet what a host costs: %s may let fewer start.", purse.first()))
+	if budget != nil && budget.unasked && budget.limited() && p.Desired > p.Counts.Capacity {
+		p.wait(NotAsked, sentence("Its provider has not been asked yet what a host costs: %s may let fewer start.", budget.first()))
 	}
-	room, why := purse.room()
+	room, why := budget.room()
 	allowed := p.Counts.Capacity + room
 	if s != nil {
 		for _, b := range s.there {
@@ -57,7 +57,7 @@ func (p *FleetPlan) guardCost(in Input, f fleet.ManagedFleet, s *supply) {
 }
 
 // report is nil where nobody says what the fleet costs, and nothing limits it.
-func (p *purse) report() *CostReport {
+func (p *costBudget) report() *CostReport {
 	if p == nil || p.running.Currency == "" && p.whole.Currency == "" {
 		return nil
 	}
@@ -66,13 +66,13 @@ func (p *purse) report() *CostReport {
 }
 
 // costTimes are when what the guardrails allow changes by time alone.
-func costTimes(in Input, f fleet.ManagedFleet) (times []time.Time) {
-	p := in.purses[f.ID]
+func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
+	p := in.budgets[f.ID]
 	if p == nil {
 		return nil
 	}
-	if p.broken {
-		times = append(times, p.glass.Until)
+	if p.isOverridden {
+		times = append(times, p.override.Until)
 	}
 	if !p.maxDaily.IsZero() {
 		times = append(times, p.dayEnds)
@@ -83,8 +83,8 @@ func costTimes(in Input, f fleet.ManagedFleet) (times []time.Time) {
 	return times
 }
 
-// glassSentence says who broke the glass, for what, and how it is mended.
-func glassSentence(f fleet.ManagedFleet, b fleet.CostBreakGlass) string {
+// costOverrideSentence says who broke the glass, for what, and how it is mended.
+func costOverrideSentence(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	hourly, daily := b.Limits(f.Cost)
 	what := "nothing limits what it costs"
 	switch {
@@ -115,13 +115,13 @@ func clock(t time.Time) string {
 
 // payFor notes what the fleet costs with its requests, and says so where the offers
 // that were left are too dear.
-func (p *FleetPlan) payFor(in Input, f fleet.ManagedFleet, create int) (bound bool) {
-	purse := in.purses[f.ID]
+func (p *FleetPlan) payFor(in *planning, f fleet.ManagedFleet, create int) (bound bool) {
+	budget := in.budgets[f.ID]
 	if p.Cost != nil {
-		p.Cost.Then = purse.running
+		p.Cost.Then = budget.running
 	}
-	if left := create - len(p.Requests); left > 0 && purse.limited() {
-		if room, why := purse.room(); room < left {
+	if left := create - len(p.Requests); left > 0 && budget.limited() {
+		if room, why := budget.room(); room < left {
 			p.waitOnce(why.code, sentence(why.format, instancesAre(left)))
 			bound = true
 		}

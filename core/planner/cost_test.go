@@ -13,6 +13,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // limited is a fleet whose hosts cost 0.192 USD an hour, with cost guardrails in
@@ -30,8 +32,8 @@ func limited(min, max int, hourly, daily int64) fleet.ManagedFleet {
 }
 
 // hosts are n healthy ones of a fleet that were made at a time for the fleet's price.
-func hosts(f fleet.ManagedFleet, n int, created time.Time) []Instance {
-	var out []Instance
+func hosts(f fleet.ManagedFleet, n int, created time.Time) []snapshot.Instance {
+	var out []snapshot.Instance
 	for k := range n {
 		i := instance(f, k, fleet.Healthy)
 		i.Created, i.Cost, i.ProviderInstance = created, f.Cost.Of(), "p"
@@ -41,7 +43,7 @@ func hosts(f fleet.ManagedFleet, n int, created time.Time) []Instance {
 }
 
 func glass(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
-	return fleet.StandingOrders{BrokenGlass: []fleet.CostBreakGlass{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Decided: ada}}}
+	return fleet.StandingOrders{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Decided: ada}}}
 }
 
 func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
@@ -60,7 +62,7 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		fleet     fleet.ManagedFleet
-		instances []Instance
+		instances []snapshot.Instance
 		leases    []fleet.Lease
 		standing  fleet.StandingOrders
 		create    int
@@ -94,8 +96,8 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, glass(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Leases: test.leases, Standing: test.standing}
-			p := Plan(in).Fleets[0]
+			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Leases: test.leases, Standing: test.standing}
+			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
 				if b.Name == string(CostGuardrail) {
@@ -121,7 +123,7 @@ func TestHostsWithoutAPriceHoldStartsUntilThePriceIsKnown(t *testing.T) {
 	old := hosts(f, 2, now.Add(-time.Hour)) // from before there was a guardrail
 	in := selling(f, nil, lot("a", "m", 100))
 	in.Instances = old
-	p := Plan(in).Fleets[0]
+	p := planInput(in).Fleets[0]
 	const want = "max_hourly 5 USD can't be held: nobody says what 2 of its 2 hosts cost an hour; write hourly into its cost block; 3 instances are missing."
 	if story(p) != "cost_guardrail" || p.Waiting[0].Sentence != want || p.Cost.Unpriced != 2 {
 		t.Errorf("%s: %+v", story(p), p.Waiting)
@@ -129,7 +131,7 @@ func TestHostsWithoutAPriceHoldStartsUntilThePriceIsKnown(t *testing.T) {
 	f.Cost.Hourly = usd(100_000)
 	in = selling(f, nil, lot("a", "m", 100))
 	in.Instances = old
-	if p := Plan(in).Fleets[0]; p.Create != 3 || p.Cost.Hourly != usd(200_000) || p.Cost.Then != usd(500_000) {
+	if p := planInput(in).Fleets[0]; p.Create != 3 || p.Cost.Hourly != usd(200_000) || p.Cost.Then != usd(500_000) {
 		t.Errorf("with a price of the file: %s, %+v", story(p), p.Cost)
 	}
 }
@@ -139,11 +141,11 @@ func TestAnOfferWithoutAPriceIsNoneWhereCostsAreLimited(t *testing.T) {
 	f.Cost.MaxDaily = usd(5_000_000)
 	mute := lot("a", "m", 0)
 	mute.Price = fleet.Money{}
-	p := Plan(selling(f, nil, mute)).Fleets[0]
+	p := planInput(selling(f, nil, mute)).Fleets[0]
 	if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason, "it has no price, and the fleet's costs are limited: write hourly into its cost block") {
 		t.Errorf("%s: %+v", story(p), p.Constrained)
 	}
-	p = Plan(selling(f, nil, mute, lot("b", "m", 100))).Fleets[0]
+	p = planInput(selling(f, nil, mute, lot("b", "m", 100))).Fleets[0]
 	if requested(p) != "b/m" {
 		t.Errorf("requests %q", requested(p))
 	}
@@ -154,14 +156,14 @@ func TestOffersThatDontFitAreLeftOutBeforeAHostIs(t *testing.T) {
 	f.Cost.MaxHourly = usd(700_000)
 	cheap, dear := lot("a", "m", 100), lot("b", "m", 300)
 	for name, test := range map[string]struct {
-		in   Input
+		in   input
 		want string
 	}{
 		// Of 0.7 USD the three that follow take 0.3 at least.
 		"the dear one is an alternative as far as all can be paid for": {selling(f, nil, cheap, dear), "a/m b/m | a/m | a/m | a/m"},
 		"the cheap one has no room, and two dear ones fit":             {selling(f, without(time.Second, "a"), cheap, dear), "b/m | b/m"},
 	} {
-		if p := Plan(test.in).Fleets[0]; requested(p) != test.want {
+		if p := planInput(test.in).Fleets[0]; requested(p) != test.want {
 			t.Errorf("%s: %q, want %q (%+v)", name, requested(p), test.want, p.Waiting)
 		}
 	}
@@ -171,12 +173,12 @@ func TestWhatAFleetMayNotPayForGoesToAnotherOrWaitsAndSaysWhy(t *testing.T) {
 	cheap, other := burst(0, 9, 0), burst(0, 9, 0)
 	cheap.Cost = fleet.CostPolicy{Hourly: usd(100_000), MaxHourly: usd(150_000)}
 	other.ID, other.Address, other.Cost.Hourly = "f2", "fleet.other", usd(400_000)
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{cheap, other}, Demand: demand(waiting(6))}
-	if out := Plan(in); out.Fleets[0].Create != 1 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{cheap, other}, Demand: demand(waiting(6))}
+	if out := planInput(in); out.Fleets[0].Create != 1 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
 		t.Errorf("two fleets: %s; %s; unmet %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unmet)
 	}
 	in.Fleets = in.Fleets[:1]
-	out := Plan(in)
+	out := planInput(in)
 	const want = "4 jobs wait for a host: fleet.demo can't grow now: max_hourly 0.15 USD binds: with 1 more, 1 host costs 0.1 USD an hour, and another one 0.1 USD."
 	if len(out.Unmet) != 1 || out.Unmet[0].Sentence != want {
 		t.Errorf("one fleet: %+v", out.Unmet)
@@ -190,18 +192,18 @@ func TestAGuardrailThatNoAmountFitsIntoNeverWraps(t *testing.T) {
 	huge := fleet.Money{Micros: math.MaxInt64 - 1, Currency: "USD"}
 	f := sampleFleet(9, 9, 0)
 	f.Cost = fleet.CostPolicy{Hourly: huge, MaxHourly: huge, MaxDaily: huge, Minimum: 1000 * time.Hour}
-	p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: hosts(f, 3, now.Add(-time.Hour))}).Fleets[0]
+	p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: hosts(f, 3, now.Add(-time.Hour))}).Fleets[0]
 	if p.Create != 0 || p.Cost.Hourly.Micros != math.MaxInt64 || p.Cost.Whole.Micros != math.MaxInt64 {
 		t.Errorf("%s, %+v", story(p), p.Cost)
 	}
 	f.Cost = fleet.CostPolicy{Hourly: usd(0), MaxHourly: usd(1)}
-	if p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}}).Fleets[0]; p.Create != 9 {
+	if p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}}).Fleets[0]; p.Create != 9 {
 		t.Errorf("hosts that cost nothing: %s", story(p))
 	}
 }
 
 // drawCosts gives the fleets of an input prices, guardrails and minimums.
-func drawCosts(t *rapid.T, in Input) Input {
+func drawCosts(t *rapid.T, in input) input {
 	amount := func(most int64) fleet.Money {
 		if n := rapid.Int64Range(-most/3, most).Draw(t, "amount"); n > 0 {
 			return usd(n)
@@ -222,7 +224,7 @@ func drawCosts(t *rapid.T, in Input) Input {
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
 		if rapid.IntRange(0, 3).Draw(t, "glass") == 0 {
-			in.Standing.BrokenGlass = append(in.Standing.BrokenGlass, glass(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).BrokenGlass...)
+			in.Standing.CostOverrides = append(in.Standing.CostOverrides, glass(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
@@ -238,7 +240,7 @@ func drawCosts(t *rapid.T, in Input) Input {
 
 // cost is what an hour of a fleet costs by its rows and requests alone, and what its
 // day does; known says that every price is.
-func costOf(in Input, f fleet.ManagedFleet, requests []Request) (hour, day int64, known bool) {
+func costOf(in input, f fleet.ManagedFleet, requests []Request) (hour, day int64, known bool) {
 	begins, ends := fleet.DayOf(in.Now)
 	known = true
 	add := func(price fleet.Money, time time.Duration) {
@@ -276,7 +278,7 @@ func TestWhateverItCostsNoStartPassesAGuardrailAndNothingEndsForOne(t *testing.T
 		for n := range free.Fleets {
 			free.Fleets[n].Cost.MaxHourly, free.Fleets[n].Cost.MaxDaily = fleet.Money{}, fleet.Money{}
 		}
-		out, unlimited := Plan(in), Plan(free)
+		out, unlimited := planInput(in), planInput(free)
 		for n, p := range out.Fleets {
 			f := in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
 			hourly, daily := in.Standing.CostLimits(f, in.Now)
@@ -302,12 +304,12 @@ func TestWhateverItCostsNoStartPassesAGuardrailAndNothingEndsForOne(t *testing.T
 }
 
 // isPaidFor holds that no scale-down takes what a minimum is paid for.
-func isPaidFor(t *rapid.T, in Input, f fleet.ManagedFleet, p FleetPlan) {
+func isPaidFor(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 	if f.Operational == fleet.FleetDraining {
 		return
 	}
 	for _, a := range p.Actions {
-		i := in.Instances[slices.IndexFunc(in.Instances, func(i Instance) bool { return i.ID == a.Instance })]
+		i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 		outdated := slices.ContainsFunc(p.Drifted, func(d Drift) bool { return d.Instance == i.ID })
 		down := a.Cause == lifecycle.ForScaleDown || a.Cause == lifecycle.ForOperator || a.Cause == lifecycle.Withdrawn && !outdated
 		if down && i.Cost.Minimum > 0 && i.State != fleet.Requested && i.Created.Add(i.Cost.Minimum).After(in.Now) {
@@ -325,7 +327,7 @@ func TestABrokenGlassIsSaidWithHowItIsMended(t *testing.T) {
 		// Less than the file's, or of another currency, is what the file may say since.
 		"max_hourly is 1 USD and max_daily 9 USD": glass(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
 	} {
-		p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: order}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: order}).Fleets[0]
 		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet break-glass demo --end."
 		if len(p.Standing) != 1 || p.Standing[0] != want {
 			t.Errorf("%q, want %q", p.Standing, want)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Demand is what one scheduler says, or why it can't be seen.
@@ -101,7 +103,7 @@ type assignment struct {
 
 // assign gives the waiting jobs of a scheduler to capacity. It is an estimate that
 // makes numbers; the scheduler places jobs [125, 126].
-func assign(address fleet.SchedulerAddress, d Demand, fleets eligibility, improvementSteps int) assignment {
+func assign(address fleet.SchedulerAddress, d snapshot.Demand, fleets eligibility, improvementSteps int) assignment {
 	supplies := fleets.supplies
 	a := assignment{supplies: make(map[fleet.RunnerFleetID]*supply, len(supplies))}
 	for _, s := range supplies {
@@ -229,16 +231,16 @@ func (s *supply) used() int {
 
 // supplyOf is a fleet with its capacity: the fullest hosts first, so that the
 // emptiest can leave, then booting ones, then draining ones that can come back.
-func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *supply {
+func supplyOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, d snapshot.Demand) *supply {
 	s := &supply{fleet: f}
 	s.budget, s.limit = budget(in, f, instances)
 	s.hourly = in.markets[f.ID].hourly()
 	s.over = in.spreads.with(f)
-	ordered := make([]*Instance, len(instances)) // they are large, and may be many
+	ordered := make([]*snapshot.Instance, len(instances)) // they are large, and may be many
 	for n := range instances {
 		ordered[n] = &instances[n]
 	}
-	slices.SortFunc(ordered, func(a, b *Instance) int {
+	slices.SortFunc(ordered, func(a, b *snapshot.Instance) int {
 		return cmp.Or(cmp.Compare(takeRank(a.State), takeRank(b.State)), cmp.Compare(b.Leases, a.Leases), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	for _, i := range ordered {
@@ -257,7 +259,7 @@ func supplyOf(in Input, f fleet.ManagedFleet, instances []Instance, d Demand) *s
 
 // canReturn says that a drain can be taken back: it is a scale-down, the agent
 // hasn't been told to stop, and nothing else takes the host away meanwhile.
-func canReturn(i Instance) bool {
+func canReturn(i snapshot.Instance) bool {
 	leaves := i.Left || i.Interruption.Stands()
 	return i.State == fleet.Draining && i.Drain == fleet.Cordoned && lifecycle.Cause(i.Cause) == lifecycle.ForScaleDown && !i.Silent && !leaves
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 const ci = fleet.SchedulerAddress("forgeyard.ci")
@@ -34,22 +36,22 @@ func waiting(n int) fleet.UnmetDemand {
 	}
 }
 
-func demand(groups ...fleet.UnmetDemand) map[fleet.SchedulerAddress]Demand {
-	return map[fleet.SchedulerAddress]Demand{ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true}}
+func demand(groups ...fleet.UnmetDemand) map[fleet.SchedulerAddress]snapshot.Demand {
+	return map[fleet.SchedulerAddress]snapshot.Demand{ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true}}
 }
 
 func TestDemandMakesAndTakesCapacity(t *testing.T) {
-	idle := func(f fleet.ManagedFleet, n int, since time.Duration) Instance {
+	idle := func(f fleet.ManagedFleet, n int, since time.Duration) snapshot.Instance {
 		i := instance(f, n, fleet.Healthy)
 		i.Created, i.IdleSince = now.Add(-time.Hour), now.Add(-since)
 		return i
 	}
-	leased := func(f fleet.ManagedFleet, n, leases int) Instance {
+	leased := func(f fleet.ManagedFleet, n, leases int) snapshot.Instance {
 		i := instance(f, n, fleet.Healthy)
 		i.Created, i.Leases, i.Busy = now.Add(-time.Hour), leases, true
 		return i
 	}
-	cordoned := func(f fleet.ManagedFleet, n int, cause lifecycle.Cause, step fleet.DrainStep) Instance {
+	cordoned := func(f fleet.ManagedFleet, n int, cause lifecycle.Cause, step fleet.DrainStep) snapshot.Instance {
 		i := instance(f, n, fleet.Draining)
 		i.Cause, i.Drain = string(cause), step
 		return i
@@ -62,7 +64,7 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 	protected.Protected = true
 	aged := burst(0, 4, 0)
 	aged.Runner.MaxAge = 30 * time.Minute
-	elsewhere := func(f fleet.ManagedFleet, n int) Instance {
+	elsewhere := func(f fleet.ManagedFleet, n int) snapshot.Instance {
 		i := leased(f, n, 0)
 		i.Busy, i.Scheduling = false, fleet.Scheduling{Scheduler: "forgeyard.before", Ref: "r"}
 		return i
@@ -71,8 +73,8 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		fleet     fleet.ManagedFleet
-		instances []Instance
-		demand    map[fleet.SchedulerAddress]Demand
+		instances []snapshot.Instance
+		demand    map[fleet.SchedulerAddress]snapshot.Demand
 		scaled    time.Time
 		desired   int
 		want      string
@@ -83,36 +85,36 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 		{"what quota blocks asks for nothing", f, nil, demand(fleet.UnmetDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
 		{"max binds", f, nil, demand(waiting(100)), time.Time{}, 4, "create 4"},
 		{"booting hosts are counted", f, instances(f, fleet.Provisioning, fleet.Bootstrapping), demand(waiting(4)), time.Time{}, 2, "nothing"},
-		{"free slots of running hosts are counted", f, []Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{}, 1, "nothing"},
-		{"a full host takes nothing more", f, []Instance{leased(f, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 1"},
-		{"draining hosts are no capacity", f, []Instance{cordoned(f, 0, lifecycle.ForOperator, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
-		{"a scale-down is taken back before a host is made", f, []Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "reactivate i00 (demand_back)"},
-		{"one that was told to stop never comes back", f, []Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Stopping)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
+		{"free slots of running hosts are counted", f, []snapshot.Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{}, 1, "nothing"},
+		{"a full host takes nothing more", f, []snapshot.Instance{leased(f, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 1"},
+		{"draining hosts are no capacity", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForOperator, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
+		{"a scale-down is taken back before a host is made", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "reactivate i00 (demand_back)"},
+		{"one that was told to stop never comes back", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Stopping)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
 		{"warm hosts come on top", burst(0, 4, 1), nil, demand(waiting(2)), time.Time{}, 2, "create 2"},
 		{"min holds without demand", burst(2, 4, 0), nil, demand(), time.Time{}, 2, "create 2"},
 		{"a step is as large as it may be", stepped, nil, demand(waiting(20)), time.Time{}, 10, "create 3, step_limit"},
-		{"an idle host leaves after its grace", f, []Instance{idle(f, 0, 11*time.Minute)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
-		{"and not before", f, []Instance{idle(f, 0, 9*time.Minute)}, demand(), time.Time{}, 0, "idle_grace"},
-		{"one that was never seen idle doesn't leave", f, []Instance{{CapacityInstance: idle(f, 0, 0).CapacityInstance}}, demand(), time.Time{}, 0, "idle_grace"},
-		{"a host with a lease never leaves", f, []Instance{leased(f, 0, 1)}, demand(), time.Time{}, 1, "nothing"},
-		{"steps down are bounded", gentle, []Instance{idle(gentle, 0, time.Hour), idle(gentle, 1, time.Hour)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
-		{"no step down right after a step up", f, []Instance{idle(f, 0, time.Hour)}, demand(), now.Add(-time.Minute), 0, "cooldown"},
-		{"the host that work waits for stays", f, []Instance{idle(f, 0, time.Hour), idle(f, 1, time.Hour)}, demand(waiting(1)), time.Time{}, 1, "drain i01 (scale_down)"},
+		{"an idle host leaves after its grace", f, []snapshot.Instance{idle(f, 0, 11*time.Minute)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
+		{"and not before", f, []snapshot.Instance{idle(f, 0, 9*time.Minute)}, demand(), time.Time{}, 0, "idle_grace"},
+		{"one that was never seen idle doesn't leave", f, []snapshot.Instance{{CapacityInstance: idle(f, 0, 0).CapacityInstance}}, demand(), time.Time{}, 0, "idle_grace"},
+		{"a host with a lease never leaves", f, []snapshot.Instance{leased(f, 0, 1)}, demand(), time.Time{}, 1, "nothing"},
+		{"steps down are bounded", gentle, []snapshot.Instance{idle(gentle, 0, time.Hour), idle(gentle, 1, time.Hour)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
+		{"no step down right after a step up", f, []snapshot.Instance{idle(f, 0, time.Hour)}, demand(), now.Add(-time.Minute), 0, "cooldown"},
+		{"the host that work waits for stays", f, []snapshot.Instance{idle(f, 0, time.Hour), idle(f, 1, time.Hour)}, demand(waiting(1)), time.Time{}, 1, "drain i01 (scale_down)"},
 		{"a booting host is let come up", f, instances(f, fleet.Bootstrapping), demand(), time.Time{}, 0, "nothing"},
 		{"a request that never went out is cancelled", f, instances(f, fleet.Requested), demand(), time.Time{}, 0, "cancel i00 (cancelled)"},
-		{"a runner that is too old leaves even with a lease, and another comes for what waits", aged, []Instance{leased(aged, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 2, drain i00 (max_age)"},
-		{"of two that are too old one leaves at a time", aged, []Instance{idle(aged, 0, 0), idle(aged, 1, 0)}, demand(waiting(4)), time.Time{}, 2, "create 1, drain i00 (max_age)"},
-		{"what works for another scheduler is no capacity for this one", f, []Instance{elsewhere(f, 0)}, demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
+		{"a runner that is too old leaves even with a lease, and another comes for what waits", aged, []snapshot.Instance{leased(aged, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 2, drain i00 (max_age)"},
+		{"of two that are too old one leaves at a time", aged, []snapshot.Instance{idle(aged, 0, 0), idle(aged, 1, 0)}, demand(waiting(4)), time.Time{}, 2, "create 1, drain i00 (max_age)"},
+		{"what works for another scheduler is no capacity for this one", f, []snapshot.Instance{elsewhere(f, 0)}, demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
 		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, protected"},
-		{"nor does it shrink by itself", protected, []Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "protected"},
-		{"a scheduler that can't be seen takes nothing away", f, []Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]Demand{ci: {Blind: "it answered 503"}}, time.Time{}, 1, "nothing"},
-		{"one that was never asked neither", f, []Instance{idle(f, 0, time.Hour)}, nil, time.Time{}, 1, "nothing"},
+		{"nor does it shrink by itself", protected, []snapshot.Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "protected"},
+		{"a scheduler that can't be seen takes nothing away", f, []snapshot.Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "it answered 503"}}, time.Time{}, 1, "nothing"},
+		{"one that was never asked neither", f, []snapshot.Instance{idle(f, 0, time.Hour)}, nil, time.Time{}, 1, "nothing"},
 		{"min holds even unseen", burst(2, 4, 0), nil, nil, time.Time{}, 2, "create 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := Input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, AgentVersion: agentVersion, Demand: test.demand,
+			in := input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, AgentVersion: agentVersion, Demand: test.demand,
 				Scaled: map[fleet.RunnerFleetID]time.Time{test.fleet.ID: test.scaled}}
-			p := Plan(in).Fleets[0]
+			p := planInput(in).Fleets[0]
 			if got := story(p); got != test.want || p.Desired != test.desired {
 				t.Errorf("desired %d, %s\nwant    %d, %s\n%+v", p.Desired, got, test.desired, test.want, p.Bounds)
 			}
@@ -123,7 +125,7 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 func TestTheChainOfBoundsTellsHowANumberCameAbout(t *testing.T) {
 	f := burst(0, 4, 1)
 	f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: 2, Window: time.Minute}
-	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(14))}).Fleets[0]
+	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(14))}).Fleets[0]
 	var got []string
 	for _, b := range p.Bounds {
 		got = append(got, fmt.Sprintf("%s → %d: %s", b.Name, b.After, b.Sentence))
@@ -173,7 +175,7 @@ func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := waiting(3)
 			test.change(&d)
-			out := Plan(Input{Now: now, Fleets: test.fleets, Demand: demand(d)})
+			out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(d)})
 			if len(out.Unmet) != 1 || out.Unmet[0].Code != NoEligibleFleet || out.Unmet[0].Count != 3 {
 				t.Fatalf("unmet: %+v", out.Unmet)
 			}
@@ -193,17 +195,17 @@ func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
 	cheap, dear := burst(0, 4, 0), burst(0, 4, 0)
 	cheap.Address, dear.ID, dear.Address = "fleet.cheap", "f2", "fleet.dear"
 	cheap.Cost.Hourly, dear.Cost.Hourly = fleet.Money{Micros: 1, Currency: "USD"}, fleet.Money{Micros: 2, Currency: "USD"}
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{dear, cheap}, Demand: demand(waiting(4))}
-	if out := Plan(in); story(out.Fleets[0]) != "create 2" || story(out.Fleets[1]) != "nothing" {
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{dear, cheap}, Demand: demand(waiting(4))}
+	if out := planInput(in); story(out.Fleets[0]) != "create 2" || story(out.Fleets[1]) != "nothing" {
 		t.Errorf("with both able: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
-	in.Holds = map[fleet.RunnerFleetID]Hold{"f1": {Until: now.Add(time.Minute), Reason: "The provider has no capacity."}}
-	out := Plan(in)
+	in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now.Add(time.Minute), Reason: "The provider has no capacity."}}
+	out := planInput(in)
 	if story(out.Fleets[1]) != "create 2" || out.Fleets[0].Create != 0 {
 		t.Errorf("with the first held: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
-	in.Holds["f2"] = Hold{Reason: "Its file must change."}
-	out = Plan(in)
+	in.Holds["f2"] = snapshot.Hold{Reason: "Its file must change."}
+	out = planInput(in)
 	want := "4 jobs wait for a host: fleet.cheap can't grow now: the provider has no capacity."
 	if len(out.Unmet) != 1 || out.Unmet[0].Code != NoCapacityNow || out.Unmet[0].Sentence != want {
 		t.Errorf("with both held: %+v", out.Unmet)
@@ -215,24 +217,24 @@ func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
 func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawDemand(t)
-		out := Plan(in)
-		if again := Plan(shuffled(t, in)); !cmp.Equal(out, again) {
+		out := planInput(in)
+		if again := planInput(shuffled(t, in)); !cmp.Equal(out, again) {
 			t.Fatalf("the same input in another order gives another plan:\n%s", cmp.Diff(out, again))
 		}
 		for _, p := range out.Fleets {
 			n := slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })
 			f := in.Fleets[n]
-			if p.Desired > f.Scaling.Max && in.Demand[f.Scheduler].Blind == "" {
+			if p.Desired > f.Scaling.Max && in.Demand[f.Scheduler].Unobserved == "" {
 				t.Fatalf("%s: desired %d over max %d", p.Address, p.Desired, f.Scaling.Max)
 			}
 			if p.Create > 0 && p.Counts.Footprint+p.Create > f.Scaling.Max {
 				t.Fatalf("%s: %d instances and %d more are over max %d", p.Address, p.Counts.Footprint, p.Create, f.Scaling.Max)
 			}
-			blind := in.Demand[f.Scheduler].Blind != ""
+			unobserved := in.Demand[f.Scheduler].Unobserved != ""
 			for _, a := range p.Actions {
-				i := in.Instances[slices.IndexFunc(in.Instances, func(i Instance) bool { return i.ID == a.Instance })]
-				if a.Kind == Drain && (i.Leases > 0 || blind || i.IdleSince.IsZero()) {
-					t.Fatalf("%s drains %s with %d leases, idle since %s, scheduler blind: %t", p.Address, i.ID, i.Leases, i.IdleSince, blind)
+				i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
+				if a.Kind == Drain && (i.Leases > 0 || unobserved || i.IdleSince.IsZero()) {
+					t.Fatalf("%s drains %s with %d leases, idle since %s, scheduler unobserved: %t", p.Address, i.ID, i.Leases, i.IdleSince, unobserved)
 				}
 			}
 			if len(p.Actions) > 0 && p.Create > 0 && slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Drain }) {
@@ -242,8 +244,8 @@ func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
 	})
 }
 
-func drawDemand(t *rapid.T) Input {
-	in := Input{Now: now, AgentVersion: agentVersion, Demand: map[fleet.SchedulerAddress]Demand{}, Unobserved: map[fleet.ProviderAddress]string{}, Holds: map[fleet.RunnerFleetID]Hold{}}
+func drawDemand(t *rapid.T) input {
+	in := input{Now: now, AgentVersion: agentVersion, Demand: map[fleet.SchedulerAddress]snapshot.Demand{}, Unobserved: map[fleet.ProviderAddress]string{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}
 	for n := range rapid.IntRange(1, 4).Draw(t, "fleets") {
 		min := rapid.IntRange(0, 2).Draw(t, "min")
 		f := burst(min, min+rapid.IntRange(0, 5).Draw(t, "more"), rapid.IntRange(0, 2).Draw(t, "warm"))
@@ -252,7 +254,7 @@ func drawDemand(t *rapid.T) Input {
 		f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: rapid.IntRange(0, 3).Draw(t, "step"), Window: time.Minute}
 		f.Scaling.ScaleDown.MaxStep = rapid.IntRange(0, 2).Draw(t, "step down")
 		if rapid.Bool().Draw(t, "held") {
-			in.Holds[f.ID] = Hold{Reason: "Because of 100% of something."}
+			in.Holds[f.ID] = snapshot.Hold{Reason: "Because of 100% of something."}
 		}
 		in.Fleets = append(in.Fleets, f)
 		for k := range rapid.IntRange(0, 6).Draw(t, "instances") {
@@ -272,7 +274,7 @@ func drawDemand(t *rapid.T) Input {
 			in.Instances = append(in.Instances, i)
 		}
 	}
-	d := Demand{Uncordons: rapid.Bool().Draw(t, "uncordons"), Blind: rapid.SampledFrom([]string{"", "", "", "It answered 503."}).Draw(t, "blind")}
+	d := snapshot.Demand{Uncordons: rapid.Bool().Draw(t, "uncordons"), Unobserved: rapid.SampledFrom([]string{"", "", "", "It answered 503."}).Draw(t, "unobserved")}
 	for range rapid.IntRange(0, 5).Draw(t, "groups") {
 		g := waiting(rapid.IntRange(0, 30).Draw(t, "jobs"))
 		g.Resources.CPUMilli = int64(rapid.SampledFrom([]int{0, 500, 1000, 4000, 5000}).Draw(t, "cpu"))
@@ -285,12 +287,12 @@ func drawDemand(t *rapid.T) Input {
 	return in
 }
 
-func shuffled(t *rapid.T, in Input) Input {
+func shuffled(t *rapid.T, in input) input {
 	in.Fleets = rapid.Permutation(in.Fleets).Draw(t, "fleets in another order")
 	in.Instances = rapid.Permutation(in.Instances).Draw(t, "instances in another order")
 	d := in.Demand[ci]
 	d.Snapshot.Queued = rapid.Permutation(d.Snapshot.Queued).Draw(t, "groups in another order")
-	in.Demand = map[fleet.SchedulerAddress]Demand{ci: d}
+	in.Demand = map[fleet.SchedulerAddress]snapshot.Demand{ci: d}
 	return in
 }
 
@@ -308,13 +310,13 @@ func TestJobsAreNotGivenToHostsThatOnlyAPersonCanJoin(t *testing.T) {
 	cloud.Cost.Hourly = fleet.Money{Micros: 1, Currency: "USD"} // a joined host costs nothing, and comes first
 	claimed := instance(joined, 0, fleet.Bootstrapping)
 	claimed.Asset = "mini-1"
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{joined, cloud}, Instances: []Instance{claimed}, Demand: demand(waiting(2))}
-	out := Plan(in)
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{joined, cloud}, Instances: []snapshot.Instance{claimed}, Demand: demand(waiting(2))}
+	out := planInput(in)
 	if out.Fleets[0].Create != 1 || len(out.Unmet) != 0 {
 		t.Errorf("%s creates %d, unmet %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unmet)
 	}
 	in.Fleets = in.Fleets[:1]
-	if out = Plan(in); len(out.Unmet) != 1 || !strings.Contains(out.Unmet[0].Sentence, "joined by a person") {
+	if out = planInput(in); len(out.Unmet) != 1 || !strings.Contains(out.Unmet[0].Sentence, "joined by a person") {
 		t.Errorf("unmet %+v", out.Unmet)
 	}
 }
@@ -323,7 +325,7 @@ func TestARunnerOfAnotherSchedulerIsReplaced(t *testing.T) {
 	f := burst(1, 2, 0)
 	i := instance(f, 0, fleet.Healthy)
 	i.Scheduling = fleet.Scheduling{Scheduler: "forgeyard.before", Ref: "r"}
-	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{i}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
+	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{i}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
 	if len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "scheduler") {
 		t.Errorf("drifted %+v", p.Drifted)
 	}
@@ -332,7 +334,7 @@ func TestARunnerOfAnotherSchedulerIsReplaced(t *testing.T) {
 func TestAnUpgradeOfTheManagerDrainsNoHostThatAPersonJoined(t *testing.T) {
 	f := sampleFleet(0, 3, 0)
 	f.Joined = true
-	var all []Instance
+	var all []snapshot.Instance
 	var assets []fleet.Asset
 	for n := range 3 {
 		i := instance(f, n, fleet.Healthy)
@@ -340,7 +342,7 @@ func TestAnUpgradeOfTheManagerDrainsNoHostThatAPersonJoined(t *testing.T) {
 		all = append(all, i)
 		assets = append(assets, fleet.Asset{ID: i.Asset, Platform: f.Class.Platform})
 	}
-	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: all, AgentVersion: "0.1.7",
+	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: all, AgentVersion: "0.1.7",
 		Assets: map[fleet.ProviderAddress][]fleet.Asset{f.Provider: assets}}).Fleets[0]
 	if len(p.Actions) != 0 {
 		t.Errorf("%s", story(p))

@@ -5,12 +5,14 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // disallowed lists the instances that the definition no longer allows: they are
 // where the fleet may not be any more, or were told to their scheduler as what they
 // aren't now. Like all drift it ends no job: they are replaced after theirs.
-func disallowed(in Input, f fleet.ManagedFleet, instances []Instance, known []Drift) (out []Drift) {
+func disallowed(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, known []Drift) (out []Drift) {
 	for _, i := range instances {
 		if !lifecycle.Capacity(i.State, false) {
 			continue
@@ -23,7 +25,7 @@ func disallowed(in Input, f fleet.ManagedFleet, instances []Instance, known []Dr
 	return out
 }
 
-func (in Input) whyDisallowed(f fleet.ManagedFleet, i Instance) string {
+func (in *planning) whyDisallowed(f fleet.ManagedFleet, i snapshot.Instance) string {
 	p, region := f.Placement, in.markets[f.ID].regionOf(i.Zone)
 	switch {
 	case f.Market && i.Zone != "" && len(p.Zones) > 0 && !slices.Contains(p.Zones, i.Zone):

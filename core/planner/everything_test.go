@@ -16,12 +16,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // drawEverything is an input in which every feature of the planner may have a part,
 // since what holds for each by itself may fail where two meet. Each is in few enough
 // inputs that something happens in many.
-func drawEverything(t *rapid.T) Input {
+func drawEverything(t *rapid.T) input {
 	in := drawDemand(t)
 	on := func(feature string, oneIn int) bool { return rapid.IntRange(1, oneIn).Draw(t, feature) == oneIn }
 	quiet := on("quiet", 2) // hosts that nobody needs, for a scale-down
@@ -108,7 +110,7 @@ func drawKind(t *rapid.T, f *fleet.ManagedFleet) {
 }
 
 // drawMemory is what is remembered and foreseen of a fleet.
-func drawMemory(t *rapid.T, in *Input, f *fleet.ManagedFleet) {
+func drawMemory(t *rapid.T, in *input, f *fleet.ManagedFleet) {
 	if p := expecting(rapid.IntRange(0, 6).Draw(t, "expected")); rapid.Bool().Draw(t, "foreseen") {
 		in.Forecasts[f.ID] = p
 	}
@@ -142,7 +144,7 @@ func drawScheduler(t *rapid.T, d *fleet.UnmetDemand) {
 }
 
 // drawHistory is what an instance was made from, and since when it is what it is.
-func drawHistory(t *rapid.T, in Input, i *Instance) {
+func drawHistory(t *rapid.T, in input, i *snapshot.Instance) {
 	f := in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == i.Fleet })]
 	i.Provider, i.Class, i.InstanceDigest = f.Provider, f.Class.ID(), f.InstanceDigest()
 	i.Image, i.ImageDigest = newImage.ID(agentVersion), newImage.Digest
@@ -164,21 +166,21 @@ func drawHistory(t *rapid.T, in Input, i *Instance) {
 	}
 	i.Left = i.State == fleet.Draining && rapid.IntRange(0, 5).Draw(t, "left") == 0
 	i.Zone = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")
-	if rapid.IntRange(0, 29).Draw(t, "spoiled") == 0 {
-		i.Spoiled = "it failed"
+	if rapid.IntRange(0, 29).Draw(t, "failed") == 0 {
+		i.Failure = "it failed"
 	}
 	if f.Scheduler == "" && i.State == fleet.Healthy {
 		i.Leases, i.IdleSince = 0, time.Time{}
 	}
 }
 
-func fleetOf(in Input, p FleetPlan) fleet.ManagedFleet {
+func fleetOf(in input, p FleetPlan) fleet.ManagedFleet {
 	return in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
 }
 
 // checkEverything holds some hundreds of inputs against what is true of each: so many
 // that what needs three things to meet is met.
-func checkEverything(t *testing.T, holds func(t *rapid.T, in Input)) {
+func checkEverything(t *testing.T, holds func(t *rapid.T, in input)) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 8 {
 			holds(t, drawEverything(t))
@@ -188,9 +190,9 @@ func checkEverything(t *testing.T, holds func(t *rapid.T, in Input)) {
 
 // properties are what holds for every input: each says what is wrong with one
 // fleet's plan, or "".
-var properties = map[string]func(in Input, f fleet.ManagedFleet, p FleetPlan) string{
-	"desired is within min and max unless a stated bound says otherwise": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
-		least, most := limitsAt(in, f, now)
+var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) string{
+	"desired is within min and max unless a stated bound says otherwise": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
+		least, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now)
 		stated := func(name string) bool {
 			return slices.ContainsFunc(p.Bounds, func(b fleet.Bound) bool { return b.Name == name })
 		}
@@ -202,30 +204,30 @@ var properties = map[string]func(in Input, f fleet.ManagedFleet, p FleetPlan) st
 		}
 		return ""
 	},
-	"what isn't proven gone and what starts are within max together": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
-		if _, most := limitsAt(in, f, now); p.Create > 0 && p.Counts.Footprint+p.Create > most {
+	"what isn't proven gone and what starts are within max together": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
+		if _, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now); p.Create > 0 && p.Counts.Footprint+p.Create > most {
 			return fmt.Sprintf("%d there and %d new, and at most %d may be", p.Counts.Footprint, p.Create, most)
 		}
 		return ""
 	},
-	"a frozen fleet decides nothing": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
+	"a frozen fleet decides nothing": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
 		if f.Operational == fleet.FleetFrozen && p.Create+len(p.Actions)+len(p.Requests) > 0 {
 			return story(p)
 		}
 		return ""
 	},
-	"nothing is taken down while an observation is missing": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
+	"nothing is taken down while an observation is missing": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
 		for _, a := range p.Actions {
 			i := instanceOf(in, a)
-			_, blind := in.Unobserved[i.Provider]
-			deaf := f.Scheduler != "" && f.Operational != fleet.FleetDraining && in.Demand[f.Scheduler].Blind != ""
-			if a.Kind != Reactivate && (blind && i.State != fleet.Requested || deaf && a.Kind == Drain) {
+			_, unobserved := in.Unobserved[i.Provider]
+			deaf := f.Scheduler != "" && f.Operational != fleet.FleetDraining && in.Demand[f.Scheduler].Unobserved != ""
+			if a.Kind != Reactivate && (unobserved && i.State != fleet.Requested || deaf && a.Kind == Drain) {
 				return fmt.Sprintf("%s of %s, which is %s: %s", a.Kind, i.ID, i.State, a.Reason)
 			}
 		}
 		return ""
 	},
-	"a busy instance is no choice for a scale-down": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
+	"a busy instance is no choice for a scale-down": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
 		for _, a := range p.Actions {
 			if i := instanceOf(in, a); a.Cause == lifecycle.ForScaleDown && (i.Busy || i.Leases > 0) {
 				return fmt.Sprintf("%s of %s with %d leases: %s", a.Kind, i.ID, i.Leases, a.Reason)
@@ -233,14 +235,14 @@ var properties = map[string]func(in Input, f fleet.ManagedFleet, p FleetPlan) st
 		}
 		return ""
 	},
-	"nothing but the file changes the size of a protected fleet": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
+	"nothing but the file changes the size of a protected fleet": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
 		down := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Cause == lifecycle.ForScaleDown && f.Scheduler != "" })
 		if f.Protected && (down || f.Scheduler != "" && p.Create > max(0, f.Scaling.Min-p.Counts.Capacity)+1) {
 			return story(p)
 		}
 		return ""
 	},
-	"every act is in the lifecycle, and each instance has one": func(in Input, f fleet.ManagedFleet, p FleetPlan) string {
+	"every act is in the lifecycle, and each instance has one": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
 		to := map[ActionKind]fleet.CapacityInstanceState{Cancel: fleet.Terminated, Withdraw: fleet.Terminating, Drain: fleet.Draining, Reactivate: fleet.Healthy}
 		acted := map[fleet.CapacityInstanceID]bool{}
 		for _, a := range p.Actions {
@@ -254,13 +256,13 @@ var properties = map[string]func(in Input, f fleet.ManagedFleet, p FleetPlan) st
 	},
 }
 
-func instanceOf(in Input, a Action) Instance {
-	return in.Instances[slices.IndexFunc(in.Instances, func(i Instance) bool { return i.ID == a.Instance })]
+func instanceOf(in input, a Action) snapshot.Instance {
+	return in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 }
 
 func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
-	checkEverything(t, func(t *rapid.T, in Input) {
-		out := Plan(in)
+	checkEverything(t, func(t *rapid.T, in input) {
+		out := planInput(in)
 		for _, p := range out.Fleets {
 			f := in.Standing.Governed(fleetOf(in, p))
 			for name, wrong := range properties {
@@ -272,8 +274,8 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 		first, _ := json.Marshal(out)
 		other := shuffled(t, in)
 		other.Standing.Reservations = rapid.Permutation(in.Standing.Reservations).Draw(t, "reservations in another order")
-		if again, _ := json.Marshal(Plan(other)); string(first) != string(again) {
-			t.Fatalf("the same input in another order gives another plan:\n%s", diff.Diff(out, Plan(other)))
+		if again, _ := json.Marshal(planInput(other)); string(first) != string(again) {
+			t.Fatalf("the same input in another order gives another plan:\n%s", diff.Diff(out, planInput(other)))
 		}
 	})
 }
@@ -281,13 +283,13 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 // A job more of the least urgent kind: whoever was covered keeps that, whatever else
 // keeps fleets from growing.
 func TestWithEveryFeatureAtOnceOneMoreJobLeavesNobodyElseUncovered(t *testing.T) {
-	uncovered := func(in Input) (n int) {
-		for _, u := range Plan(in).Unmet {
+	uncovered := func(in input) (n int) {
+		for _, u := range planInput(in).Unmet {
 			n += u.Count
 		}
 		return n
 	}
-	checkEverything(t, func(t *rapid.T, in Input) {
+	checkEverything(t, func(t *rapid.T, in input) {
 		d := in.Demand[ci]
 		order := inOrder(d.Snapshot.Queued)
 		if len(order) == 0 {
@@ -298,7 +300,7 @@ func TestWithEveryFeatureAtOnceOneMoreJobLeavesNobodyElseUncovered(t *testing.T)
 		d.Snapshot.Queued = slices.Clone(d.Snapshot.Queued) // with those of which none may run: what runs of them takes room
 		d.Snapshot.Queued[least].Count++
 		d.Snapshot.Queued[least].Admissible++
-		in.Demand = map[fleet.SchedulerAddress]Demand{ci: d}
+		in.Demand = map[fleet.SchedulerAddress]snapshot.Demand{ci: d}
 		if is := uncovered(in); is > was+1 {
 			t.Fatalf("one more job of the least urgent kind, and %d instead of %d have no host", is, was)
 		}
@@ -321,8 +323,8 @@ func gist(p FleetPlan) string {
 // Whatever a plan depends on, the time at which it changes by itself is told: until
 // then the loop may sleep.
 func TestNothingChangesByTimeAloneBeforeTheTimeThatThePlanNames(t *testing.T) {
-	checkEverything(t, func(t *rapid.T, in Input) {
-		first := Plan(in)
+	checkEverything(t, func(t *rapid.T, in input) {
+		first := planInput(in)
 		until := now.Add(6 * time.Hour)
 		for _, p := range first.Fleets {
 			if p.Remember != nil { // it is stored, and planned again
@@ -337,13 +339,13 @@ func TestNothingChangesByTimeAloneBeforeTheTimeThatThePlanNames(t *testing.T) {
 				until = c.Until
 			}
 		}
-		first = Plan(in)
+		first = planInput(in)
 		later := in
 		later.Now = until.Add(-1)
 		if rapid.Bool().Draw(t, "before that") {
 			later.Now = now.Add(time.Duration(rapid.Int64Range(0, int64(until.Sub(now))-1).Draw(t, "later")))
 		}
-		for n, p := range Plan(later).Fleets {
+		for n, p := range planInput(later).Fleets {
 			was := first.Fleets[n]
 			if p.Desired != was.Desired || gist(p) != gist(was) {
 				t.Fatalf("at %s %s: %d, %s\nat %s, and nothing was to change before %s: %d, %s\n%s\n%s", now, p.Address, was.Desired, story(was), later.Now, until, p.Desired, story(p), chain(was), chain(p))

@@ -8,7 +8,7 @@ import (
 // forecastOf is what the model of a fleet says; false: it has none, or there is
 // nothing to be said. A protected fleet has the size of its file, and what a person
 // brings no model does.
-func (in Input) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has bool) {
+func (in *planning) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has bool) {
 	if f.Forecast == (fleet.Forecast{}) || f.Scheduler == "" || f.Protected || f.Joined || f.Operational == fleet.FleetDraining {
 		return p, false
 	}
@@ -22,7 +22,7 @@ func (in Input) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has boo
 // advice [120]: it never asks for fewer than demand and warm do, and the bounds
 // after it hold. Idle runners that are kept warm are among what will be needed,
 // since they are what it will be needed from.
-func (in Input) expect(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
+func (in *planning) expect(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
 	p, has := in.forecastOf(f)
 	switch {
 	case !has:
@@ -40,7 +40,7 @@ func (in Input) expect(f fleet.ManagedFleet, n int, bound func(name string, afte
 func clockUTC(p forecast.Prediction) string { return p.Until.UTC().Format("15:04 UTC") }
 
 // foreseen notes in the plan what is needed, and what will be.
-func (p *FleetPlan) foreseen(in Input, f fleet.ManagedFleet, s *supply) {
+func (p *FleetPlan) foreseen(in *planning, f fleet.ManagedFleet, s *supply) {
 	if s != nil {
 		needed := s.needed()
 		p.Needed = &needed

@@ -8,6 +8,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 var naive = fleet.Forecast{Model: "seasonal-naive", Version: 1}
@@ -49,9 +51,9 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			in := Input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(waiting(test.jobs)), AgentVersion: agentVersion,
+			in := input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(waiting(test.jobs)), AgentVersion: agentVersion,
 				Forecasts: map[fleet.RunnerFleetID]forecast.Prediction{"f1": test.prediction}}
-			p := Plan(in).Fleets[0]
+			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
 				if b.Name == "forecast" {
@@ -75,9 +77,9 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 }
 
 func TestWhatIsNeededIsUnknownWhileTheSchedulerCannotBeSeen(t *testing.T) {
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{foreseeing(burst(0, 10, 0))}, Demand: map[fleet.SchedulerAddress]Demand{ci: {Blind: "timeout"}},
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{foreseeing(burst(0, 10, 0))}, Demand: map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "timeout"}},
 		Forecasts: map[fleet.RunnerFleetID]forecast.Prediction{"f1": expecting(6)}}
-	if p := Plan(in).Fleets[0]; p.Needed != nil || p.Desired != 0 {
+	if p := planInput(in).Fleets[0]; p.Needed != nil || p.Desired != 0 {
 		t.Errorf("needed are %v and %d wanted: %v", p.Needed, p.Desired, p.Bounds)
 	}
 }
@@ -97,9 +99,9 @@ func TestAForecastIsAdviceAndNeverBelowWhatDemandAsksFor(t *testing.T) {
 		if rapid.Bool().Draw(t, "counts") {
 			p.NoEffect = "it has been off too far lately"
 		}
-		reactive := Plan(in).Fleets[0]
+		reactive := planInput(in).Fleets[0]
 		in.Forecasts = map[fleet.RunnerFleetID]forecast.Prediction{f.ID: p}
-		advised := Plan(in).Fleets[0]
+		advised := planInput(in).Fleets[0]
 		switch {
 		case advised.Desired < reactive.Desired:
 			t.Fatalf("the forecast takes %d down to %d", reactive.Desired, advised.Desired)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // reactivate takes drains back where instances are missing, and returns how many:
@@ -28,7 +30,7 @@ func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply, missing int) (ta
 // excess and never a runner with a lease [130]. A host that still comes up is let
 // come up: it is nearly there, and the work that it was made for may be back by
 // then.
-func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Instance, s *supply, excess int) {
+func (p *FleetPlan) shrinkIdle(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, s *supply, excess int) {
 	policy := f.Scaling.ScaleDown
 	if f.Protected {
 		p.wait(IsProtected, sentence("%s above the desired %d, and a protected fleet has the size of its file.", instancesAre(excess), p.Desired))
@@ -50,13 +52,13 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 		if leaving == excess {
 			break
 		}
-		why, blind := in.Unobserved[i.Provider]
+		why, unobserved := in.Unobserved[i.Provider]
 		switch {
 		case i.State == fleet.Requested:
 			leaving++
 			p.act(Cancel, *i, lifecycle.Cancelled, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why()))
 		case i.State != fleet.Healthy:
-		case blind:
+		case unobserved:
 			p.waitOnce(CannotSee, sentence("%s above the desired %d, but %s can't be seen (%s): nothing is taken away.", instancesAre(excess), p.Desired, i.Provider, why))
 		case insideMinimum(in, f, *i):
 			paid.add(*i)
@@ -78,12 +80,12 @@ func (p *FleetPlan) shrinkIdle(in Input, f fleet.ManagedFleet, instances []Insta
 
 // leavers are the instances that no job runs on or is meant for, the cheapest to
 // lose first.
-func (p *FleetPlan) leavers(in Input, instances []Instance, s *supply) []*Instance {
+func (p *FleetPlan) leavers(in *planning, instances []snapshot.Instance, s *supply) []*snapshot.Instance {
 	needed := make(map[fleet.CapacityInstanceID]bool, len(s.there))
 	for _, b := range s.there {
 		needed[b.instance] = b.used || b.useless
 	}
-	return leastLostFirst(in, p.Fleet, instances, func(i *Instance) bool {
+	return leastLostFirst(in, p.Fleet, instances, func(i *snapshot.Instance) bool {
 		leaves := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Instance == i.ID })
 		return lifecycle.Capacity(i.State, i.Silent) && !i.Pinned && !needed[i.ID] && !i.Busy && i.Leases == 0 && !leaves
 	})
@@ -97,7 +99,7 @@ func (p *FleetPlan) waitOnce(code WaitCode, text string) {
 
 // nextChange is when the fleet's numbers change by time alone: a grace or a
 // window is over. Zero: by time alone nothing changes.
-func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time {
+func nextChange(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) time.Time {
 	var next time.Time
 	earlier := func(t time.Time) {
 		if t.After(in.Now) && (next.IsZero() || t.Before(next)) {
@@ -134,17 +136,17 @@ func nextChange(in Input, f fleet.ManagedFleet, instances []Instance) time.Time 
 // retire drains the oldest runner that is past max_age where a scheduler's worker
 // runs, which has no end of its own. One at a time, so that a fleet that was made
 // at once doesn't leave at once. It returns how many leave.
-func (p *FleetPlan) retire(in Input, f fleet.ManagedFleet, instances []Instance) int {
-	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive || in.Demand[f.Scheduler].Blind != "" {
+func (p *FleetPlan) retire(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) int {
+	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive || in.Demand[f.Scheduler].Unobserved != "" {
 		return 0
 	}
-	var oldest *Instance
+	var oldest *snapshot.Instance
 	for n, i := range instances {
 		if i.State == fleet.Draining && lifecycle.Cause(i.Cause) == lifecycle.ForAge {
 			return 0
 		}
-		_, blind := in.Unobserved[i.Provider]
-		if i.State != fleet.Healthy || i.Silent || blind || i.Pinned || in.Now.Sub(i.Created) < f.Runner.MaxAge {
+		_, unobserved := in.Unobserved[i.Provider]
+		if i.State != fleet.Healthy || i.Silent || unobserved || i.Pinned || in.Now.Sub(i.Created) < f.Runner.MaxAge {
 			continue
 		}
 		if oldest == nil || i.Created.Before(oldest.Created) {

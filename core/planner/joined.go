@@ -6,6 +6,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // HostToJoin is a host of an inventory that waits for a person to join it.
@@ -39,7 +41,7 @@ func (p FleetPlan) Reached() bool {
 // unjoined takes the instances that wait for a person to join their host apart
 // from those that are there. The first count for nothing: whether they ever come
 // is not the manager's to know.
-func unjoined(f fleet.ManagedFleet, instances []Instance) (waiting, there []Instance) {
+func unjoined(f fleet.ManagedFleet, instances []snapshot.Instance) (waiting, there []snapshot.Instance) {
 	if !f.Joined {
 		return nil, instances
 	}
@@ -55,7 +57,7 @@ func unjoined(f fleet.ManagedFleet, instances []Instance) (waiting, there []Inst
 
 // joinedDesired is the desired number of a fleet whose hosts a person joins:
 // those that are there stay, and min only says that some are missing.
-func joinedDesired(in Input, f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
+func joinedDesired(in *planning, f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
 	var bounds []fleet.Bound
 	n := 0
 	bound := func(name string, after int, format string, args ...any) {
@@ -79,13 +81,13 @@ func joinedDesired(in Input, f fleet.ManagedFleet, capacity int) (int, []fleet.B
 
 // joining lists the hosts that could be joined to the fleet now: those with a
 // command that wasn't used, and the free ones as long as max has room.
-func (p *FleetPlan) joining(in Input, f fleet.ManagedFleet, waiting, there []Instance) {
+func (p *FleetPlan) joining(in *planning, f fleet.ManagedFleet, waiting, there []snapshot.Instance) {
 	p.Counts.Joining = len(waiting)
 	if _, barred := in.Standing.Bars(f); barred || f.Operational != fleet.FleetActive {
 		return
 	}
 	taken := map[string]time.Time{}
-	for _, i := range in.Instances {
+	for _, i := range in.instances {
 		if i.Live() && i.Provider == f.Provider && i.Asset != "" {
 			taken[i.Asset] = time.Time{}
 		}
@@ -94,9 +96,9 @@ func (p *FleetPlan) joining(in Input, f fleet.ManagedFleet, waiting, there []Ins
 		taken[i.Asset] = i.JoinUntil
 	}
 	room := f.Scaling.Max - len(waiting) - len(there)
-	for _, a := range in.Assets[f.Provider] {
+	for _, a := range in.assets[f.Provider] {
 		until, isTaken := taken[a.ID]
-		own := slices.ContainsFunc(waiting, func(i Instance) bool { return i.Asset == a.ID })
+		own := slices.ContainsFunc(waiting, func(i snapshot.Instance) bool { return i.Asset == a.ID })
 		if f.Unsuitable(a) != "" || isTaken && !own || !isTaken && room <= 0 {
 			continue
 		}
@@ -105,8 +107,8 @@ func (p *FleetPlan) joining(in Input, f fleet.ManagedFleet, waiting, there []Ins
 }
 
 // ambiguous says that another fleet could take the host, too.
-func ambiguous(in Input, f fleet.ManagedFleet, a fleet.Asset) bool {
-	return slices.ContainsFunc(in.Fleets, func(other fleet.ManagedFleet) bool {
+func ambiguous(in *planning, f fleet.ManagedFleet, a fleet.Asset) bool {
+	return slices.ContainsFunc(in.fleets, func(other fleet.ManagedFleet) bool {
 		if other.ID == f.ID || !other.Joined || other.Operational == fleet.FleetDraining {
 			return false
 		}
@@ -114,13 +116,13 @@ func ambiguous(in Input, f fleet.ManagedFleet, a fleet.Asset) bool {
 			return other.Unsuitable(a) == ""
 		}
 		// Another inventory may have a host of the same name.
-		return slices.ContainsFunc(in.Assets[other.Provider], func(b fleet.Asset) bool { return b.ID == a.ID && other.Unsuitable(b) == "" })
+		return slices.ContainsFunc(in.assets[other.Provider], func(b fleet.Asset) bool { return b.ID == a.ID && other.Unsuitable(b) == "" })
 	})
 }
 
 // misplaced are the joined hosts that the file doesn't give the fleet any more.
 // Taking a host out of the file is how a person releases it.
-func misplaced(in Input, f fleet.ManagedFleet, instances []Instance, known []Drift) []Drift {
+func misplaced(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, known []Drift) []Drift {
 	if !f.Joined {
 		return nil
 	}
@@ -134,8 +136,8 @@ func misplaced(in Input, f fleet.ManagedFleet, instances []Instance, known []Dri
 	return out
 }
 
-func whyMisplaced(in Input, f fleet.ManagedFleet, i Instance) string {
-	inventory := in.Assets[i.Provider]
+func whyMisplaced(in *planning, f fleet.ManagedFleet, i snapshot.Instance) string {
+	inventory := in.assets[i.Provider]
 	n := slices.IndexFunc(inventory, func(a fleet.Asset) bool { return a.ID == i.Asset })
 	if n < 0 {
 		return sentence("The host %s isn't in the inventory any more", i.Asset)
@@ -148,7 +150,7 @@ func whyMisplaced(in Input, f fleet.ManagedFleet, i Instance) string {
 
 // withdrawClaims takes back the join commands that would bring the wrong host:
 // the fleet is removed, or its file or the agent has changed since.
-func (p *FleetPlan) withdrawClaims(in Input, f fleet.ManagedFleet, waiting []Instance) {
+func (p *FleetPlan) withdrawClaims(in *planning, f fleet.ManagedFleet, waiting []snapshot.Instance) {
 	outdated := map[fleet.CapacityInstanceID]string{}
 	for _, d := range drifted(f, waiting, in.AgentVersion) {
 		outdated[d.Instance] = d.Reason
@@ -169,13 +171,13 @@ func (p *FleetPlan) withdrawClaims(in Input, f fleet.ManagedFleet, waiting []Ins
 
 // release drains the hosts that aren't the fleet's any more, all of them: unlike
 // an outdated one, none of them is to come back here.
-func (p *FleetPlan) release(in Input, f fleet.ManagedFleet, instances []Instance) {
+func (p *FleetPlan) release(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) {
 	if !f.Joined || f.Operational != fleet.FleetActive {
 		return
 	}
 	for _, i := range instances {
-		_, blind := in.Unobserved[i.Provider]
-		if why := whyMisplaced(in, f, i); why != "" && i.State == fleet.Healthy && !blind {
+		_, unobserved := in.Unobserved[i.Provider]
+		if why := whyMisplaced(in, f, i); why != "" && i.State == fleet.Healthy && !unobserved {
 			p.act(Drain, i, lifecycle.ForOperator, why+".")
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // joinedFleet is a fleet of joined hosts of one inventory.
@@ -28,7 +30,7 @@ func inventory(names ...string) map[fleet.ProviderAddress][]fleet.Asset {
 }
 
 // onHost is the fleet's instance on a host.
-func onHost(f fleet.ManagedFleet, host string, state fleet.CapacityInstanceState) Instance {
+func onHost(f fleet.ManagedFleet, host string, state fleet.CapacityInstanceState) snapshot.Instance {
 	i := fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID("i-" + host), Fleet: f.ID, Provider: f.Provider, Asset: host, State: state, Runner: "r",
 		Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: f.InstanceDigest(),
@@ -36,11 +38,11 @@ func onHost(f fleet.ManagedFleet, host string, state fleet.CapacityInstanceState
 	if state == fleet.Provisioning || state == fleet.Bootstrapping {
 		i.Runner = ""
 	}
-	return Instance{CapacityInstance: i}
+	return snapshot.Instance{CapacityInstance: i}
 }
 
-func planJoined(f fleet.ManagedFleet, assets map[fleet.ProviderAddress][]fleet.Asset, instances ...Instance) FleetPlan {
-	return Plan(Input{Fleets: []fleet.ManagedFleet{f}, Instances: instances, Assets: assets, AgentVersion: "0.1.0"}).Fleets[0]
+func planJoined(f fleet.ManagedFleet, assets map[fleet.ProviderAddress][]fleet.Asset, instances ...snapshot.Instance) FleetPlan {
+	return planInput(input{Fleets: []fleet.ManagedFleet{f}, Instances: instances, Assets: assets, AgentVersion: "0.1.0"}).Fleets[0]
 }
 
 func hostsOf(p FleetPlan) string {
@@ -97,7 +99,7 @@ func TestAFleetTakesTheHostsThatItsFileChooses(t *testing.T) {
 func TestAHostThatTwoFleetsCouldTakeIsAmbiguous(t *testing.T) {
 	one, two := joinedFleet(0, 9, `{"hosts":["a","b"]}`), joinedFleet(0, 9, `{"hosts":["b"]}`)
 	two.ID, two.Address = "f2", "fleet.other"
-	plans := Plan(Input{Fleets: []fleet.ManagedFleet{one, two}, Assets: inventory("a", "b")}).Fleets
+	plans := planInput(input{Fleets: []fleet.ManagedFleet{one, two}, Assets: inventory("a", "b")}).Fleets
 	want := []HostToJoin{{Host: "a"}, {Host: "b", Ambiguous: true}}
 	if diff := cmp.Diff(want, plans[0].ToJoin); diff != "" {
 		t.Error(diff)
@@ -111,16 +113,20 @@ func TestAHostThatLeftTheFileIsReleasedAndItsClaimWithdrawn(t *testing.T) {
 		t.Errorf("actions: %+v", p.Actions)
 	}
 	// Nothing is concluded about a provider that can't be seen.
-	blind := Plan(Input{Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{onHost(f, "a", fleet.Healthy)}, Assets: inventory("b"),
+	unobserved := planInput(input{Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{onHost(f, "a", fleet.Healthy)}, Assets: inventory("b"),
 		Unobserved: map[fleet.ProviderAddress]string{"manual.lab": "down"}, AgentVersion: "0.1.0"}).Fleets[0]
-	if len(blind.Actions) > 0 {
-		t.Errorf("blind, it does %+v", blind.Actions)
+	if len(unobserved.Actions) > 0 {
+		t.Errorf("unobserved, it does %+v", unobserved.Actions)
 	}
 }
 
 func TestOutdatedJoinedHostsAreDrainedAsFarAsMinAllows(t *testing.T) {
 	f := joinedFleet(2, 9, `{}`)
-	old := func(host string) Instance { i := onHost(f, host, fleet.Healthy); i.Class = "another one"; return i }
+	old := func(host string) snapshot.Instance {
+		i := onHost(f, host, fleet.Healthy)
+		i.Class = "another one"
+		return i
+	}
 	p := planJoined(f, inventory("a", "b", "c"), old("a"), old("b"), old("c"))
 	if len(p.Actions) != 1 || p.Actions[0].Kind != Drain || p.Reached() {
 		t.Errorf("with one to spare: %+v", p.Actions)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // OfferReport shows a person what a fleet's next instances could be made of.
@@ -74,44 +76,39 @@ func (c OfferChoice) Words(now time.Time) string {
 
 // constrain holds the fleets none of whose offers can be used. What an earlier plan
 // held for that is judged anew.
-func (in *Input) constrain(byFleet map[fleet.RunnerFleetID][]Instance) {
-	holds := make(map[fleet.RunnerFleetID]Hold, len(in.Holds))
+func (in *planning) constrain() {
+	holds := make(map[fleet.RunnerFleetID]snapshot.Hold, len(in.Holds))
 	for id, h := range in.Holds {
 		if !h.Constrained {
 			holds[id] = h
 		}
 	}
-	in.markets, in.book = make(map[fleet.RunnerFleetID]*market, len(in.Fleets)), probeBook{}
-	for _, f := range in.Fleets {
-		m := marketOf(*in, f, byFleet[f.ID])
+	in.markets, in.probes = make(map[fleet.RunnerFleetID]*market, len(in.fleets)), probes{}
+	for _, f := range in.fleets {
+		m := marketOf(in, f, in.byFleet[f.ID])
 		in.markets[f.ID] = m
-		if f.Joined || f.Operational == fleet.FleetDraining || inForce(holds, f.ID, in.Now) {
+		hold, isHeld := holds[f.ID]
+		if f.Joined || f.Operational == fleet.FleetDraining || isHeld && hold.InForce(in.Now) {
 			continue
 		}
 		if h := m.hold(in.Now); h != nil {
 			holds[f.ID] = *h
 		}
 	}
-	in.Holds = holds
-}
-
-// inForce says whether something else holds a fleet.
-func inForce(holds map[fleet.RunnerFleetID]Hold, id fleet.RunnerFleetID, now time.Time) bool {
-	h, held := holds[id]
-	return held && (h.Until.IsZero() || h.Until.After(now))
+	in.holds = holds
 }
 
 // requests are the requests of as many new instances as the offers allow.
-func (in Input) requests(f fleet.ManagedFleet, create int) []Request {
+func (in *planning) requests(f fleet.ManagedFleet, create int) []Request {
 	out := make([]Request, 0, create)
-	purse := in.purses[f.ID]
+	budget := in.budgets[f.ID]
 	for n := range create {
-		may := func(o fleet.Offer) bool { return purse.fits(f.Cost.Of(o), create-n-1) }
-		r, ok := in.markets[f.ID].request(in.book, may)
+		may := func(o fleet.Offer) bool { return budget.fits(f.Cost.Of(o), create-n-1) }
+		r, ok := in.markets[f.ID].request(in.probes, may)
 		if !ok {
 			break
 		}
-		purse.take(f.Cost.Of(r.Offers...))
+		budget.take(f.Cost.Of(r.Offers...))
 		out = append(out, r)
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // OfferState says whether an offer may be used now.
@@ -67,7 +69,7 @@ type market struct {
 
 // marketOf judges the offers for a fleet. Without a market there is one, of which
 // only the lifetime and the fleet's own price are known.
-func marketOf(in Input, f fleet.ManagedFleet, instances []Instance) *market {
+func marketOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) *market {
 	m := &market{fleet: f, fault: in.Faults[f.Provider]}
 	lifetime := cmp.Or(f.Lifetime, fleet.LifetimeStable)
 	offers := []fleet.Offer{{Lifetime: lifetime}}
@@ -176,7 +178,7 @@ func lacksResources(class, offer fleet.ResourceCapacity) string {
 
 // askCircuits asks every circuit over the offer: the one that lets it be used last
 // decides.
-func (c *choice) askCircuits(in Input, provider fleet.ProviderAddress) {
+func (c *choice) askCircuits(in *planning, provider fleet.ProviderAddress) {
 	for _, over := range in.Circuits.Over(provider, c.Offer) {
 		state := NoRoom
 		switch over.State(in.Now) {

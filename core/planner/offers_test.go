@@ -12,6 +12,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func usd(micros int64) fleet.Money { return fleet.Money{Micros: micros, Currency: "USD"} }
@@ -31,8 +33,8 @@ func trading(min, max int) fleet.ManagedFleet {
 }
 
 // selling is an input in which the fleet's market has the offers.
-func selling(f fleet.ManagedFleet, circuits breaker.Circuits, offers ...fleet.Offer) Input {
-	return Input{
+func selling(f fleet.ManagedFleet, circuits breaker.Circuits, offers ...fleet.Offer) input {
+	return input{
 		Now: now, Fleets: []fleet.ManagedFleet{f}, AgentVersion: agentVersion, Demand: demand(), Circuits: circuits,
 		Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Offers: offers, Read: now.Add(-time.Minute), Next: now.Add(time.Minute)}},
 	}
@@ -111,7 +113,7 @@ func TestARequestHoldsWhatTheFleetMayUseTheBestFirst(t *testing.T) {
 		{"nothing that is sold out", f, []fleet.Offer{gone, a}, "a/m"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := Plan(selling(test.fleet, nil, test.offers...)).Fleets[0]
+			p := planInput(selling(test.fleet, nil, test.offers...)).Fleets[0]
 			if got := requested(p); got != test.want || p.Create != 1 {
 				t.Errorf("requests %q, want %q\n%+v", got, test.want, p.Offers)
 			}
@@ -123,7 +125,7 @@ func TestASpreadFleetGoesWhereItHasTheFewest(t *testing.T) {
 	f := trading(4, 8)
 	f.Placement.Spread = fleet.SpreadZone
 	a, b := lot("a", "m", 100), lot("b", "m", 200)
-	at := func(n int, zone string) Instance {
+	at := func(n int, zone string) snapshot.Instance {
 		i := instance(f, n, fleet.Healthy)
 		i.Zone = zone
 		return i
@@ -131,17 +133,17 @@ func TestASpreadFleetGoesWhereItHasTheFewest(t *testing.T) {
 	heading := instance(f, 1, fleet.Provisioning)
 	heading.HeadsFor = "a"
 	in := selling(f, nil, a, b)
-	in.Instances = []Instance{at(0, "a"), heading}
-	if got, want := requested(Plan(in).Fleets[0]), "b/m a/m | b/m a/m"; got != want {
+	in.Instances = []snapshot.Instance{at(0, "a"), heading}
+	if got, want := requested(planInput(in).Fleets[0]), "b/m a/m | b/m a/m"; got != want {
 		t.Errorf("two are in a: requests %q, want %q", got, want)
 	}
 	in.Instances = nil
-	if got, want := requested(Plan(in).Fleets[0]), "a/m b/m | b/m a/m | a/m b/m | b/m a/m"; got != want {
+	if got, want := requested(planInput(in).Fleets[0]), "a/m b/m | b/m a/m | a/m b/m | b/m a/m"; got != want {
 		t.Errorf("from nothing: requests %q, want %q", got, want)
 	}
 	f.Placement.Required = true
 	in.Fleets, in.Circuits = []fleet.ManagedFleet{f}, without(time.Second, "b m")
-	if got, want := requested(Plan(in).Fleets[0]), "a/m"; got != want {
+	if got, want := requested(planInput(in).Fleets[0]), "a/m"; got != want {
 		t.Errorf("required, and b has no room: requests %q, want %q: a second one in a would be uneven", got, want)
 	}
 }
@@ -164,7 +166,7 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 		{"none of the provider", without(time.Second, ""), "", NoOffer},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := Plan(selling(f, test.circuits, a, b)).Fleets[0]
+			p := planInput(selling(f, test.circuits, a, b)).Fleets[0]
 			if got := requested(p); got != test.want || p.Create != len(p.Requests) {
 				t.Errorf("requests %q, want %q; %d are created", got, test.want, p.Create)
 			}
@@ -177,15 +179,15 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 
 func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 	f := trading(1, 4)
-	p := Plan(selling(f, without(2*time.Second, "a m", "b m"), lot("a", "m", 1), lot("b", "m", 2))).Fleets[0]
+	p := planInput(selling(f, without(2*time.Second, "a m", "b m"), lot("a", "m", 1), lot("b", "m", 2))).Fleets[0]
 	want := "No room in any of its offers: a m stable (no capacity), b m stable (no capacity). Last: insufficient capacity. The next try is in 3s."
-	if p.Constrained == nil || p.Constrained.Sentence(now) != want || p.Waiting[0].Sentence != want {
+	if p.Constrained == nil || HoldSentence(*p.Constrained, now) != want || p.Waiting[0].Sentence != want {
 		t.Errorf("constrained %+v, waiting %+v\nwant %s", p.Constrained, p.Waiting, want)
 	}
 	if got, want := p.Offers.Considered[0].Words(now), "no capacity since 11:59 UTC, next try in 3s"; got != want {
 		t.Errorf("the offer says %q, want %q", got, want)
 	}
-	for name, in := range map[string]Input{
+	for name, in := range map[string]input{
 		"Its provider offers nothing": selling(f, nil),
 		"a arm stable: its processor is arm64, and the fleet's class is of x86_64": selling(f, nil,
 			fleet.Offer{Zone: "a", MachineType: "arm", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{Arch: "arm64"}}),
@@ -195,12 +197,12 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 		"What its provider offers isn't known yet":    {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}},
 		"What its provider offers isn't known: boom.": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Failure: "boom.", Next: now.Add(time.Second)}}},
 	} {
-		p := Plan(in).Fleets[0]
+		p := planInput(in).Fleets[0]
 		if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason, name) {
 			t.Errorf("%s: create %d, %+v", name, p.Create, p.Constrained)
 		}
 	}
-	if p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; p.Create != 1 || p.Constrained != nil || p.Offers != nil {
+	if p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; p.Create != 1 || p.Constrained != nil || p.Offers != nil {
 		t.Errorf("where nobody can ask: create %d, %+v, %+v", p.Create, p.Constrained, p.Offers)
 	}
 }
@@ -208,17 +210,17 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 func TestWithoutAMarketAFleetHasOneOfferOfItsOwnPrice(t *testing.T) {
 	f := burst(2, 4, 0)
 	f.Cost.Hourly = usd(7)
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}
-	p := Plan(in).Fleets[0]
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}
+	p := planInput(in).Fleets[0]
 	if p.Create != 2 || len(p.Requests[0].Offers) != 0 || len(p.Offers.Considered) != 1 || p.Offers.Considered[0].Hourly != usd(7) || p.Offers.Worth() {
 		t.Errorf("create %d, %+v", p.Create, p.Offers)
 	}
 	in.Circuits = without(time.Second, "")
-	if p := Plan(in).Fleets[0]; p.Create != 0 || p.Constrained == nil || !p.Offers.Worth() {
+	if p := planInput(in).Fleets[0]; p.Create != 0 || p.Constrained == nil || !p.Offers.Worth() {
 		t.Errorf("without room: create %d, %+v", p.Create, p.Constrained)
 	}
 	in.Circuits = without(time.Minute, "")
-	if p := Plan(in).Fleets[0]; p.Create != 1 || len(p.Requests[0].Probes) != 1 {
+	if p := planInput(in).Fleets[0]; p.Create != 1 || len(p.Requests[0].Probes) != 1 {
 		t.Errorf("half open: create %d, %+v", p.Create, p.Requests)
 	}
 }
@@ -229,7 +231,7 @@ func TestOldOffersAreUsedAndCalledOutdated(t *testing.T) {
 	list := in.Offers[f.MarketKey()]
 	list.Read, list.Failure = now.Add(-time.Hour), "the market is closed"
 	in.Offers[f.MarketKey()] = list
-	p := Plan(in).Fleets[0]
+	p := planInput(in).Fleets[0]
 	if p.Create != 1 || !p.Offers.Outdated || p.Offers.Failure == "" || !p.Offers.Of.Equal(now.Add(-time.Hour)) {
 		t.Errorf("create %d, %+v", p.Create, p.Offers)
 	}
@@ -248,21 +250,21 @@ func TestDemandThatAFleetHasNoRoomForGoesToTheNextInTheSamePlan(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		circuits    breaker.Circuits
-		there       []Instance
+		there       []snapshot.Instance
 		cheap, dear int
 	}{
 		{"room: the cheaper one takes all", nil, nil, 3, 0},
 		{"no room: the dearer one does", without(time.Second, "a m"), nil, 0, 3},
 		{"half open: one tries, and the rest doesn't wait for it", without(time.Minute, "a m"), nil, 1, 2},
 		{"what boots at the dearer one isn't covered twice when there is room again", nil,
-			[]Instance{instance(dear, 0, fleet.Provisioning), instance(dear, 1, fleet.Bootstrapping)}, 1, 0},
+			[]snapshot.Instance{instance(dear, 0, fleet.Provisioning), instance(dear, 1, fleet.Bootstrapping)}, 1, 0},
 		{"all is on its way: nothing more comes", nil, instances(dear, fleet.Provisioning, fleet.Provisioning, fleet.Provisioning), 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := selling(cheap, test.circuits, lot("a", "m", 100))
 			in.Fleets = append(in.Fleets, dear)
 			in.Demand, in.Instances = demand(waiting(6)), test.there // two on a host
-			out := Plan(in)
+			out := planInput(in)
 			if out.Fleets[0].Create != test.cheap || out.Fleets[1].Create != test.dear || len(out.Unmet) > 0 {
 				t.Errorf("cheap makes %d, dear %d, want %d and %d; unmet %+v", out.Fleets[0].Create, out.Fleets[1].Create, test.cheap, test.dear, out.Unmet)
 			}
@@ -275,7 +277,7 @@ func TestOneProbeIsForOneFleet(t *testing.T) {
 	g.ID, g.Address = "f2", "fleet.two"
 	in := selling(f, without(time.Minute, "a m"), lot("a", "m", 1))
 	in.Fleets = []fleet.ManagedFleet{g, f}
-	out := Plan(in)
+	out := planInput(in)
 	if out.Fleets[0].Create != 1 || out.Fleets[1].Create != 0 || len(out.Fleets[1].Waiting) != 1 || out.Fleets[1].Waiting[0].Code != NoOffer {
 		t.Errorf("%s makes %d, %s makes %d and waits for %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Fleets[1].Address, out.Fleets[1].Create, out.Fleets[1].Waiting)
 	}
@@ -306,7 +308,7 @@ func TestWhateverTheOffersNoRequestBreaksARule(t *testing.T) {
 		circuits := without(time.Duration(rapid.IntRange(1, 10).Draw(t, "since"))*time.Second, places...)
 		in := selling(f, circuits, offers...)
 		in.Demand = demand(waiting(rapid.IntRange(0, 12).Draw(t, "jobs")))
-		out := Plan(in)
+		out := planInput(in)
 		p := out.Fleets[0]
 		if len(p.Requests) != p.Create {
 			t.Fatalf("%d requests for %d", len(p.Requests), p.Create)
@@ -334,7 +336,7 @@ func TestWhateverTheOffersNoRequestBreaksARule(t *testing.T) {
 			}
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: rapid.Permutation(offers).Draw(t, "in another order"), Read: now.Add(-time.Minute), Next: now.Add(time.Minute)}
-		again := Plan(in)
+		again := planInput(in)
 		if diff := cmp.Diff(out, again); diff != "" {
 			t.Fatalf("the order of the offers matters:\n%s", diff)
 		}

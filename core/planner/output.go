@@ -6,6 +6,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Output is the plan, sorted by fleet address.
@@ -60,7 +62,7 @@ type FleetPlan struct {
 	// Requests are what each of the instances that start may be made of.
 	Requests []Request `json:"-"`
 	// Constrained is set where none of the offers can be used now.
-	Constrained *Hold `json:"constrained,omitempty"`
+	Constrained *snapshot.Hold `json:"constrained,omitempty"`
 	// ToJoin are the hosts that could be joined now.
 	ToJoin []HostToJoin `json:"to_join,omitempty"`
 	// Standing says in a sentence each what people decided about the fleet beside

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // sized is a fleet that follows demand with hosts of so many cpu, 4 GiB for each,
@@ -40,8 +42,8 @@ func creates(out Output) map[string]int {
 	return made
 }
 
-func planOf(fleets []fleet.ManagedFleet, instances []Instance, groups ...fleet.UnmetDemand) Output {
-	return Plan(Input{Now: now, Fleets: fleets, Instances: instances, AgentVersion: agentVersion, Demand: demand(groups...), ImprovementSteps: DefaultImprovementSteps})
+func planOf(fleets []fleet.ManagedFleet, instances []snapshot.Instance, groups ...fleet.UnmetDemand) Output {
+	return planInput(input{Now: now, Fleets: fleets, Instances: instances, AgentVersion: agentVersion, Demand: demand(groups...), ImprovementSteps: DefaultImprovementSteps})
 }
 
 func TestNewHostsAreChosenByWhatTheyCostForTheJobsTogether(t *testing.T) {
@@ -92,10 +94,10 @@ func TestNewHostsAreChosenByWhatTheyCostForTheJobsTogether(t *testing.T) {
 func TestHostsThatAreThereAreUsedBeforeCheaperOnesAreMade(t *testing.T) {
 	dear, cheap := sized("dear", 8, 900_000, 10), sized("cheap", 8, 1, 10)
 	booting := instance(dear, 0, fleet.Bootstrapping)
-	if got := creates(planOf([]fleet.ManagedFleet{dear, cheap}, []Instance{booting}, ask(3, 2, 4), ask(2, 1, 2))); len(got) != 0 {
+	if got := creates(planOf([]fleet.ManagedFleet{dear, cheap}, []snapshot.Instance{booting}, ask(3, 2, 4), ask(2, 1, 2))); len(got) != 0 {
 		t.Errorf("the jobs fit on the host that boots, and the plan creates %v", got)
 	}
-	if got := creates(planOf([]fleet.ManagedFleet{dear, cheap}, []Instance{booting}, ask(3, 3, 4))); got["cheap"] != 1 || len(got) != 1 {
+	if got := creates(planOf([]fleet.ManagedFleet{dear, cheap}, []snapshot.Instance{booting}, ask(3, 3, 4))); got["cheap"] != 1 || len(got) != 1 {
 		t.Errorf("the third job is too much for the host that boots, and the plan creates %v", got)
 	}
 }
@@ -126,7 +128,7 @@ func TestHostsThatWereMadeForJobsTakeThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fleets, groups := drawShapes(t)
 		first := planOf(fleets, nil, groups...)
-		var booting []Instance
+		var booting []snapshot.Instance
 		for _, p := range first.Fleets {
 			f := fleets[slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
 			for range p.Create {
@@ -183,7 +185,7 @@ func BenchmarkPlanOf500KindsOfJobs(b *testing.B) {
 	b.ReportAllocs()
 	var out Output
 	for b.Loop() {
-		out = Plan(in)
+		out = planInput(in)
 	}
 	hourly := int64(0)
 	for _, f := range in.Fleets {
@@ -197,12 +199,12 @@ func BenchmarkPlanWithoutJobs(b *testing.B) {
 	in := busyInput(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		Plan(in)
+		planInput(in)
 	}
 }
 
-func busyInput(kinds int) Input {
-	in := Input{Now: now, AgentVersion: agentVersion, ImprovementSteps: DefaultImprovementSteps}
+func busyInput(kinds int) input {
+	in := input{Now: now, AgentVersion: agentVersion, ImprovementSteps: DefaultImprovementSteps}
 	for n := range 200 {
 		f := sized(fmt.Sprintf("f%03d", n), 4<<(n%5), int64(40_000+n%7*1000)<<(n%5), 150)
 		if n%4 == 0 {

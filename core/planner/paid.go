@@ -6,11 +6,13 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // minimumEnds is until when an instance is paid for whatever becomes of it. Of one
 // whose request was never sent nothing is paid.
-func minimumEnds(i Instance) time.Time {
+func minimumEnds(i snapshot.Instance) time.Time {
 	if i.Cost.Minimum <= 0 || i.State == fleet.Requested {
 		return time.Time{}
 	}
@@ -20,14 +22,14 @@ func minimumEnds(i Instance) time.Time {
 // insideMinimum says that an instance is no choice for a scale-down, since it costs
 // as much if it leaves: it stays as idle capacity. The removal of its fleet takes it
 // all the same, and so do rollouts, age, interruptions and people.
-func insideMinimum(in Input, f fleet.ManagedFleet, i Instance) bool {
+func insideMinimum(in *planning, f fleet.ManagedFleet, i snapshot.Instance) bool {
 	return minimumEnds(i).After(in.Now) && f.Operational != fleet.FleetDraining
 }
 
 // comparePaid puts first what has the least left of the billing period that is paid
 // for already.
-func comparePaid(in Input, a, b *Instance) int {
-	left := func(i *Instance) time.Duration {
+func comparePaid(in *planning, a, b *snapshot.Instance) int {
+	left := func(i *snapshot.Instance) time.Duration {
 		if i.Cost.BillingPeriod <= 0 {
 			return 0
 		}
@@ -43,7 +45,7 @@ type paidFor struct {
 	until time.Time
 }
 
-func (p *paidFor) add(i Instance) {
+func (p *paidFor) add(i snapshot.Instance) {
 	if ends := minimumEnds(i); p.hosts == 0 || ends.Before(p.until) {
 		p.until = ends
 	}
@@ -64,7 +66,7 @@ func (p *paidFor) tell(plan *FleetPlan, most int) {
 
 // keepPaid says how much of the excess of a fleet without a scheduler stays because
 // it is paid for. Where demand decides, what is idle for long enough does so itself.
-func (p *FleetPlan) keepPaid(in Input, f fleet.ManagedFleet, instances []Instance, excess int) {
+func (p *FleetPlan) keepPaid(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, excess int) {
 	if f.Scheduler != "" {
 		return
 	}
@@ -84,7 +86,7 @@ func (p *FleetPlan) keepPaid(in Input, f fleet.ManagedFleet, instances []Instanc
 }
 
 // paidTimes are when minimums end.
-func paidTimes(instances []Instance) (times []time.Time) {
+func paidTimes(instances []snapshot.Instance) (times []time.Time) {
 	for _, i := range instances {
 		times = append(times, minimumEnds(i))
 	}

@@ -27,11 +27,11 @@ func TestSpotPreemptibleCapacityIsUsedOnlyWherePolicyOrJobAllows(t *testing.T) {
 		{"jobs that allow it go where it is cheaper", allowed, "create 2; nothing"},
 		{"others never do, at whatever price", waiting(4), "nothing; create 2"},
 	} {
-		if got := stories(Plan(Input{Now: now, Fleets: spotAndStable(9, 9), Demand: demand(test.jobs)})); got != test.want {
+		if got := stories(planInput(input{Now: now, Fleets: spotAndStable(9, 9), Demand: demand(test.jobs)})); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
 	}
-	out := Plan(Input{Now: now, Fleets: spotAndStable(9, 1), Demand: demand(waiting(4))})
+	out := planInput(input{Now: now, Fleets: spotAndStable(9, 1), Demand: demand(waiting(4))})
 	if out.Fleets[0].Create != 0 || out.Fleets[1].Create != 1 || len(out.Unmet) != 1 || out.Unmet[0].Count != 2 {
 		t.Errorf("where the stable ones are used up: %s, unmet %+v", stories(out), out.Unmet)
 	}
@@ -59,7 +59,7 @@ func TestCriticalJobsPreferStableHostsWhateverTheyCost(t *testing.T) {
 		{"it is a preference: what has no stable room goes elsewhere", spotAndStable(9, 1), []fleet.UnmetDemand{jobs(4, 1)}, "create 1; create 1"},
 		{"and takes nobody's place who may go nowhere else", spotAndStable(9, 1), []fleet.UnmetDemand{jobs(2, 1), strict}, "create 1; create 1"},
 	} {
-		out := Plan(Input{Now: now, Fleets: test.fleets, Demand: demand(test.jobs...)})
+		out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(test.jobs...)})
 		if got := stories(out); got != test.want || len(out.Unmet) > 0 {
 			t.Errorf("%s: %s, unmet %+v; want %s", test.name, got, out.Unmet, test.want)
 		}
@@ -94,7 +94,7 @@ func TestWhatIsPreferredLeavesNobodyUncoveredWhoWouldBeCovered(t *testing.T) {
 			}
 			return jobs
 		}
-		with, without := Plan(in), Plan(plain)
+		with, without := planInput(in), planInput(plain)
 		if unmet(with) != unmet(without) {
 			t.Fatalf("%d jobs are uncovered with the spread and %d without", unmet(with), unmet(without))
 		}

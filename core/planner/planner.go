@@ -1,89 +1,53 @@
 package planner
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Plan gives the demand of each scheduler to its fleets, and then decides for
-// every fleet by itself.
-func Plan(in Input) Output {
-	in = governed(in)
-	byFleet := membersOf(in)
-	// In a fixed order, since the first that needs a probe gets it.
-	in.Fleets = slices.SortedFunc(slices.Values(in.Fleets), func(a, b fleet.ManagedFleet) int {
-		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.ID, b.ID))
-	})
-	in.constrain(byFleet)
-	in.rollouts = rolloutsOf(in, byFleet)
-	in.warm = warmths(in)
-	in.waits = waitsOf(in.Demand)
-	in.entitled = entitledRoomOf(in, byFleet)
-	in.spreads = providerSpreadsOf(in, byFleet)
-	in.openPurses(byFleet)
-	supplies, unmet := distribute(in, byFleet)
-	out := Output{Fleets: make([]FleetPlan, len(in.Fleets)), Unmet: unmet, Reservations: in.allotted.plans}
-	for n, f := range in.Fleets {
-		out.Fleets[n] = beginFleet(in, f, byFleet[f.ID], supplies[f.ID])
+// every fleet by itself. It doesn't write to the snapshot.
+func Plan(s snapshot.Snapshot) Output {
+	return newPlanning(s, s.ObservedInstances(), DefaultImprovementSteps).plan()
+}
+
+func (in *planning) plan() Output {
+	supplies, unmet := distribute(in)
+	out := Output{Fleets: make([]FleetPlan, len(in.fleets)), Unmet: unmet, Reservations: in.allotted.plans}
+	for n, f := range in.fleets {
+		out.Fleets[n] = beginFleet(in, f, in.byFleet[f.ID], supplies[f.ID])
 	}
-	in.spreads.settle(in, byFleet, supplies, out.Fleets)
-	for n, f := range in.Fleets {
+	in.spreads.settle(in, supplies, out.Fleets)
+	for n, f := range in.fleets {
 		if p := &out.Fleets[n]; f.Operational != fleet.FleetFrozen && len(p.Actions) == 0 {
-			p.size(in, f, byFleet[f.ID], supplies[f.ID])
+			p.size(in, f, in.byFleet[f.ID], supplies[f.ID])
 		} // else the numbers are judged once the actions are on their way
 	}
 	return out
 }
 
-// membersOf are the live instances of each fleet, by id: parts of one list, since
-// there may be ten thousand.
-func membersOf(in Input) map[fleet.RunnerFleetID][]Instance {
-	live := make([]*Instance, 0, len(in.Instances))
-	for n := range in.Instances {
-		if in.Instances[n].Live() {
-			live = append(live, &in.Instances[n])
-		}
-	}
-	slices.SortFunc(live, func(a, b *Instance) int {
-		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
-	})
-	all := make([]Instance, len(live))
-	for n, i := range live {
-		all[n] = *i
-	}
-	byFleet := make(map[fleet.RunnerFleetID][]Instance, len(in.Fleets))
-	for len(all) > 0 {
-		n := slices.IndexFunc(all, func(i Instance) bool { return i.Fleet != all[0].Fleet })
-		if n < 0 {
-			n = len(all)
-		}
-		byFleet[all[0].Fleet] = all[:n:n]
-		all = all[n:]
-	}
-	return byFleet
-}
-
 // distribute gives the demand of every scheduler that can be seen to its fleets.
 // A fleet whose scheduler can't be seen has no supply.
-func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet.RunnerFleetID]*supply, []Unmet) {
+func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []Unmet) {
 	byScheduler := map[fleet.SchedulerAddress][]*supply{}
-	for _, f := range in.Fleets {
-		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Blind == "" {
-			_, there := unjoined(f, byFleet[f.ID])
+	for _, f := range in.fleets {
+		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Unobserved == "" {
+			_, there := unjoined(f, in.byFleet[f.ID])
 			byScheduler[f.Scheduler] = append(byScheduler[f.Scheduler], supplyOf(in, f, there, d))
 		}
 	}
 	supplies := map[fleet.RunnerFleetID]*supply{}
 	var unmet []Unmet
 	for _, address := range slices.Sorted(maps.Keys(in.Demand)) {
-		if in.Demand[address].Blind != "" {
+		if in.Demand[address].Unobserved != "" {
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
-		a := assign(address, in.Demand[address], eligibility{policy: &in.Policy, supplies: byScheduler[address]}, in.ImprovementSteps)
+		a := assign(address, in.Demand[address], eligibility{policy: &in.Policy, supplies: byScheduler[address]}, in.improvementSteps)
 		unmet = append(unmet, a.unmet...)
 		maps.Copy(supplies, a.supplies)
 	}
@@ -91,7 +55,7 @@ func distribute(in Input, byFleet map[fleet.RunnerFleetID][]Instance) (map[fleet
 }
 
 // beginFleet is what a fleet should have, and what is to happen whatever its number.
-func beginFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) FleetPlan {
+func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, s *supply) FleetPlan {
 	p := FleetPlan{Fleet: f.ID, Address: f.Address, Joined: f.Joined, Follows: f.Scheduler != "" && f.Operational == fleet.FleetActive}
 	waiting, instances := unjoined(f, instances)
 	p.Counts = count(instances)
@@ -111,7 +75,7 @@ func beginFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply)
 	p.scheduled(in, f)
 	p.foreseen(in, f, s)
 	p.Offers = in.markets[f.ID].report(in.Now)
-	if hold, held := in.Holds[f.ID]; held && hold.Constrained {
+	if hold, held := in.holds[f.ID]; held && hold.Constrained {
 		p.Constrained = &hold
 	}
 
@@ -134,7 +98,7 @@ func beginFleet(in Input, f fleet.ManagedFleet, instances []Instance, s *supply)
 }
 
 // size is what happens for the fleet's number, and for its definition.
-func (p *FleetPlan) size(in Input, f fleet.ManagedFleet, instances []Instance, s *supply) {
+func (p *FleetPlan) size(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, s *supply) {
 	_, instances = unjoined(f, instances)
 	r := in.rollouts[f.ID]
 	there := p.Counts.Capacity - p.retire(in, f, instances)
@@ -159,7 +123,7 @@ func (p *FleetPlan) size(in Input, f fleet.ManagedFleet, instances []Instance, s
 
 // grow starts missing instances as far as the fleet's budget allows, and more for
 // its rollout.
-func (p *FleetPlan) grow(in Input, f fleet.ManagedFleet, instances []Instance, missing, more int) {
+func (p *FleetPlan) grow(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, missing, more int) {
 	allowed, limit := budget(in, f, instances)
 	create := min(missing+more, allowed)
 	switch {

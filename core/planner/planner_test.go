@@ -14,6 +14,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -35,16 +37,16 @@ func sampleFleet(min, max, warm int) fleet.ManagedFleet {
 }
 
 // instance is the n-th instance of f in a state, made from today's definition.
-func instance(f fleet.ManagedFleet, n int, state fleet.CapacityInstanceState) Instance {
-	return Instance{CapacityInstance: fleet.CapacityInstance{
+func instance(f fleet.ManagedFleet, n int, state fleet.CapacityInstanceState) snapshot.Instance {
+	return snapshot.Instance{CapacityInstance: fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(fmt.Sprintf("i%02d", n)), Fleet: f.ID, Provider: f.Provider, State: state,
 		Created: now.Add(time.Duration(n) * time.Minute),
 		Class:   f.Class.ID(), Image: f.Image.ID(agentVersion), InstanceDigest: f.InstanceDigest(),
 	}}
 }
 
-func instances(f fleet.ManagedFleet, states ...fleet.CapacityInstanceState) []Instance {
-	var out []Instance
+func instances(f fleet.ManagedFleet, states ...fleet.CapacityInstanceState) []snapshot.Instance {
+	var out []snapshot.Instance
 	for n, s := range states {
 		out = append(out, instance(f, n, s))
 	}
@@ -70,10 +72,10 @@ func story(p FleetPlan) string {
 }
 
 func TestPlan(t *testing.T) {
-	busy := func(i Instance) Instance { i.Busy = true; return i }
-	silent := func(i Instance) Instance { i.Silent = true; return i }
-	outdated := func(i Instance) Instance { i.InstanceDigest = "sha256:old"; return i }
-	lax := func(i Instance) Instance {
+	busy := func(i snapshot.Instance) snapshot.Instance { i.Busy = true; return i }
+	silent := func(i snapshot.Instance) snapshot.Instance { i.Silent = true; return i }
+	outdated := func(i snapshot.Instance) snapshot.Instance { i.InstanceDigest = "sha256:old"; return i }
+	lax := func(i snapshot.Instance) snapshot.Instance {
 		i.Admission.Policy.JobIsolation = fleet.JobIsolationNone
 		return i
 	}
@@ -86,12 +88,12 @@ func TestPlan(t *testing.T) {
 	h, p, r := fleet.Healthy, fleet.Provisioning, fleet.Requested
 	f := sampleFleet(2, 4, 0)
 	tests := []struct {
-		name      string
-		fleet     fleet.ManagedFleet
-		instances []Instance
-		blind     string
-		hold      *Hold
-		want      string
+		name       string
+		fleet      fleet.ManagedFleet
+		instances  []snapshot.Instance
+		unobserved string
+		hold       *snapshot.Hold
+		want       string
 	}{
 		{name: "an empty fleet starts min", fleet: f, want: "create 2"},
 		{name: "what is on the way counts as capacity", fleet: f, instances: instances(f, p, fleet.Enrolling), want: "nothing"},
@@ -100,47 +102,47 @@ func TestPlan(t *testing.T) {
 		{name: "draining rows are footprint and no capacity", fleet: f, instances: instances(f, h, fleet.Draining), want: "create 1"},
 		{name: "rows not proven gone are held against max", fleet: f,
 			instances: instances(f, h, fleet.Terminating, fleet.Failed, fleet.Quarantined), want: string(MaxHeldByUnproven)},
-		{name: "a silent runner is replaced while max allows", fleet: f, instances: []Instance{instance(f, 0, h), silent(instance(f, 1, h))}, want: "create 1"},
+		{name: "a silent runner is replaced while max allows", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), silent(instance(f, 1, h))}, want: "create 1"},
 		{name: "the unsent leave first", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h, r), want: "cancel i02 (cancelled), drain i01 (scale_down)"},
 		{name: "the never admitted leave before the admitted", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, fleet.Bootstrapping), want: "withdraw i01 (withdrawn)"},
 		{name: "a request under way is waited for", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, p), want: string(WaitsForProvider)},
 		{name: "idle runners leave before busy ones, the newest first", fleet: sampleFleet(1, 4, 0),
-			instances: []Instance{instance(f, 0, h), instance(f, 1, h), busy(instance(f, 2, h))}, want: "drain i01 (scale_down), drain i00 (scale_down)"},
+			instances: []snapshot.Instance{instance(f, 0, h), instance(f, 1, h), busy(instance(f, 2, h))}, want: "drain i01 (scale_down), drain i00 (scale_down)"},
 		{name: "outdated idle runners leave before up-to-date ones", fleet: sampleFleet(1, 4, 0),
-			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (scale_down)"},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (scale_down)"},
 		{name: "busy runners leave after their job where the file asks for fewer", fleet: sampleFleet(1, 4, 0),
-			instances: []Instance{busy(instance(f, 0, h)), busy(instance(f, 1, h))}, want: "drain i01 (operator)"},
+			instances: []snapshot.Instance{busy(instance(f, 0, h)), busy(instance(f, 1, h))}, want: "drain i01 (operator)"},
 		{name: "a removed fleet drains whole", fleet: with(f, fleet.FleetDraining), instances: instances(f, h, r), want: "cancel i01 (cancelled), drain i00 (operator)"},
 		{name: "a frozen fleet is left alone", fleet: with(sampleFleet(0, 4, 0), fleet.FleetFrozen), instances: instances(f, h, h), want: string(IsFrozen)},
 		{name: "a scale-up-only fleet never shrinks", fleet: with(sampleFleet(0, 4, 0), fleet.FleetScaleUpOnly), instances: instances(f, h, h), want: "nothing"},
-		{name: "can't see is not zero: nothing is taken away", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h), blind: "timeout", want: string(CannotSee)},
-		{name: "can't see doesn't stop what was never sent from being cancelled", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, r), blind: "timeout", want: "cancel i01 (cancelled)"},
-		{name: "a held fleet starts nothing", fleet: f, hold: &Hold{Until: now.Add(time.Second), Reason: "back-off"}, want: string(HeldBack)},
-		{name: "a hold that is over is over", fleet: f, hold: &Hold{Until: now, Reason: "back-off"}, want: "create 2"},
+		{name: "can't see is not zero: nothing is taken away", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h), unobserved: "timeout", want: string(CannotSee)},
+		{name: "can't see doesn't stop what was never sent from being cancelled", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, r), unobserved: "timeout", want: "cancel i01 (cancelled)"},
+		{name: "a held fleet starts nothing", fleet: f, hold: &snapshot.Hold{Until: now.Add(time.Second), Reason: "back-off"}, want: string(HeldBack)},
+		{name: "a hold that is over is over", fleet: f, hold: &snapshot.Hold{Until: now, Reason: "back-off"}, want: "create 2"},
 		{name: "one outdated runner is replaced at a time", fleet: f,
-			instances: []Instance{outdated(instance(f, 0, h)), outdated(instance(f, 1, h))}, want: "drain i00 (rollout)"},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), outdated(instance(f, 1, h))}, want: "drain i00 (rollout)"},
 		{name: "an idle outdated runner goes before a busy one", fleet: f,
-			instances: []Instance{busy(outdated(instance(f, 0, h))), outdated(instance(f, 1, h))}, want: "drain i01 (rollout)"},
+			instances: []snapshot.Instance{busy(outdated(instance(f, 0, h))), outdated(instance(f, 1, h))}, want: "drain i01 (rollout)"},
 		{name: "nothing is replaced while the fleet is short", fleet: sampleFleet(3, 3, 0),
-			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Quarantined)}, want: string(MaxHeldByUnproven)},
-		{name: "an outdated request that was never sent is cancelled", fleet: f, instances: []Instance{instance(f, 0, h), outdated(instance(f, 1, r))}, want: "cancel i01 (cancelled)"},
-		{name: "an outdated host that was never admitted is withdrawn", fleet: f, instances: []Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))}, want: "withdraw i01 (withdrawn)"},
-		{name: "a runner admitted under a laxer policy is replaced", fleet: strict, instances: []Instance{lax(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (rollout)"},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Quarantined)}, want: string(MaxHeldByUnproven)},
+		{name: "an outdated request that was never sent is cancelled", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, r))}, want: "cancel i01 (cancelled)"},
+		{name: "an outdated host that was never admitted is withdrawn", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))}, want: "withdraw i01 (withdrawn)"},
+		{name: "a runner admitted under a laxer policy is replaced", fleet: strict, instances: []snapshot.Instance{lax(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (rollout)"},
 		{name: "a replacement waits until the last one has a successor", fleet: f,
-			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, fleet.Enrolling), instance(f, 2, fleet.Terminating)}, want: "nothing"},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, fleet.Enrolling), instance(f, 2, fleet.Terminating)}, want: "nothing"},
 		{name: "nothing is replaced while new ones can't start", fleet: f,
-			instances: []Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, hold: &Hold{Reason: "the image doesn't exist"}, want: string(HeldBack)},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, hold: &snapshot.Hold{Reason: "the image doesn't exist"}, want: string(HeldBack)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			in := Input{Now: now, Fleets: []fleet.ManagedFleet{tt.fleet}, Instances: tt.instances, AgentVersion: agentVersion}
-			if tt.blind != "" {
-				in.Unobserved = map[fleet.ProviderAddress]string{"local.here": tt.blind}
+			in := input{Now: now, Fleets: []fleet.ManagedFleet{tt.fleet}, Instances: tt.instances, AgentVersion: agentVersion}
+			if tt.unobserved != "" {
+				in.Unobserved = map[fleet.ProviderAddress]string{"local.here": tt.unobserved}
 			}
 			if tt.hold != nil {
-				in.Holds = map[fleet.RunnerFleetID]Hold{"f1": *tt.hold}
+				in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": *tt.hold}
 			}
-			if got := story(Plan(in).Fleets[0]); got != tt.want {
+			if got := story(planInput(in).Fleets[0]); got != tt.want {
 				t.Errorf("plan is %q, want %q", got, tt.want)
 			}
 		})
@@ -148,7 +150,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestTheChainOfBoundsSaysWhyThisMany(t *testing.T) {
-	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{sampleFleet(2, 3, 5)}}).Fleets[0]
+	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{sampleFleet(2, 3, 5)}}).Fleets[0]
 	want := []fleet.Bound{
 		{Name: "demand", After: 0, Sentence: "No scheduler is connected, so no job asks for capacity."},
 		{Name: "warm", After: 5, Sentence: "Keep 5 idle runners ready for work that may come."},
@@ -163,13 +165,13 @@ func TestTheChainOfBoundsSaysWhyThisMany(t *testing.T) {
 }
 
 // world draws any fleet with any instances.
-func world(t *rapid.T) Input {
+func world(t *rapid.T) input {
 	f := sampleFleet(0, 0, 0)
 	f.Scaling.Max = rapid.IntRange(0, 8).Draw(t, "max")
 	f.Scaling.Min = rapid.IntRange(0, f.Scaling.Max).Draw(t, "min")
 	f.Scaling.Warm = rapid.IntRange(0, 10).Draw(t, "warm")
 	f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen, fleet.FleetDraining}).Draw(t, "operational")
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}}
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}}
 	for n := range rapid.IntRange(0, 12).Draw(t, "instances") {
 		i := instance(f, n, rapid.SampledFrom(fleet.CapacityInstanceStates()).Draw(t, "state"))
 		i.Busy, i.Silent = rapid.Bool().Draw(t, "busy"), rapid.Bool().Draw(t, "silent")
@@ -178,7 +180,7 @@ func world(t *rapid.T) Input {
 		}
 		in.Instances = append(in.Instances, i)
 	}
-	if rapid.Bool().Draw(t, "blind") {
+	if rapid.Bool().Draw(t, "unobserved") {
 		in.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
 	}
 	return in
@@ -187,7 +189,7 @@ func world(t *rapid.T) Input {
 func TestPropertiesThatHoldForEveryInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := world(t)
-		f, p := in.Fleets[0], Plan(in).Fleets[0]
+		f, p := in.Fleets[0], planInput(in).Fleets[0]
 
 		if f.Operational == fleet.FleetDraining {
 			if p.Desired != 0 {
@@ -202,7 +204,7 @@ func TestPropertiesThatHoldForEveryInput(t *testing.T) {
 		if f.Operational == fleet.FleetFrozen && (p.Create > 0 || len(p.Actions) > 0) {
 			t.Fatalf("a frozen fleet acts: %s", story(p))
 		}
-		byID := map[fleet.CapacityInstanceID]Instance{}
+		byID := map[fleet.CapacityInstanceID]snapshot.Instance{}
 		idle := 0
 		for _, i := range in.Instances {
 			byID[i.ID] = i
@@ -234,21 +236,21 @@ func TestPropertiesThatHoldForEveryInput(t *testing.T) {
 func TestTheSameInputInAnyOrderGivesTheSameBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := world(t)
-		first, _ := json.Marshal(Plan(in))
+		first, _ := json.Marshal(planInput(in))
 		shuffled := in
 		shuffled.Instances = slices.Clone(in.Instances)
 		seed := rapid.Uint64().Draw(t, "order")
 		rand.New(rand.NewPCG(seed, seed)).Shuffle(len(shuffled.Instances), func(a, b int) {
 			shuffled.Instances[a], shuffled.Instances[b] = shuffled.Instances[b], shuffled.Instances[a]
 		})
-		if again, _ := json.Marshal(Plan(shuffled)); string(first) != string(again) {
+		if again, _ := json.Marshal(planInput(shuffled)); string(first) != string(again) {
 			t.Fatalf("another order gave another plan:\n%s\n%s", first, again)
 		}
 	})
 }
 
 func BenchmarkPlan(b *testing.B) {
-	in := Input{Now: now, AgentVersion: agentVersion}
+	in := input{Now: now, AgentVersion: agentVersion}
 	for n := range 200 {
 		f := sampleFleet(50, 60, 0)
 		f.ID, f.Address = fleet.RunnerFleetID(fmt.Sprintf("f%03d", n)), fleet.FleetAddress(fmt.Sprintf("fleet.f%03d", n))
@@ -261,6 +263,6 @@ func BenchmarkPlan(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Plan(in)
+		planInput(in)
 	}
 }

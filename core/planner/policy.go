@@ -81,9 +81,9 @@ type entitledClass struct {
 }
 
 // entitledRoomOf counts the instances of the limited classes.
-func entitledRoomOf(in Input, byFleet map[fleet.RunnerFleetID][]Instance) entitledRoom {
+func entitledRoomOf(in *planning) entitledRoom {
 	out := entitledRoom{}
-	for _, f := range in.Fleets {
+	for _, f := range in.fleets {
 		entitlements := in.Policy.EntitlementsTo(f.Class.Name)
 		limited := slices.ContainsFunc(entitlements, func(e fleet.Entitlement) bool { return e.Max > 0 })
 		if !limited {
@@ -106,7 +106,7 @@ func entitledRoomOf(in Input, byFleet map[fleet.RunnerFleetID][]Instance) entitl
 				w.fleets = append(w.fleets, n)
 			}
 		}
-		for _, i := range byFleet[f.ID] {
+		for _, i := range in.byFleet[f.ID] {
 			if lifecycle.Footprint(i.State) && !i.Unjoined() {
 				w.quantity++
 			}

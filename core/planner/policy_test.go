@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ownedBy is the jobs of a tenant and project.
@@ -43,7 +45,7 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 		{"jobs that are nobody's", entitling(gold), waiting(2), `the class "c" is for those alone who are entitled to it, and the jobs are nobody's in particular`},
 		{"the second entitlement counts, too", entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}), ownedBy(waiting(2), "globex", ""), "create 1"},
 	} {
-		out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
 		if len(out.Unmet) > 0 {
 			got = out.Unmet[0].Nearest[0].Reason
@@ -65,7 +67,7 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		policy fleet.InstallationPolicy
-		there  []Instance
+		there  []snapshot.Instance
 		jobs   []fleet.UnmetDemand
 		want   string
 	}{
@@ -75,7 +77,7 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement; create 2, entitlement"},
 		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.UnmetDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
 	} {
-		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{one, two}, Instances: test.there, Demand: demand(test.jobs...), Policy: test.policy})
+		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{one, two}, Instances: test.there, Demand: demand(test.jobs...), Policy: test.policy})
 		if got := story(out.Fleets[0]) + "; " + story(out.Fleets[1]); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
@@ -85,8 +87,8 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	f := burst(0, 9, 0)
 	p := entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}, Max: 2})
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(ownedBy(waiting(9), "acme", "")), Policy: p}
-	out := Plan(in)
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(ownedBy(waiting(9), "acme", "")), Policy: p}
+	out := planInput(in)
 	got := []string{out.Unmet[0].Sentence}
 	for _, w := range out.Fleets[0].Waiting {
 		got = append(got, w.Sentence)
@@ -100,7 +102,7 @@ func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	}
 	in.Policy.Entitlements = append(in.Policy.Entitlements, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}, Max: 1})
 	in.Instances = append(in.Instances, instance(f, 2, fleet.Bootstrapping))
-	out = Plan(in)
+	out = planInput(in)
 	if want := `the entitlements "gold", "silver" allow 3 of the class "c" together, and 3 are there`; !strings.Contains(out.Unmet[0].Sentence, want) {
 		t.Errorf("%q lacks %q", out.Unmet[0].Sentence, want)
 	}
@@ -132,7 +134,7 @@ func TestHostileTenantsRequireTheIsolationOfThePolicy(t *testing.T) {
 		{"both requirements hold", isolated("vm"), own, fleet.InstallationPolicy{}, `the jobs require isolation "container", and it has "vm"`},
 		{"ordinary jobs may use such hosts", isolated("vm"), waiting(2), fleet.InstallationPolicy{}, "create 1"},
 	} {
-		out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(test.jobs), Policy: test.policy})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
 		if len(out.Unmet) > 0 {
 			got = out.Unmet[0].Nearest[0].Reason
@@ -158,7 +160,7 @@ func drawPolicy(t *rapid.T) (p fleet.InstallationPolicy) {
 }
 
 // drawOwners makes fleets and jobs of an input somebody's.
-func drawOwners(t *rapid.T, in Input) Input {
+func drawOwners(t *rapid.T, in input) input {
 	in.Fleets = slices.Clone(in.Fleets)
 	for n := range in.Fleets {
 		f := &in.Fleets[n]
@@ -205,8 +207,8 @@ func TestWhateverTheEntitlementsTheirLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawOwners(t, drawDemand(t))
 		in.Policy = drawPolicy(t)
-		out := Plan(in)
-		if again := Plan(shuffled(t, in)); !cmp.Equal(out, again) {
+		out := planInput(in)
+		if again := planInput(shuffled(t, in)); !cmp.Equal(out, again) {
 			t.Fatalf("the same input in another order gives another plan:\n%s", cmp.Diff(out, again))
 		}
 		for _, class := range []string{"c", "d"} {
@@ -230,9 +232,9 @@ func TestWhateverTheEntitlementsTheirLimitsHold(t *testing.T) {
 func TestAFleetThatThePolicyNoLongerAllowsStaysAndIsShown(t *testing.T) {
 	f := burst(2, 4, 0)
 	f.Lifetime, f.Placement.Regions = fleet.LifetimePreemptible, []string{"us"}
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Healthy, fleet.Healthy), Demand: demand(),
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Healthy, fleet.Healthy), Demand: demand(),
 		Policy: fleet.InstallationPolicy{Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable}, Regions: []string{"eu"}}}
-	p := Plan(in).Fleets[0]
+	p := planInput(in).Fleets[0]
 	if story(p) != "nothing" || len(p.Standing) != 2 || !strings.Contains(p.Standing[0], "the lifetime preemptible") || !strings.Contains(p.Standing[1], `the region "us"`) {
 		t.Errorf("%s; it says %q", story(p), p.Standing)
 	}
@@ -247,7 +249,7 @@ func TestWhatIsWhereTheFleetMayNotBeAnyMoreIsReplacedAfterItsJobs(t *testing.T) 
 	in.Instances = instances(f, fleet.Healthy, fleet.Healthy)
 	in.Instances[0].Zone, in.Instances[1].Zone = "x", "a"
 	in.Instances[0].Leases, in.Instances[0].Busy = 1, true
-	p := Plan(in).Fleets[0]
+	p := planInput(in).Fleets[0]
 	if story(p) != "drain i00 (rollout)" || len(p.Drifted) != 1 || p.Drifted[0].Reason != `It is in the region "us", where the fleet may not be any more` {
 		t.Errorf("%s; drifted %+v", story(p), p.Drifted)
 	}
@@ -258,12 +260,12 @@ func TestARunnerThatWasToldAsGoodForHostileJobsIsReplacedWhereItNoLongerIs(t *te
 	f.Class.Isolation = "vm"
 	i := instance(f, 0, fleet.Healthy)
 	i.Scheduling = fleet.Scheduling{Scheduler: ci, Ref: "r", Hostile: true}
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{i}, Demand: demand()}
-	if p := Plan(in).Fleets[0]; len(p.Drifted) != 0 {
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{i}, Demand: demand()}
+	if p := planInput(in).Fleets[0]; len(p.Drifted) != 0 {
 		t.Errorf("by a policy that allows it: %+v", p.Drifted)
 	}
 	in.Policy.HostileIsolation = "microvm"
-	if p := Plan(in).Fleets[0]; len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "hostile") {
+	if p := planInput(in).Fleets[0]; len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "hostile") {
 		t.Errorf("by one that doesn't: %+v", p.Drifted)
 	}
 }
@@ -271,11 +273,11 @@ func TestARunnerThatWasToldAsGoodForHostileJobsIsReplacedWhereItNoLongerIs(t *te
 func TestAReservationForSomebodyWhoIsNotEntitledCannotBeHad(t *testing.T) {
 	f := burst(0, 4, 0)
 	r := fleet.CapacityReservation{Name: "r", Class: f.Class, Quantity: 2, Start: now.Add(-time.Hour), End: now.Add(time.Hour)}
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}})}
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}})}
 	for tenant, want := range map[string]string{"acme": "", "": "", "globex": `reservation.r can't be had: the tenant "globex" isn't entitled to the class "c".`} {
 		r.Scope.Tenant = tenant
 		in.Reservations = []fleet.CapacityReservation{r}
-		out := Plan(in)
+		out := planInput(in)
 		if got := out.Reservations[0].Sentence; got != want || (out.Fleets[0].Create == 2) != (want == "") {
 			t.Errorf("for %q: %q, and %s", tenant, got, stories(out))
 		}

@@ -42,9 +42,9 @@ type spreadKey struct {
 
 // providerSpreadsOf counts what is at each provider, and how far each fleet could
 // go if all went as far as they may.
-func providerSpreadsOf(in Input, byFleet map[fleet.RunnerFleetID][]Instance) providerSpreads {
+func providerSpreadsOf(in *planning) providerSpreads {
 	out, byKey, keys := providerSpreads{}, map[spreadKey]*providerSpread{}, map[fleet.RunnerFleetID]spreadKey{}
-	for _, f := range in.Fleets {
+	for _, f := range in.fleets {
 		if f.Placement.Spread != fleet.SpreadProvider || f.Joined {
 			continue
 		}
@@ -59,19 +59,19 @@ func providerSpreadsOf(in Input, byFleet map[fleet.RunnerFleetID][]Instance) pro
 		p := byKey[key]
 		p.has[f.Provider], p.members, out[f.ID] = 0, append(p.members, &spreadMember{fleet: f}), p
 	}
-	for _, f := range in.Fleets {
+	for _, f := range in.fleets {
 		p := byKey[keys[f.ID]]
 		if p == nil {
 			continue
 		}
 		if _, counts := p.has[f.Provider]; counts {
-			p.has[f.Provider] += len(byFleet[f.ID])
-			p.total += len(byFleet[f.ID])
+			p.has[f.Provider] += len(in.byFleet[f.ID])
+			p.total += len(in.byFleet[f.ID])
 		}
 	}
 	for _, p := range byKey {
 		p.allow(func(m *spreadMember) int {
-			most, _ := budget(in, m.fleet, byFleet[m.fleet.ID])
+			most, _ := budget(in, m.fleet, in.byFleet[m.fleet.ID])
 			return most
 		})
 	}
@@ -88,13 +88,13 @@ func (s providerSpreads) with(f fleet.ManagedFleet) *providerSpread {
 
 // settle says how far each fleet may go with what is wanted of all of them now. Those
 // with actions start nothing in this plan, so that nobody else may count on it.
-func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Instance, supplies map[fleet.RunnerFleetID]*supply, plans []FleetPlan) {
+func (s providerSpreads) settle(in *planning, supplies map[fleet.RunnerFleetID]*supply, plans []FleetPlan) {
 	acts := map[fleet.RunnerFleetID]bool{}
 	for n := range plans {
 		acts[plans[n].Fleet] = len(plans[n].Actions) > 0
 	}
 	done := map[*providerSpread]bool{}
-	for _, f := range in.Fleets {
+	for _, f := range in.fleets {
 		p := s.with(f)
 		if p == nil || done[p] {
 			continue
@@ -104,11 +104,11 @@ func (s providerSpreads) settle(in Input, byFleet map[fleet.RunnerFleetID][]Inst
 			if acts[m.fleet.ID] {
 				return 0
 			}
-			c := count(byFleet[m.fleet.ID])
+			c := count(in.byFleet[m.fleet.ID])
 			wanted, _ := desired(in, m.fleet, c, supplies[m.fleet.ID])
-			most, _ := budget(in, m.fleet, byFleet[m.fleet.ID])
+			most, _ := budget(in, m.fleet, in.byFleet[m.fleet.ID])
 			there := c.Capacity
-			for _, i := range byFleet[m.fleet.ID] {
+			for _, i := range in.byFleet[m.fleet.ID] {
 				if in.Demand[m.fleet.Scheduler].Uncordons && canReturn(i) {
 					there++ // it is had back before one is made, and it is counted already
 				}

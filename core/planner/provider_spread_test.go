@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // spreading are fleets of one class at the providers a.x, b.x and so on, each dearer
@@ -27,7 +29,7 @@ func spreading(required bool, most ...int) (fleets []fleet.ManagedFleet) {
 }
 
 // bootingAt are n instances of a fleet that boot.
-func bootingAt(f fleet.ManagedFleet, n int) (all []Instance) {
+func bootingAt(f fleet.ManagedFleet, n int) (all []snapshot.Instance) {
 	for k := range n {
 		i := instance(f, k, fleet.Bootstrapping)
 		i.ID = fleet.CapacityInstanceID(fmt.Sprintf("%s-%02d", f.ID, k))
@@ -60,7 +62,7 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fleets []fleet.ManagedFleet
-		there  []Instance
+		there  []snapshot.Instance
 		jobs   fleet.UnmetDemand
 		want   string
 	}{
@@ -77,7 +79,7 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 		{"jobs go only where they may", placed, nil, onlyA, "create 4; nothing"},
 		{"a fleet that doesn't spread isn't part of it", mixed, nil, two(8), "create 4; nothing"},
 	} {
-		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: test.fleets, Instances: test.there, Demand: demand(test.jobs)})
+		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: test.fleets, Instances: test.there, Demand: demand(test.jobs)})
 		if got := stories(out); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
@@ -87,7 +89,7 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 func TestASpreadOverProvidersSaysInASentenceWhereItBinds(t *testing.T) {
 	var got []string
 	for _, fleets := range [][]fleet.ManagedFleet{spreading(false, 9, 9), spreading(true, 9, 1)} {
-		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: bootingAt(fleets[0], 1), Demand: demand(waiting(16))})
+		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: bootingAt(fleets[0], 1), Demand: demand(waiting(16))})
 		for _, p := range out.Fleets {
 			for _, b := range p.Bounds {
 				if b.Name == "spread" {
@@ -122,8 +124,8 @@ func TestWhateverIsWantedARequiredSpreadStaysEven(t *testing.T) {
 			in.Fleets[n].Provider = rapid.SampledFrom([]fleet.ProviderAddress{"a.x", "b.x", "c.x"}).Draw(t, "provider")
 			in.Fleets[n].Placement = fleet.PlacementPolicy{Spread: fleet.SpreadProvider, Required: true}
 		}
-		out := Plan(in)
-		if again := Plan(shuffled(t, in)); !cmp.Equal(out, again) {
+		out := planInput(in)
+		if again := planInput(shuffled(t, in)); !cmp.Equal(out, again) {
 			t.Fatalf("the same input in another order gives another plan:\n%s", cmp.Diff(out, again))
 		}
 		has, made, total := map[fleet.ProviderAddress]int{}, map[fleet.ProviderAddress]int{}, 0
@@ -155,7 +157,7 @@ func TestAnEvenShareDoesNotCountOnAFleetThatFirstTakesBackWhatItAskedFor(t *test
 	fleets := spreading(true, 9, 9)
 	asked := instance(fleets[0], 0, fleet.Requested)
 	asked.InstanceDigest = "sha256:older"
-	out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: []Instance{asked}, Demand: demand(waiting(16))})
+	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: []snapshot.Instance{asked}, Demand: demand(waiting(16))})
 	if got := stories(out); got != "cancel "+string(asked.ID)+" (cancelled); create 2, spread" {
 		t.Error(got)
 	}
@@ -170,7 +172,7 @@ func TestTheFleetsOfOneProviderShareWhatItMayHave(t *testing.T) {
 			fleets[n].Provider = "b.x"
 		}
 	}
-	out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: instances(fleets[0], fleet.Healthy), Demand: demand(waiting(0))})
+	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: instances(fleets[0], fleet.Healthy), Demand: demand(waiting(0))})
 	if got := stories(out); got != "nothing; create 1; create 1; spread" {
 		t.Error(got)
 	}

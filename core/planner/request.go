@@ -22,13 +22,13 @@ type Request struct {
 // operation. The first ones are the best; when they have no room others follow.
 const maxRequestOffers = 32
 
-// probeBook notes which circuits got their one probe in this plan.
-type probeBook map[breaker.Scope]bool
+// probes notes which circuits got their one probe in this plan.
+type probes map[breaker.Scope]bool
 
 // request takes the offers that one more instance may be made of and that may be
 // paid for, and false where there are none. What half open circuits cover goes into
 // one request alone.
-func (m *market) request(book probeBook, may func(fleet.Offer) bool) (Request, bool) {
+func (m *market) request(probes probes, may func(fleet.Offer) bool) (Request, bool) {
 	if m.unasked {
 		return Request{}, true
 	}
@@ -37,12 +37,12 @@ func (m *market) request(book probeBook, may func(fleet.Offer) bool) (Request, b
 		if len(r.Offers) == maxRequestOffers || c.rank() > 0 {
 			break
 		}
-		taken := slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return book[s] && !slices.Contains(r.Probes, s) })
+		taken := slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return probes[s] && !slices.Contains(r.Probes, s) })
 		if taken || !may(c.Offer) {
 			continue
 		}
 		for _, s := range c.probes {
-			book[s] = true
+			probes[s] = true
 			if !slices.Contains(r.Probes, s) {
 				r.Probes = append(r.Probes, s)
 			}
@@ -65,7 +65,7 @@ func (m *market) request(book probeBook, may func(fleet.Offer) bool) (Request, b
 
 // room is how many instances the offers are good for now: any number, one that
 // probes, or none.
-func (m *market) room(book probeBook) int {
+func (m *market) room(probes probes) int {
 	const any = 1 << 30
 	if m.unasked {
 		return any
@@ -75,7 +75,7 @@ func (m *market) room(book probeBook) int {
 		switch {
 		case c.State == Usable:
 			return any
-		case c.State == MayProbe && !slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return book[s] }):
+		case c.State == MayProbe && !slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return probes[s] }):
 			room = 1
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ReservationPlan is what becomes of one reservation that hasn't ended. It is a
@@ -58,7 +60,7 @@ type ReservedFrom struct {
 // allotments gives the reservations to the fleets that can have them: now, and,
 // to know early of a promise that can't be kept, at every later time at which one
 // begins. Overlapping ones add up [232].
-func allotments(in Input) allotted {
+func allotments(in *planning) allotted {
 	a := allotted{reserved: map[fleet.RunnerFleetID][]ReservedFrom{}}
 	made := slices.Clone(in.Standing.Reservations)
 	slices.SortFunc(made, func(a, b fleet.CapacityReservation) int { return cmp.Compare(a.ID, b.ID) })
@@ -73,7 +75,7 @@ func allotments(in Input) allotted {
 	if len(a.reservations) == 0 {
 		return a
 	}
-	fleets := slices.Clone(in.Fleets)
+	fleets := slices.Clone(in.Governed())
 	slices.SortFunc(fleets, func(a, b fleet.ManagedFleet) int { return preferred(&supply{fleet: a}, &supply{fleet: b}) })
 	// The same at all times, and dear: classes are compared by their digests.
 	all := make([]want, len(a.reservations))
@@ -81,7 +83,7 @@ func allotments(in Input) allotted {
 		all[n] = wanted(in.Policy, r, fleets)
 	}
 	for _, at := range a.beginnings(in.Now) {
-		a.judge(in, fleets, all, at)
+		a.allotAt(in, fleets, all, at)
 	}
 	return a
 }
@@ -109,8 +111,8 @@ func (a allotted) beginnings(now time.Time) []time.Time {
 	return slices.CompactFunc(times, time.Time.Equal)
 }
 
-// judge gives out what is asked for at one time, and notes what can't be had.
-func (a allotted) judge(in Input, fleets []fleet.ManagedFleet, all []want, at time.Time) {
+// allotAt gives out what is asked for at one time, and notes what can't be had.
+func (a allotted) allotAt(in *planning, fleets []fleet.ManagedFleet, all []want, at time.Time) {
 	var which []int
 	var wants []want
 	for n, r := range a.reservations {
@@ -155,11 +157,11 @@ func (a allotted) others(n int, which []int, wants []want, given [][]int) (have 
 
 // roomFor is how many reserved instances a fleet could have. One that a person
 // has halted has what it has, for as long as that is so.
-func roomFor(in Input, f fleet.ManagedFleet, at time.Time) int {
+func roomFor(in *planning, f fleet.ManagedFleet, at time.Time) int {
 	_, most := limitsAt(in, f, at)
 	_, barred := in.Standing.Bars(f)
 	if at.Equal(in.Now) && (barred || in.Standing.Governed(f).Operational == fleet.FleetFrozen) {
-		there := slices.DeleteFunc(slices.Clone(in.Instances), func(i Instance) bool { return i.Fleet != f.ID })
+		there := slices.DeleteFunc(slices.Clone(in.instances), func(i snapshot.Instance) bool { return i.Fleet != f.ID })
 		return min(most, count(there).Capacity)
 	}
 	return most
@@ -257,7 +259,7 @@ func noneReservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation
 
 // reservedFor is how many instances of a fleet are reserved now, with whose they
 // are in words.
-func reservedFor(in Input, f fleet.ManagedFleet) (total int, text string) {
+func reservedFor(in *planning, f fleet.ManagedFleet) (total int, text string) {
 	var parts []string
 	for _, one := range in.allotted.reserved[f.ID] {
 		total += one.Quantity

@@ -7,6 +7,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // rollout is how far a fleet is from being made anew [66], while Plan works. What
@@ -33,31 +35,31 @@ type rollout struct {
 	old, fresh, healthy, leaving int
 	// guarded says that something is at stake: there is a runner of before, or a
 	// make that was known good.
-	guarded bool
-	blind   bool
+	guarded    bool
+	unobserved bool
 	// first are the instances that leave before others of their rank.
 	first map[fleet.CapacityInstanceID]bool
 }
 
 // rolloutsOf are those of all fleets.
-func rolloutsOf(in Input, byFleet map[fleet.RunnerFleetID][]Instance) map[fleet.RunnerFleetID]*rollout {
-	spoiled := map[fleet.RunnerFleetID][]Instance{}
-	for _, i := range in.Instances { // those that ended in this step among them
-		if i.Spoiled != "" {
-			spoiled[i.Fleet] = append(spoiled[i.Fleet], i)
+func rolloutsOf(in *planning) map[fleet.RunnerFleetID]*rollout {
+	failed := map[fleet.RunnerFleetID][]snapshot.Instance{}
+	for _, i := range in.instances { // those that ended in this step among them
+		if i.Failure != "" {
+			failed[i.Fleet] = append(failed[i.Fleet], i)
 		}
 	}
-	all := make(map[fleet.RunnerFleetID]*rollout, len(in.Fleets))
-	for _, f := range in.Fleets {
-		slices.SortFunc(spoiled[f.ID], func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
-		all[f.ID] = rolloutOf(in, f, byFleet[f.ID], spoiled[f.ID])
+	all := make(map[fleet.RunnerFleetID]*rollout, len(in.fleets))
+	for _, f := range in.fleets {
+		slices.SortFunc(failed[f.ID], func(a, b snapshot.Instance) int { return cmp.Compare(a.ID, b.ID) })
+		all[f.ID] = rolloutOf(in, f, in.byFleet[f.ID], failed[f.ID])
 	}
 	return all
 }
 
-// rolloutOf is a fleet's rollout. members are its live instances, spoiled those
+// rolloutOf is a fleet's rollout. members are its live instances, failed those
 // that something went wrong with in this step.
-func rolloutOf(in Input, f fleet.ManagedFleet, members, spoiled []Instance) *rollout {
+func rolloutOf(in *planning, f fleet.ManagedFleet, members, failed []snapshot.Instance) *rollout {
 	r := &rollout{record: in.Rollouts[f.ID], canary: f.Rollout.Canary}
 	if f.Joined {
 		r.canary = 0 // a person has seen each host that comes
@@ -68,7 +70,7 @@ func rolloutOf(in Input, f fleet.ManagedFleet, members, spoiled []Instance) *rol
 	r.record.Good = slices.Clone(r.record.Good)
 	r.order, _ = in.Standing.Rollout(f)
 	r.paused = r.order.Word == fleet.PauseRollout
-	_, r.blind = in.Unobserved[f.Provider]
+	_, r.unobserved = in.Unobserved[f.Provider]
 	r.aim(in, f, members)
 	r.base = r.usable(in, f)
 	r.count(in, f, members)
@@ -76,7 +78,7 @@ func rolloutOf(in Input, f fleet.ManagedFleet, members, spoiled []Instance) *rol
 		r.turn = sentence("%s begins: %d of %d are outdated.", r.what(f), r.old, r.old+r.fresh)
 	}
 	r.heed(in.Now)
-	r.judge(in.Now, f, spoiled)
+	r.haltOnFailure(in.Now, f, failed)
 	r.soak(in.Now, f)
 	return r
 }
@@ -87,7 +89,7 @@ const mostGood = 2
 // aim begins a round where something else is to be made than before. What was
 // known good before needs no canary, and what a person rolls back to doesn't
 // either.
-func (r *rollout) aim(in Input, f fleet.ManagedFleet, members []Instance) {
+func (r *rollout) aim(in *planning, f fleet.ManagedFleet, members []snapshot.Instance) {
 	was, want := r.record, f.Make()
 	begun, same := !was.Began.IsZero(), was.Target.Same(want)
 	switch {
@@ -118,11 +120,11 @@ func (r *rollout) aim(in Input, f fleet.ManagedFleet, members []Instance) {
 // provedGood says that what a round made is known good once another one begins: its
 // canaries passed their trial, or were healthy where there was nothing before. What
 // people go back from in the middle of its rollout isn't.
-func provedGood(was fleet.Rollout, back bool, members []Instance) bool {
+func provedGood(was fleet.Rollout, back bool, members []snapshot.Instance) bool {
 	if was.Halted != nil || was.Soaking.IsZero() {
 		return false
 	}
-	whole := !slices.ContainsFunc(members, func(i Instance) bool {
+	whole := !slices.ContainsFunc(members, func(i snapshot.Instance) bool {
 		return lifecycle.Capacity(i.State, false) && !was.Target.Made(i.CapacityInstance, was.Agent)
 	})
 	return len(was.Good) == 0 || !was.Passed.IsZero() && (whole || !back)
@@ -130,7 +132,7 @@ func provedGood(was fleet.Rollout, back bool, members []Instance) bool {
 
 // usable is what instances can be made from in the place of a new make that isn't
 // trusted yet. The agent of before can't be made any more.
-func (r *rollout) usable(in Input, f fleet.ManagedFleet) *fleet.Make {
+func (r *rollout) usable(in *planning, f fleet.ManagedFleet) *fleet.Make {
 	if f.Joined || r.record.AgentOnly {
 		return nil
 	}
@@ -144,7 +146,7 @@ func (r *rollout) usable(in Input, f fleet.ManagedFleet) *fleet.Make {
 }
 
 // count counts the instances for what they are to the rollout.
-func (r *rollout) count(in Input, f fleet.ManagedFleet, members []Instance) {
+func (r *rollout) count(in *planning, f fleet.ManagedFleet, members []snapshot.Instance) {
 	r.guarded = r.base != nil
 	is := today(f, in.AgentVersion)
 	for _, i := range members {
@@ -203,13 +205,13 @@ func (r *rollout) heed(now time.Time) {
 	}
 }
 
-// judge halts a rollout for what went wrong with one of the new ones.
-func (r *rollout) judge(now time.Time, f fleet.ManagedFleet, spoiled []Instance) {
-	n := slices.IndexFunc(spoiled, func(i Instance) bool { return r.record.Target.Made(i.CapacityInstance, r.record.Agent) })
+// haltOnFailure halts a rollout for what went wrong with one of the new ones.
+func (r *rollout) haltOnFailure(now time.Time, f fleet.ManagedFleet, failed []snapshot.Instance) {
+	n := slices.IndexFunc(failed, func(i snapshot.Instance) bool { return r.record.Target.Made(i.CapacityInstance, r.record.Agent) })
 	if n < 0 || !r.active() || !r.guarded || r.record.Halted != nil {
 		return
 	}
-	reason := sentence("%s of the new ones: %s", spoiled[n].ID, spoiled[n].Spoiled)
+	reason := sentence("%s of the new ones: %s", failed[n].ID, failed[n].Failure)
 	r.record.Halted, r.changed = &fleet.RolloutHalt{At: now, Reason: reason}, true
 	r.turn = sentence("%s is halted: %s", r.what(f), reason)
 }
@@ -221,7 +223,7 @@ func (r *rollout) soak(now time.Time, f fleet.ManagedFleet) {
 	if r.record.Soaking.After(now) { // the clock was set back
 		r.record.Soaking, r.changed = now, true
 	}
-	if r.halted() || r.blind || r.healthy < r.needed() {
+	if r.halted() || r.unobserved || r.healthy < r.needed() {
 		return
 	}
 	if r.record.Soaking.IsZero() {
@@ -248,7 +250,7 @@ func (r *rollout) soaks(f fleet.ManagedFleet) time.Time {
 
 // times are when time alone lets it go on: its soak is over, or one that doesn't end
 // is waited for no more.
-func (r *rollout) times(f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
+func (r *rollout) times(f fleet.ManagedFleet, instances []snapshot.Instance) (times []time.Time) {
 	if r == nil {
 		return nil
 	}

@@ -6,13 +6,15 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // latitude is by how many a fleet may differ from its desired number while it is
 // replaced: surge more, unavailable fewer. Where there may not be one more, or nothing
 // but the file changes the fleet's size, it is one fewer. Those that leave after
 // their job count for neither, and are no more than both together.
-func (in Input) latitude(f fleet.ManagedFleet, desired, capacity int) (surge, unavailable int) {
+func (in *planning) latitude(f fleet.ManagedFleet, desired, capacity int) (surge, unavailable int) {
 	surge = max(0, min(f.Rollout.Surge, f.Scaling.Max-desired, capacity-desired+in.lastingRoom(f)))
 	if f.Protected || f.Joined {
 		surge = 0
@@ -26,8 +28,8 @@ func (in Input) latitude(f fleet.ManagedFleet, desired, capacity int) (surge, un
 
 // lastingRoom is how many more of a fleet there may be by what doesn't pass by itself:
 // what they cost, who is entitled to them, and where they are.
-func (in Input) lastingRoom(f fleet.ManagedFleet) int {
-	paid, _ := in.purses[f.ID].room()
+func (in *planning) lastingRoom(f fleet.ManagedFleet) int {
+	paid, _ := in.budgets[f.ID].room()
 	entitled, _ := in.entitled.of(f)
 	spread, _ := in.spreads.of(f)
 	return min(paid, entitled, spread)
@@ -35,7 +37,7 @@ func (in Input) lastingRoom(f fleet.ManagedFleet) int {
 
 // gap is how many instances are missing, how many more the rollout wants beyond
 // the desired number, and how many are too many. there is what the plan leaves.
-func (p *FleetPlan) gap(in Input, f fleet.ManagedFleet, r *rollout, there int) (missing, more, excess int) {
+func (p *FleetPlan) gap(in *planning, f fleet.ManagedFleet, r *rollout, there int) (missing, more, excess int) {
 	if !r.active() || f.Joined {
 		return max(0, p.Desired-there), 0, max(0, there-p.Desired)
 	}
@@ -63,7 +65,7 @@ func (r *rollout) wants() int {
 // replace drains outdated runners, idle ones first; busy ones leave after their
 // job. No fewer run than the fleet may do without, and none leaves while something
 // can't be seen or no new one could come.
-func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance, r *rollout) {
+func (p *FleetPlan) replace(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, r *rollout) {
 	if len(p.Drifted) == 0 || len(p.Actions) > 0 || r.halted() && r.guarded {
 		return
 	}
@@ -74,18 +76,18 @@ func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance
 		p.waitOnce(CannotSee, sentence("%s outdated, but %s: nothing is replaced.", instancesAre(len(p.Drifted)), why))
 		return
 	}
-	if hold, held := in.Holds[f.ID]; held && (hold.Until.IsZero() || hold.Until.After(in.Now)) {
-		p.waitOnce(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), hold.Sentence(in.Now)))
+	if hold, held := in.holds[f.ID]; held && hold.InForce(in.Now) {
+		p.waitOnce(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), HoldSentence(hold, in.Now)))
 		return
 	}
 	reasons := map[fleet.CapacityInstanceID]string{}
 	for _, d := range p.Drifted {
 		reasons[d.Instance] = d.Reason
 	}
-	ready := slices.DeleteFunc(slices.Clone(instances), func(i Instance) bool {
+	ready := slices.DeleteFunc(slices.Clone(instances), func(i snapshot.Instance) bool {
 		return reasons[i.ID] == "" || i.State != fleet.Healthy
 	})
-	slices.SortFunc(ready, func(a, b Instance) int {
+	slices.SortFunc(ready, func(a, b snapshot.Instance) int {
 		return cmp.Or(compareBool(a.Busy, b.Busy), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
 	surge, unavailable := in.latitude(f, p.Desired, p.Counts.Capacity)
@@ -96,7 +98,7 @@ func (p *FleetPlan) replace(in Input, f fleet.ManagedFleet, instances []Instance
 }
 
 // spareable is how many runners may leave for the rollout now.
-func (p *FleetPlan) spareable(f fleet.ManagedFleet, ready []Instance, unavailable, surge int, r *rollout) int {
+func (p *FleetPlan) spareable(f fleet.ManagedFleet, ready []snapshot.Instance, unavailable, surge int, r *rollout) int {
 	n := min(p.Counts.Ready-(p.Desired-unavailable), surge+unavailable-r.leaving)
 	if f.Joined {
 		return min(n, 1)
@@ -111,20 +113,20 @@ func (p *FleetPlan) spareable(f fleet.ManagedFleet, ready []Instance, unavailabl
 }
 
 // unseenFor is what can't be seen of a fleet that a replacement would rest on.
-func (in Input) unseenFor(f fleet.ManagedFleet, instances []Instance) string {
+func (in *planning) unseenFor(f fleet.ManagedFleet, instances []snapshot.Instance) string {
 	for _, i := range instances {
-		if why, blind := in.Unobserved[i.Provider]; blind {
+		if why, unobserved := in.Unobserved[i.Provider]; unobserved {
 			return sentence("%s can't be seen (%s)", i.Provider, why)
 		}
 	}
-	if why := in.Demand[f.Scheduler].Blind; f.Scheduler != "" && why != "" {
+	if why := in.Demand[f.Scheduler].Unobserved; f.Scheduler != "" && why != "" {
 		return sentence("%s can't be seen (%s)", f.Scheduler, why)
 	}
 	return ""
 }
 
-func allSettled(instances []Instance) bool {
-	return !slices.ContainsFunc(instances, func(i Instance) bool { return !lifecycle.Settled(i.State) })
+func allSettled(instances []snapshot.Instance) bool {
+	return !slices.ContainsFunc(instances, func(i snapshot.Instance) bool { return !lifecycle.Settled(i.State) })
 }
 
 // pace is how a rollout goes, in words.
@@ -141,7 +143,7 @@ func pace(surge, unavailable int) string {
 }
 
 // tell says what the rollout is about to people and to whoever stores it.
-func (p *FleetPlan) tell(in Input, f fleet.ManagedFleet, r *rollout) {
+func (p *FleetPlan) tell(in *planning, f fleet.ManagedFleet, r *rollout) {
 	if r.changed {
 		p.Remember, p.Turn = &r.record, r.turn
 	}
@@ -177,7 +179,7 @@ func (r *rollout) creates(requests []Request, beyond int) (text string) {
 
 // leaveFirst finds the instances that leave before others of their rank: outdated
 // ones, but where a rollout is halted the new ones that nobody trusts.
-func (r *rollout) leaveFirst(in Input, f fleet.ManagedFleet, drifted []Drift, instances []Instance) {
+func (r *rollout) leaveFirst(in *planning, f fleet.ManagedFleet, drifted []Drift, instances []snapshot.Instance) {
 	r.first = map[fleet.CapacityInstanceID]bool{}
 	if !r.halted() || !r.limited() {
 		for _, d := range drifted {

@@ -15,7 +15,7 @@ import (
 // upgrade is a fleet on its way to a new image, plan after plan, with hosts that
 // boot, jobs that end, and whatever else the draw brings.
 type upgrade struct {
-	in   Input
+	in   input
 	made int
 	// healthySince is since when each instance is healthy.
 	healthySince map[fleet.CapacityInstanceID]time.Time
@@ -28,7 +28,7 @@ func drawUpgrade(t *rapid.T) *upgrade {
 	f.Scaling.Max = rapid.IntRange(1, 8).Draw(t, "max")
 	f.Scaling.Min = rapid.IntRange(0, f.Scaling.Max).Draw(t, "min")
 	u := &upgrade{healthySince: map[fleet.CapacityInstanceID]time.Time{}, frail: rapid.Bool().Draw(t, "frail")}
-	u.in = Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{with(f, oldImage)}}
+	u.in = input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{with(f, oldImage)}}
 	// What was before: the old image ran, and maybe for long enough to be known good.
 	for range rapid.IntRange(0, 3).Draw(t, "plans before") {
 		u.plan(t)
@@ -41,9 +41,9 @@ func drawUpgrade(t *rapid.T) *upgrade {
 // plan plans once, holds the plan against the policy, and carries it out.
 func (u *upgrade) plan(t *rapid.T) FleetPlan {
 	f := u.in.Fleets[0]
-	first, _ := json.Marshal(Plan(u.in))
-	p := remembered(&u.in, Plan(u.in).Fleets[0])
-	if again, _ := json.Marshal(Plan(u.in)); p.Remember == nil && string(first) != string(again) {
+	first, _ := json.Marshal(planInput(u.in))
+	p := remembered(&u.in, planInput(u.in).Fleets[0])
+	if again, _ := json.Marshal(planInput(u.in)); p.Remember == nil && string(first) != string(again) {
 		t.Fatalf("the same input gave another plan:\n%s\n%s", first, again)
 	}
 	u.hold(t, f, p)
@@ -76,8 +76,9 @@ func (u *upgrade) carryOut(p FleetPlan) {
 
 // hold checks what no plan may do.
 func (u *upgrade) hold(t *rapid.T, f fleet.ManagedFleet, p FleetPlan) {
-	r := rolloutsOf(governed(u.in), membersOf(u.in))[f.ID]
-	surge, unavailable := u.in.latitude(f, p.Desired, p.Counts.Capacity)
+	all := u.in.planning()
+	r := all.rollouts[f.ID]
+	surge, unavailable := all.latitude(f, p.Desired, p.Counts.Capacity)
 	if p.Create > 0 && p.Counts.Footprint+p.Create > f.Scaling.Max {
 		t.Fatalf("footprint %d and %d new are more than max = %d", p.Counts.Footprint, p.Create, f.Scaling.Max)
 	}
@@ -114,7 +115,7 @@ func (u *upgrade) pass(t *rapid.T, calm bool) {
 	alive := u.in.Instances[:0]
 	target := u.in.Fleets[0].Make()
 	for _, i := range u.in.Instances {
-		i.Spoiled = ""
+		i.Failure = ""
 		slow := !calm && rapid.IntRange(0, 3).Draw(t, "slow") == 0
 		switch i.State {
 		case fleet.Terminated:
@@ -124,7 +125,7 @@ func (u *upgrade) pass(t *rapid.T, calm bool) {
 				i.State, i.Since = fleet.Healthy, u.in.Now
 			}
 			if u.frail && !calm && target.Made(i.CapacityInstance, agentVersion) && rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
-				i.State, i.Spoiled = fleet.Failed, "it failed"
+				i.State, i.Failure = fleet.Failed, "it failed"
 			}
 		case fleet.Healthy:
 			i.Busy = !calm && rapid.Bool().Draw(t, "busy")

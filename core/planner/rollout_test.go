@@ -7,6 +7,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 var (
@@ -28,7 +30,7 @@ func with(f fleet.ManagedFleet, image fleet.Image) fleet.ManagedFleet {
 }
 
 // members are instances of both images, the old ones first.
-func members(f fleet.ManagedFleet, old, fresh []fleet.CapacityInstanceState) []Instance {
+func members(f fleet.ManagedFleet, old, fresh []fleet.CapacityInstanceState) []snapshot.Instance {
 	all := instances(with(f, oldImage), old...)
 	for n, state := range fresh {
 		all = append(all, instance(f, len(old)+n, state))
@@ -130,7 +132,7 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 			"drain i03 (scale_down), rollout_halted", 0,
 			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost. 3 of 4 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
 	} {
-		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
 			Rollouts: recorded(test.fleet, test.record), Standing: test.standing}).Fleets[0]
 		if got := story(p); got != test.want || based(p) != test.base {
 			t.Errorf("%s: %s, %d from before; want %s, %d", test.name, got, based(p), test.want, test.base)
@@ -145,13 +147,13 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 func TestThePlanIsLookedAtAgainWhenTheSoakIsOver(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(5*time.Minute))}
-	p := Plan(in).Fleets[0]
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(5*time.Minute))}
+	p := planInput(in).Fleets[0]
 	if want := now.Add(10 * time.Minute); !p.Next.Equal(want) || !p.Rollout.SoakEnds.Equal(want) || p.Remember != nil {
 		t.Errorf("it is looked at again at %s and soaks until %s, and remembers %+v; want %s and nothing", p.Next, p.Rollout.SoakEnds, p.Remember, want)
 	}
 	in.Now = p.Next
-	if p = Plan(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) || p.Turn != "Rollout of image ubuntu-24 (sha256:2c26…) goes on: 1 canary was healthy for 15m, and the others follow." {
+	if p = planInput(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) || p.Turn != "Rollout of image ubuntu-24 (sha256:2c26…) goes on: 1 canary was healthy for 15m, and the others follow." {
 		t.Errorf("then it remembers %+v and says %q", p.Remember, p.Turn)
 	}
 }
@@ -162,13 +164,13 @@ func TestThePlanIsLookedAtAgainWhenOneThatDoesNotEndIsWaitedForNoMore(t *testing
 	f.Timeouts.Terminate = 10 * time.Minute
 	all := members(f, append(states(2, fleet.Healthy), fleet.Terminating), states(1, fleet.Healthy))
 	all[2].Since = now.Add(-4 * time.Minute)
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, passed)}
-	p := Plan(in).Fleets[0]
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, passed)}
+	p := planInput(in).Fleets[0]
 	if got := story(p); got != "nothing" || !p.Next.Equal(now.Add(6*time.Minute)) {
 		t.Errorf("%s, and it is looked at again at %s", got, p.Next)
 	}
 	in.Now = p.Next
-	if got := story(Plan(in).Fleets[0]); got != "drain i00 (rollout)" {
+	if got := story(planInput(in).Fleets[0]); got != "drain i00 (rollout)" {
 		t.Errorf("then: %s", got)
 	}
 }
@@ -177,17 +179,19 @@ func TestWhatGoesWrongWithANewOneHaltsTheRolloutAndNothingElseDoes(t *testing.T)
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	for _, test := range []struct {
 		name   string
-		change func(all []Instance)
+		change func(all []snapshot.Instance)
 		halted string
 	}{
-		{"nothing", func([]Instance) {}, ""},
-		{"a new one didn't enroll", func(all []Instance) { all[3].State, all[3].Spoiled = fleet.Failed, "no agent enrolled within 3m" }, "i03 of the new ones: no agent enrolled within 3m"},
-		{"a new one is gone in this step", func(all []Instance) { all[3].State, all[3].Spoiled = fleet.Terminated, "it is gone" }, "i03 of the new ones: it is gone"},
-		{"an old one was lost", func(all []Instance) { all[0].State, all[0].Spoiled = fleet.Quarantined, "no heartbeat" }, ""},
+		{"nothing", func([]snapshot.Instance) {}, ""},
+		{"a new one didn't enroll", func(all []snapshot.Instance) {
+			all[3].State, all[3].Failure = fleet.Failed, "no agent enrolled within 3m"
+		}, "i03 of the new ones: no agent enrolled within 3m"},
+		{"a new one is gone in this step", func(all []snapshot.Instance) { all[3].State, all[3].Failure = fleet.Terminated, "it is gone" }, "i03 of the new ones: it is gone"},
+		{"an old one was lost", func(all []snapshot.Instance) { all[0].State, all[0].Failure = fleet.Quarantined, "no heartbeat" }, ""},
 	} {
 		all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
 		test.change(all)
-		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(14*time.Minute))}).Fleets[0]
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(14*time.Minute))}).Fleets[0]
 		halted := ""
 		if p.Remember != nil && p.Remember.Halted != nil {
 			halted = p.Remember.Halted.Reason
@@ -199,7 +203,7 @@ func TestWhatGoesWrongWithANewOneHaltsTheRolloutAndNothingElseDoes(t *testing.T)
 }
 
 // The record is the next plan's input, as the loop stores it.
-func remembered(in *Input, p FleetPlan) FleetPlan {
+func remembered(in *input, p FleetPlan) FleetPlan {
 	if p.Remember != nil {
 		in.Rollouts = map[fleet.RunnerFleetID]fleet.Rollout{p.Fleet: *p.Remember}
 	}
@@ -208,32 +212,32 @@ func remembered(in *Input, p FleetPlan) FleetPlan {
 
 func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
 		Rollouts: recorded(f, haltedFor("it was lost"))}
 	in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.ResumeRollout, Decided: ada}}
-	p := remembered(&in, Plan(in).Fleets[0])
+	p := remembered(&in, planInput(in).Fleets[0])
 	if p.Rollout.Stage != RolloutCanary || p.Remember.Halted != nil || !p.Remember.Soaking.Equal(now) {
 		t.Fatalf("after the order it is %+v, remembered as %+v", p.Rollout, p.Remember)
 	}
 	all := in.Instances
 	in.Instances = append(all[:3:3], all[3])
-	in.Instances[3].Spoiled = "it was lost again"
-	if p = remembered(&in, Plan(in).Fleets[0]); p.Rollout.Stage != RolloutHalted {
+	in.Instances[3].Failure = "it was lost again"
+	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutHalted {
 		t.Errorf("the order of before covers what goes wrong later: %+v", p.Rollout)
 	}
-	in.Instances[3].Spoiled = ""
+	in.Instances[3].Failure = ""
 	in.Standing.Rollouts[0].At, in.Standing.Rollouts[0].SkipSoak = now, true
-	if p = remembered(&in, Plan(in).Fleets[0]); p.Rollout.Stage != RolloutRolling || story(p) != "drain i00 (rollout)" {
+	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutRolling || story(p) != "drain i00 (rollout)" {
 		t.Errorf("without the soak it is %+v: %s", p.Rollout, story(p))
 	}
 }
 
 func TestARollbackBootsTheImageThatWasKnownGoodUntilTheFileSaysOtherwise(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
 		Rollouts: recorded(f, haltedFor("it was lost"))}
 	in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.RollBack, From: newImage, To: oldImage, Decided: ada}}
-	p := remembered(&in, Plan(in).Fleets[0])
+	p := remembered(&in, planInput(in).Fleets[0])
 	if story(p) != "drain i03 (rollout)" || p.Remember.Passed.IsZero() || len(p.Remember.Good) != 0 {
 		t.Errorf("%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good", story(p), p.Remember)
 	}
@@ -245,7 +249,7 @@ func TestARollbackBootsTheImageThatWasKnownGoodUntilTheFileSaysOtherwise(t *test
 	third := newImage
 	third.Ref, third.Digest = "ami-3", "sha256:3333"+strings.Repeat("0", 60)
 	in.Fleets = []fleet.ManagedFleet{with(f, third)}
-	if p = Plan(in).Fleets[0]; len(p.Standing) != 0 || p.Rollout == nil || p.Rollout.Image != third {
+	if p = planInput(in).Fleets[0]; len(p.Standing) != 0 || p.Rollout == nil || p.Rollout.Image != third {
 		t.Errorf("after an apply of a third image: %q, %+v", p.Standing, p.Rollout)
 	}
 }
@@ -270,7 +274,7 @@ func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
 		{"what was there first and healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil; soaking(time.Minute)(r) }, "ami-2"},
 		{"what was there first and never healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil }, ""},
 	} {
-		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.to}, Rollouts: recorded(f, test.record),
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.to}, Rollouts: recorded(f, test.record),
 			Instances: members(f, states(test.old, fleet.Healthy), states(test.fresh, fleet.Healthy))}).Fleets[0]
 		var refs []string
 		for _, m := range p.Remember.Good {
@@ -284,9 +288,9 @@ func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
 
 func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
 	f := rolled(3, 3, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Bootstrapping), nil),
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Bootstrapping), nil),
 		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{f.ID: {Fleet: f.ID, Target: with(f, oldImage).Make(), Agent: agentVersion, Began: now.Add(-time.Minute)}}}
-	if p := Plan(in).Fleets[0]; story(p) != "withdraw i00 (withdrawn), withdraw i01 (withdrawn), withdraw i02 (withdrawn)" || len(p.Remember.Good) != 0 {
+	if p := planInput(in).Fleets[0]; story(p) != "withdraw i00 (withdrawn), withdraw i01 (withdrawn), withdraw i02 (withdrawn)" || len(p.Remember.Good) != 0 {
 		t.Errorf("%s; it remembers %+v", story(p), p.Remember)
 	}
 }
@@ -295,9 +299,9 @@ func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
 // one would make every upgrade of the manager a shortage.
 func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 	f := rolled(5, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := Input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, states(3, fleet.Healthy)...),
+	in := input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, states(3, fleet.Healthy)...),
 		Rollouts: recorded(f, passed)}
-	p := Plan(in).Fleets[0]
+	p := planInput(in).Fleets[0]
 	if story(p) != "create 2" || based(p) != 0 || !p.Remember.AgentOnly || len(p.Remember.Good) != 1 {
 		t.Errorf("%s, %d from before; it remembers %+v", story(p), based(p), p.Remember)
 	}
@@ -310,16 +314,16 @@ func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 // had come.
 func TestACanaryOfAnotherAgentDoesNotInheritTheSoakOfTheOneBefore(t *testing.T) {
 	f := rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := Input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(2, fleet.Healthy), states(1, fleet.Healthy)),
+	in := input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(2, fleet.Healthy), states(1, fleet.Healthy)),
 		Rollouts: recorded(f, soaking(14*time.Minute))}
-	p := Plan(in).Fleets[0]
+	p := planInput(in).Fleets[0]
 	if p.Remember == nil || p.Remember.Agent != "0.2.0" || !p.Remember.Soaking.IsZero() || !p.Remember.Passed.IsZero() {
 		t.Fatalf("it remembers %+v", p.Remember)
 	}
 	fresh := instance(f, 3, fleet.Healthy)
 	fresh.Image = f.Image.ID("0.2.0")
 	in.Instances, in.Rollouts = append(in.Instances, fresh), map[fleet.RunnerFleetID]fleet.Rollout{f.ID: *p.Remember}
-	if p := Plan(in).Fleets[0]; p.Remember == nil || !p.Remember.Soaking.Equal(now) || !p.Remember.Passed.IsZero() {
+	if p := planInput(in).Fleets[0]; p.Remember == nil || !p.Remember.Soaking.Equal(now) || !p.Remember.Passed.IsZero() {
 		t.Errorf("with its canary there it remembers %+v", p.Remember)
 	}
 }
@@ -337,7 +341,7 @@ func TestNoMoreThanTheCanariesStartWhereNothingKnownGoodCanBeMade(t *testing.T) 
 		{"it is quarantined", nil, fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Decided: ada}}}, "create 2, rollout_waits"},
 		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.StandingOrders{}, "rollout_halted, create 2, rollout_waits"},
 	} {
-		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil),
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil),
 			Rollouts: recorded(f, test.record), Standing: test.standing}).Fleets[0]
 		parts := strings.Join(strings.Fields(story(p)), " ")
 		for _, part := range strings.Split(test.want, ", ") {

@@ -39,7 +39,7 @@ type RolloutPlan struct {
 }
 
 // report is the rollout for people; nil: none is under way.
-func (r *rollout) report(in Input, f fleet.ManagedFleet) *RolloutPlan {
+func (r *rollout) report(in *planning, f fleet.ManagedFleet) *RolloutPlan {
 	if !r.active() {
 		return nil
 	}

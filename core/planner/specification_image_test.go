@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // The other tests that the specification asks for by name: of images, costs,
@@ -14,7 +16,7 @@ import (
 func TestNoEligibleFleetIsADiagnosticAndMakesNothing(t *testing.T) {
 	d := waiting(3)
 	d.Requirement.OS = "plan9"
-	out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 4, 0)}, Demand: demand(d)})
+	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 4, 0)}, Demand: demand(d)})
 	const want = `3 jobs wait that no fleet can run. The nearest is fleet.demo: the jobs require os "plan9", and it has "linux".`
 	if got := stories(out); got != "nothing" || len(out.Unmet) != 1 || out.Unmet[0].Code != NoEligibleFleet || out.Unmet[0].Sentence != want {
 		t.Errorf("%s, %+v\nwant %s", got, out.Unmet, want)
@@ -26,13 +28,13 @@ func TestNoEligibleFleetIsADiagnosticAndMakesNothing(t *testing.T) {
 func TestImageDriftIsDetectedAndReplaced(t *testing.T) {
 	f := rolled(3, 4, fleet.RolloutPolicy{Surge: 1})
 	u := &upgrade{made: 3}
-	u.in = Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil)}
-	p := remembered(&u.in, Plan(u.in).Fleets[0])
+	u.in = input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil)}
+	p := remembered(&u.in, planInput(u.in).Fleets[0])
 	if len(p.Drifted) != 3 || p.Drifted[0].Reason != "It runs another image or agent version" {
 		t.Fatalf("drifted: %+v", p.Drifted)
 	}
 	for minute := range 30 {
-		p = remembered(&u.in, Plan(u.in).Fleets[0])
+		p = remembered(&u.in, planInput(u.in).Fleets[0])
 		for _, a := range p.Actions {
 			if a.Kind != Drain {
 				t.Fatalf("%s of %s: a runner leaves after its job", a.Kind, a.Instance)
@@ -58,7 +60,7 @@ func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
 	back.Rollouts = []fleet.RolloutOrder{{Fleet: follows.ID, Word: fleet.RollBack, From: oldImage, To: newImage, Decided: ada}}
 	for name, test := range map[string]struct {
 		fleet     fleet.ManagedFleet
-		instances []Instance
+		instances []snapshot.Instance
 		standing  fleet.StandingOrders
 	}{
 		"jobs wait":           {follows, nil, condemned},
@@ -66,7 +68,7 @@ func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
 		"a rollout to it":     {rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Surge: 1}), members(rolled(3, 5, fleet.RolloutPolicy{}), states(3, fleet.Healthy), nil), condemned},
 		"a person's rollback": {with(follows, oldImage), nil, back},
 	} {
-		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(waiting(4)), Standing: test.standing}).Fleets[0]
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(waiting(4)), Standing: test.standing}).Fleets[0]
 		if p.Create != 0 || len(p.Requests) != 0 {
 			t.Errorf("%s: %s", name, story(p))
 		}
@@ -86,7 +88,7 @@ func TestCostCeilingJobsQueueRatherThanUseAnUnsafeFallback(t *testing.T) {
 	plain.ID, plain.Address, plain.Cost.Hourly = "f3", "fleet.plain", usd(1)
 	d := waiting(8)
 	d.Requirement.Trust = "high"
-	out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{proper, spot, plain}, Demand: demand(d)})
+	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{proper, spot, plain}, Demand: demand(d)})
 	if got := creates(out); len(got) != 1 || got["f1"] != 1 || len(out.Unmet) != 1 || out.Unmet[0].Count != 6 || out.Unmet[0].Code != NoCapacityNow {
 		t.Errorf("creates %v, unmet %+v", got, out.Unmet)
 	}
@@ -96,7 +98,7 @@ func TestReservationCapacityIsMadeBeforeItsStart(t *testing.T) {
 	f := burst(0, 9, 0)
 	r := reserve("r1", f, 3, now.Add(10*time.Minute))
 	r.LeadTime = 15 * time.Minute
-	out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{r}}})
+	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{r}}})
 	if got := stories(out); got != "create 3" || out.Reservations[0].State != ReservationPrewarming {
 		t.Errorf("ten minutes before its start: %s, %s", got, out.Reservations[0].State)
 	}

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // These are tests that the specification asks for by name, in its sections 255 to
@@ -48,7 +50,7 @@ func TestHardRequirementTheAutoscalerMapsOnlyEligibleClasses(t *testing.T) {
 		lacking, meeting, d := burst(0, 9, 0), burst(0, 9, 0), waiting(4)
 		meeting.ID, meeting.Address, meeting.Cost.Hourly = "f2", "fleet.z", usd(9_000_000)
 		require(&d, &lacking, &meeting)
-		out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{lacking, meeting}, Demand: demand(d)})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{lacking, meeting}, Demand: demand(d)})
 		if out.Fleets[0].Create != 0 || out.Fleets[1].Create == 0 || len(out.Unmet) > 0 {
 			t.Errorf("%s: %s, unmet %+v", name, stories(out), out.Unmet)
 		}
@@ -62,7 +64,7 @@ func TestTenantQuotaTheAutoscalerDoesNotScaleForQuotaBlockedWork(t *testing.T) {
 		jobs fleet.UnmetDemand
 		want string
 	}{"all of it is blocked": {blocked, "nothing"}, "half of it is": {half, "create 2"}} {
-		out := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 9, 0)}, Demand: demand(ownedBy(test.jobs, "acme", ""))})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 9, 0)}, Demand: demand(ownedBy(test.jobs, "acme", ""))})
 		if stories(out) != test.want || len(out.Unmet) > 0 {
 			t.Errorf("%s: %s, unmet %+v", name, stories(out), out.Unmet)
 		}
@@ -96,13 +98,13 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 		{"jobs of both regions", "create 2; nothing", "nothing; create 2", europe, 0},
 		{"jobs of the region that is away wait", "create 2; nothing", "held_back; nothing", home, 4},
 	} {
-		in := Input{Now: now, Fleets: []fleet.ManagedFleet{first, second}, Offers: lists, Demand: demand(test.jobs)}
-		if got := stories(Plan(in)); got != test.before {
+		in := input{Now: now, Fleets: []fleet.ManagedFleet{first, second}, Offers: lists, Demand: demand(test.jobs)}
+		if got := stories(planInput(in)); got != test.before {
 			t.Errorf("%s: %s before the outage", test.name, got)
 		}
-		in.Holds = map[fleet.RunnerFleetID]Hold{first.ID: {Reason: "The region doesn't answer.", Until: now.Add(time.Minute)}}
+		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{first.ID: {Reason: "The region doesn't answer.", Until: now.Add(time.Minute)}}
 		in.Unobserved = map[fleet.ProviderAddress]string{first.Provider: "503"}
-		out, unmet := Plan(in), 0
+		out, unmet := planInput(in), 0
 		for _, u := range out.Unmet {
 			unmet += u.Count
 		}
@@ -117,7 +119,7 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 func TestMultiRegionAlternateCapacityNeverBypassesResidencyOrTrustRequirements(t *testing.T) {
 	regions := []string{"eu-1", "eu-2", "us-1"}
 	rapid.Check(t, func(t *rapid.T) {
-		in := Input{Now: now, Offers: map[fleet.MarketKey]fleet.OfferList{}, Holds: map[fleet.RunnerFleetID]Hold{}}
+		in := input{Now: now, Offers: map[fleet.MarketKey]fleet.OfferList{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}
 		for n := range rapid.IntRange(1, 5).Draw(t, "fleets") {
 			f, _ := regional(fmt.Sprint("f", n), "eu-1", 1)
 			f.Placement.Regions = slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.SampledFrom(regions), 0, 2).Draw(t, "regions"))))
@@ -125,7 +127,7 @@ func TestMultiRegionAlternateCapacityNeverBypassesResidencyOrTrustRequirements(t
 			f.Scaling.Max = rapid.IntRange(0, 3).Draw(t, "max")
 			f.Placement.Spread = rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadRegion, fleet.SpreadProvider}).Draw(t, "spread")
 			if rapid.Bool().Draw(t, "held") {
-				in.Holds[f.ID] = Hold{Reason: "It is away."}
+				in.Holds[f.ID] = snapshot.Hold{Reason: "It is away."}
 			}
 			var offers []fleet.Offer
 			for _, region := range append(regions, "") {
@@ -141,7 +143,7 @@ func TestMultiRegionAlternateCapacityNeverBypassesResidencyOrTrustRequirements(t
 		d.Requirement.Trust = rapid.SampledFrom([]string{"standard", "high"}).Draw(t, "wanted trust")
 		d.Requirement.Regions = slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.SampledFrom(regions), 1, 2).Draw(t, "wanted regions"))))
 		in.Demand = demand(d)
-		for _, p := range Plan(in).Fleets {
+		for _, p := range planInput(in).Fleets {
 			f := in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
 			if p.Create > 0 && f.Class.Trust != d.Requirement.Trust {
 				t.Fatalf("%s of trust %q grows for jobs of trust %q", p.Address, f.Class.Trust, d.Requirement.Trust)
@@ -163,8 +165,8 @@ func TestGPUPoolScarcityAndMinMax(t *testing.T) {
 	plain.ID, plain.Address, plain.Cost.Hourly = "f2", "fleet.b-plain", usd(100_000)
 	training := waiting(5)
 	training.Resources.GPU = 1
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{gpu, plain}, Demand: demand(training, waiting(6))}
-	out := Plan(in)
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{gpu, plain}, Demand: demand(training, waiting(6))}
+	out := planInput(in)
 	if got := stories(out); got != "create 2; create 3" || len(out.Unmet) != 1 || out.Unmet[0].Count != 1 {
 		t.Errorf("5 jobs with a gpu and 6 without: %s, unmet %+v", got, out.Unmet)
 	}
@@ -172,12 +174,12 @@ func TestGPUPoolScarcityAndMinMax(t *testing.T) {
 		t.Errorf("the fifth waits since %s", got)
 	}
 	in.Demand = demand(waiting(6))
-	if got := stories(Plan(in)); got != "nothing; create 3" {
+	if got := stories(planInput(in)); got != "nothing; create 3" {
 		t.Errorf("no gpu is wanted: %s", got)
 	}
 	gpu.Scaling.Min = 1
 	in.Fleets = []fleet.ManagedFleet{gpu, plain}
-	if got := stories(Plan(in)); !strings.HasPrefix(got, "create 1; create ") {
+	if got := stories(planInput(in)); !strings.HasPrefix(got, "create 1; create ") {
 		t.Errorf("one is kept: %s", got)
 	}
 }
@@ -185,12 +187,12 @@ func TestGPUPoolScarcityAndMinMax(t *testing.T) {
 // pool is a fleet whose plans come true at once, beside a scheduler that gives each
 // job a slot.
 type pool struct {
-	in          Input
+	in          input
 	made, ended int
 }
 
 func newPool(f fleet.ManagedFleet) *pool {
-	return &pool{in: Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Scaled: map[fleet.RunnerFleetID]time.Time{}}}
+	return &pool{in: input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Scaled: map[fleet.RunnerFleetID]time.Time{}}}
 }
 
 // pass lets time go by, gives so many jobs to what is there, and does what the plan
@@ -210,7 +212,7 @@ func (p *pool) pass(t *testing.T, d time.Duration, jobs int) FleetPlan {
 		}
 	}
 	p.in.Demand = demand(waiting(jobs))
-	plan := Plan(p.in).Fleets[0]
+	plan := planInput(p.in).Fleets[0]
 	f := p.in.Fleets[0]
 	if plan.Desired > f.Scaling.Max || plan.Desired < f.Scaling.Min || plan.Counts.Footprint+plan.Create > f.Scaling.Max {
 		t.Fatalf("desired %d, %d there and %d more: outside min and max", plan.Desired, plan.Counts.Footprint, plan.Create)
@@ -220,7 +222,7 @@ func (p *pool) pass(t *testing.T, d time.Duration, jobs int) FleetPlan {
 	}
 	for _, a := range plan.Actions {
 		p.ended++
-		p.in.Instances = slices.DeleteFunc(p.in.Instances, func(i Instance) bool {
+		p.in.Instances = slices.DeleteFunc(p.in.Instances, func(i snapshot.Instance) bool {
 			if i.ID == a.Instance && i.Leases > 0 {
 				t.Fatalf("%s of %s, which has %d leases", a.Kind, i.ID, i.Leases)
 			}
@@ -273,7 +275,7 @@ func TestThrashHysteresisPreventsOscillation(t *testing.T) {
 
 func TestThousandsOfRunnersAreDecidedAboutInOnePlan(t *testing.T) {
 	const fleets, each = 100, 60
-	in := Input{Now: now, AgentVersion: agentVersion}
+	in := input{Now: now, AgentVersion: agentVersion}
 	for n := range fleets {
 		f := burst(0, each+20, 0)
 		f.ID, f.Address = fleet.RunnerFleetID(fmt.Sprintf("f%03d", n)), fleet.FleetAddress(fmt.Sprintf("fleet.f%03d", n))
@@ -292,7 +294,7 @@ func TestThousandsOfRunnersAreDecidedAboutInOnePlan(t *testing.T) {
 	// 3,000 of 6,000 hosts are busy, and 7,000 jobs take the idle ones and 500 more.
 	in.Demand = demand(waiting(7000))
 	created, drained := 0, 0
-	for _, p := range Plan(in).Fleets {
+	for _, p := range planInput(in).Fleets {
 		created += p.Create
 		drained += len(p.Actions)
 	}
@@ -301,7 +303,7 @@ func TestThousandsOfRunnersAreDecidedAboutInOnePlan(t *testing.T) {
 	}
 	in.Demand = demand()
 	drained = 0
-	for _, p := range Plan(in).Fleets {
+	for _, p := range planInput(in).Fleets {
 		drained += len(p.Actions)
 	}
 	if drained != fleets*each/2 {
@@ -315,9 +317,9 @@ func TestNoScaleDownWhileAnObservationIsMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawStanding(t, drawDemand(t))
 		in.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
-		for _, p := range Plan(in).Fleets {
+		for _, p := range planInput(in).Fleets {
 			for _, a := range p.Actions {
-				i := in.Instances[slices.IndexFunc(in.Instances, func(i Instance) bool { return i.ID == a.Instance })]
+				i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 				if a.Kind != Reactivate && i.State != fleet.Requested {
 					t.Fatalf("%s %s (%s) while its provider can't be seen", a.Kind, i.ID, i.State)
 				}

@@ -6,10 +6,12 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // countSpread counts the fleet's instances where they are or will be.
-func (m *market) countSpread(instances []Instance) {
+func (m *market) countSpread(instances []snapshot.Instance) {
 	p := m.fleet.Placement
 	if p.Spread != fleet.SpreadZone && p.Spread != fleet.SpreadRegion {
 		return

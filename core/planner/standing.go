@@ -1,38 +1,15 @@
 package planner
 
 import (
-	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// governed is the input under what people decided beside the file: fleets with
-// their freezes and overrides, instances with their pins.
-func governed(in Input) Input {
-	in.allotted = allotments(in)
-	fleets := make([]fleet.ManagedFleet, 0, len(in.Fleets))
-	for _, f := range in.Fleets {
-		f = in.Standing.Governed(f)
-		f.Scaling.Min, f.Scaling.Max = limitsAt(in, f, in.Now)
-		fleets = append(fleets, f)
-	}
-	in.Fleets = fleets
-	pinned := map[fleet.CapacityInstanceID]bool{}
-	for _, p := range in.Standing.Pins {
-		pinned[p.Instance] = pinned[p.Instance] || in.Now.Before(p.Until)
-	}
-	if len(pinned) > 0 {
-		in.Instances = slices.Clone(in.Instances)
-		for n := range in.Instances {
-			in.Instances[n].Pinned = pinned[in.Instances[n].ID]
-		}
-	}
-	return in
-}
-
 // limitsAt are the min and max of a fleet as its file has it, at a time.
-func limitsAt(in Input, f fleet.ManagedFleet, at time.Time) (least, most int) {
+func limitsAt(in *planning, f fleet.ManagedFleet, at time.Time) (least, most int) {
 	least, most = f.Scaling.Min, f.Scaling.Max
 	if o, holds := in.Standing.Override(f, at); holds {
 		least, most = o.Least(least), o.Most(most)
@@ -42,7 +19,7 @@ func limitsAt(in Input, f fleet.ManagedFleet, at time.Time) (least, most int) {
 
 // minRule is the name of the bound that keeps a fleet from being smaller, and its
 // sentence. Where a person overrides the file it says so.
-func minRule(in Input, f fleet.ManagedFleet) (name, text string) {
+func minRule(in *planning, f fleet.ManagedFleet) (name, text string) {
 	if o, holds := in.Standing.Override(f, in.Now); holds && o.Min != nil {
 		return "override", sentence("Never fewer than %d: %s, until %s%s.", *o.Min, by(o.Decided), moment(o.Until), because(o.Reason))
 	}
@@ -51,7 +28,7 @@ func minRule(in Input, f fleet.ManagedFleet) (name, text string) {
 
 // maxRule is minRule's other side. Where the two contradict each other, which an
 // apply after the override can bring about, max goes before min.
-func maxRule(in Input, f fleet.ManagedFleet) (name, text string) {
+func maxRule(in *planning, f fleet.ManagedFleet) (name, text string) {
 	if o, holds := in.Standing.Override(f, in.Now); holds && o.Max != nil {
 		return "override", sentence("Never more than %d: %s, until %s%s.", *o.Max, by(o.Decided), moment(o.Until), because(o.Reason))
 	}
@@ -60,7 +37,7 @@ func maxRule(in Input, f fleet.ManagedFleet) (name, text string) {
 
 // stands says in a sentence each what people decided about a fleet beside its
 // file, and how it is taken back.
-func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string) {
+func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []string) {
 	name := f.Address.Name()
 	said = append(said, beyondPolicy(in.Policy, f)...)
 	if freeze, frozen := in.Standing.Freeze(f); frozen {
@@ -78,8 +55,8 @@ func stands(in Input, f fleet.ManagedFleet, instances []Instance) (said []string
 		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
 			o.By, overridden(o), moment(o.Until), because(o.Reason), name))
 	}
-	if b, holds := in.Standing.BreakGlass(f, in.Now); holds {
-		said = append(said, glassSentence(f, b))
+	if b, holds := in.Standing.CostOverride(f, in.Now); holds {
+		said = append(said, costOverrideSentence(f, b))
 	}
 	if o, ordered := in.Standing.Rollout(f); ordered && o.Word == fleet.RollBack {
 		said = append(said, sentence("%s rolled the fleet back on %s%s: it boots %s, and its file says %s. To take that up again: forgeyard-fleet image rollout %s.",
@@ -106,7 +83,7 @@ func frozenSentence(f fleet.ManagedFleet, z fleet.Freeze) string {
 }
 
 // frozenWords are what is frozen: the fleet, or the whole provider that it is of.
-func frozenWords(in Input, f fleet.ManagedFleet, itself, provider string) string {
+func frozenWords(in *planning, f fleet.ManagedFleet, itself, provider string) string {
 	if z, _ := in.Standing.Freeze(f); z.Provider != "" {
 		return provider
 	}
@@ -138,7 +115,7 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") 
 
 // decidedTimes are when what people decided about a fleet begins or ends by
 // itself.
-func decidedTimes(in Input, f fleet.ManagedFleet, instances []Instance) (times []time.Time) {
+func decidedTimes(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (times []time.Time) {
 	if o, holds := in.Standing.Override(f, in.Now); holds {
 		times = append(times, o.Until)
 	}

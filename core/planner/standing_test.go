@@ -12,6 +12,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 var ada = fleet.Decided{By: "ada", At: now.Add(-time.Hour), Reason: "incident 12"}
@@ -54,12 +56,12 @@ func TestAnOverrideIsABoundOfItsOwnUntilItExpires(t *testing.T) {
 		{"zero", number(0), number(0), later, "demand 0"},
 		{"expired in this moment", number(3), nil, now, "demand 0 → min 2"},
 	} {
-		p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, test.least, test.most, test.until)}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, test.least, test.most, test.until)}).Fleets[0]
 		if got := chain(p); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
 	}
-	p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(3), nil, later)}).Fleets[0]
+	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(3), nil, later)}).Fleets[0]
 	if text := p.Bounds[1].Sentence; text != "Never fewer than 3: ada asked for it, until 2026-11-29 14:00 UTC (incident 12)." {
 		t.Error(text)
 	}
@@ -70,8 +72,8 @@ func TestAnOverrideIsABoundOfItsOwnUntilItExpires(t *testing.T) {
 
 func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 	h, later := fleet.Healthy, now.Add(time.Hour)
-	outdated := func(i Instance) Instance { i.InstanceDigest = "sha256:old"; return i }
-	idle := func(f fleet.ManagedFleet, n int) Instance {
+	outdated := func(i snapshot.Instance) snapshot.Instance { i.InstanceDigest = "sha256:old"; return i }
+	idle := func(f fleet.ManagedFleet, n int) snapshot.Instance {
 		i := instance(f, n, h)
 		i.Created, i.IdleSince = now.Add(-2*time.Hour), now.Add(-time.Hour)
 		return i
@@ -84,7 +86,7 @@ func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		fleet     fleet.ManagedFleet
-		instances []Instance
+		instances []snapshot.Instance
 		pins      fleet.StandingOrders
 		want      string
 		reached   bool
@@ -92,15 +94,15 @@ func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 		{"the other one leaves", one, instances(one, h, h), pins(later, "i01"), "drain i00 (scale_down)", false},
 		{"both stay", one, instances(one, h, h), pins(later, "i00", "i01"), "pinned", true},
 		{"an expired pin is none", one, instances(one, h, h), pins(now, "i01"), "drain i01 (scale_down)", false},
-		{"a rollout passes it over", two, []Instance{outdated(instance(two, 0, h)), outdated(instance(two, 1, h))}, pins(later, "i00"), "drain i01 (rollout), pinned", false},
-		{"a rollout of it alone waits", two, []Instance{outdated(instance(two, 0, h)), instance(two, 1, h)}, pins(later, "i00"), "pinned", true},
-		{"what boots from an older definition isn't withdrawn", two, []Instance{outdated(instance(two, 0, fleet.Bootstrapping)), instance(two, 1, h)}, pins(later, "i00"), "pinned", true},
-		{"idle for long", follows, []Instance{idle(follows, 0), idle(follows, 1)}, pins(later, "i00"), "drain i01 (scale_down), pinned", true},
-		{"older than max_age", aged, []Instance{idle(aged, 0), idle(aged, 1)}, pins(later, "i00"), "create 1, drain i01 (max_age)", true},
+		{"a rollout passes it over", two, []snapshot.Instance{outdated(instance(two, 0, h)), outdated(instance(two, 1, h))}, pins(later, "i00"), "drain i01 (rollout), pinned", false},
+		{"a rollout of it alone waits", two, []snapshot.Instance{outdated(instance(two, 0, h)), instance(two, 1, h)}, pins(later, "i00"), "pinned", true},
+		{"what boots from an older definition isn't withdrawn", two, []snapshot.Instance{outdated(instance(two, 0, fleet.Bootstrapping)), instance(two, 1, h)}, pins(later, "i00"), "pinned", true},
+		{"idle for long", follows, []snapshot.Instance{idle(follows, 0), idle(follows, 1)}, pins(later, "i00"), "drain i01 (scale_down), pinned", true},
+		{"older than max_age", aged, []snapshot.Instance{idle(aged, 0), idle(aged, 1)}, pins(later, "i00"), "create 1, drain i01 (max_age)", true},
 		{"a removed fleet drains it, too", removed, instances(removed, h, h), pins(later, "i00"), "drain i01 (operator), drain i00 (operator)", false},
 	} {
-		in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(), Standing: test.pins}
-		p := Plan(in).Fleets[0]
+		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(), Standing: test.pins}
+		p := planInput(in).Fleets[0]
 		if story(p) != test.want || p.Reached() != test.reached {
 			t.Errorf("%s: %s, reached %t; want %s, %t", test.name, story(p), p.Reached(), test.want, test.reached)
 		}
@@ -122,7 +124,7 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 		{"quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Decided: ada}}}, IsQuarantined, "forgeyard-fleet quarantine demo --release"},
 		{"its image is quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Decided: ada}}}, IsQuarantined, "ada quarantined its image"},
 	} {
-		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Standing: test.standing})
+		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Standing: test.standing})
 		p := out.Fleets[0]
 		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			t.Errorf("%s: %s, reached %t", test.name, story(p), p.Reached())
@@ -146,7 +148,7 @@ func TestAFrozenProviderIsNotToldAsAFrozenFleet(t *testing.T) {
 		"the fleet":    {fleet.Freeze{Fleet: f.ID, Decided: ada}, "The fleet is frozen: nothing starts, drains or ends.", "it is frozen"},
 		"its provider": {fleet.Freeze{Provider: f.Provider, Decided: ada}, "Its provider is frozen: nothing starts, drains or ends.", "its provider is frozen"},
 	} {
-		out := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
+		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
 			Standing: fleet.StandingOrders{Freezes: []fleet.Freeze{test.freeze}}})
 		if w := out.Fleets[0].Waiting; len(w) != 1 || w[0].Sentence != test.waits {
 			t.Errorf("%s: it waits %v", name, w)
@@ -161,18 +163,18 @@ func TestTheWorkOfAFrozenProviderGoesToAFleetElsewhere(t *testing.T) {
 	cheap, other := burst(0, 4, 0), burst(0, 4, 0)
 	other.ID, other.Address, other.Provider = "f2", "fleet.other", "cloud.away"
 	other.Cost.Hourly = fleet.Money{Micros: 1, Currency: "USD"}
-	in := Input{Now: now, Fleets: []fleet.ManagedFleet{cheap, other}, Demand: demand(waiting(4))}
-	if out := Plan(in); out.Fleets[0].Create != 2 || out.Fleets[1].Create != 0 {
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{cheap, other}, Demand: demand(waiting(4))}
+	if out := planInput(in); out.Fleets[0].Create != 2 || out.Fleets[1].Create != 0 {
 		t.Fatalf("before: %s; %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
 	in.Standing.Freezes = []fleet.Freeze{{Provider: cheap.Provider, Decided: ada}}
-	if out := Plan(in); out.Fleets[0].Create != 0 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
+	if out := planInput(in); out.Fleets[0].Create != 0 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
 		t.Errorf("frozen: %s; %s; unmet %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unmet)
 	}
 }
 
 // drawStanding adds what people decided to an input.
-func drawStanding(t *rapid.T, in Input) Input {
+func drawStanding(t *rapid.T, in input) input {
 	until := func() time.Time {
 		return now.Add(time.Duration(rapid.IntRange(-10, 60).Draw(t, "until")) * time.Minute)
 	}
@@ -220,13 +222,13 @@ func TestWhateverPeopleDecideTheBoundsHold(t *testing.T) {
 			in = world(t)
 		}
 		in = drawStanding(t, in)
-		out := Plan(in)
+		out := planInput(in)
 		other := in
 		other.Instances = rapid.Permutation(in.Instances).Draw(t, "instances in another order")
 		other.Standing.Pins = rapid.Permutation(in.Standing.Pins).Draw(t, "pins in another order")
 		other.Standing.Reservations = rapid.Permutation(in.Standing.Reservations).Draw(t, "reservations in another order")
 		first, _ := json.Marshal(out)
-		if again, _ := json.Marshal(Plan(other)); string(first) != string(again) {
+		if again, _ := json.Marshal(planInput(other)); string(first) != string(again) {
 			t.Fatalf("another order gave another plan:\n%s\n%s", first, again)
 		}
 		for _, p := range out.Fleets {
@@ -236,11 +238,11 @@ func TestWhateverPeopleDecideTheBoundsHold(t *testing.T) {
 	})
 }
 
-func holdsForOne(t *rapid.T, in Input, f fleet.ManagedFleet, p FleetPlan) {
+func holdsForOne(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 	f = in.Standing.Governed(f)
-	least, most := limitsAt(in, f, now)
-	blind := f.Scheduler != "" && in.Demand[f.Scheduler].Blind != ""
-	if f.Operational != fleet.FleetDraining && (p.Desired > most || p.Desired < min(least, most)) && !blind {
+	least, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now)
+	unobserved := f.Scheduler != "" && in.Demand[f.Scheduler].Unobserved != ""
+	if f.Operational != fleet.FleetDraining && (p.Desired > most || p.Desired < min(least, most)) && !unobserved {
 		t.Fatalf("%s: desired %d outside %d to %d: %s", p.Address, p.Desired, least, most, chain(p))
 	}
 	if p.Create > 0 && p.Counts.Footprint+p.Create > most {
@@ -253,7 +255,7 @@ func holdsForOne(t *rapid.T, in Input, f fleet.ManagedFleet, p FleetPlan) {
 		t.Fatalf("the quarantined %s makes more", p.Address)
 	}
 	for _, a := range p.Actions {
-		i := in.Instances[slices.IndexFunc(in.Instances, func(i Instance) bool { return i.ID == a.Instance })]
+		i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 		if _, pinned := in.Standing.Pin(i.ID, now); pinned && a.Kind != Reactivate && f.Operational != fleet.FleetDraining {
 			t.Fatalf("%s %s, which is pinned: %s", a.Kind, i.ID, a.Reason)
 		}
@@ -264,7 +266,7 @@ func holdsForOne(t *rapid.T, in Input, f fleet.ManagedFleet, p FleetPlan) {
 			t.Fatalf("%s may only grow: %s", p.Address, story(p))
 		}
 	}
-	if reserved, _ := reservedFor(governed(in), f); f.Operational == fleet.FleetActive && p.Desired < min(reserved, most) {
+	if reserved, _ := reservedFor(in.planning(), f); f.Operational == fleet.FleetActive && p.Desired < min(reserved, most) {
 		t.Fatalf("%s: %d are reserved and %d wanted: %s", p.Address, reserved, p.Desired, chain(p))
 	}
 }
@@ -278,7 +280,7 @@ func TestAnOverrideOfBeforeAFleetWasProtectedChangesItsSizeNoMore(t *testing.T) 
 	} {
 		f := sampleFleet(2, 4, 0)
 		change(&f)
-		p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(7), number(9), later)}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(7), number(9), later)}).Fleets[0]
 		if p.Desired > 2 || p.Create > 2 || len(p.Standing) > 0 {
 			t.Errorf("%s: %s, %s, %v", name, chain(p), story(p), p.Standing)
 		}
@@ -293,12 +295,12 @@ func TestADrainIsNotTakenBackForAHostThatGoesAnyway(t *testing.T) {
 	left.Left = true
 	announced.Interruption = &fleet.Interruption{Notice: fleet.Notice{ID: "m", Kind: fleet.NoticeMaintenance}}
 	for name, test := range map[string]struct {
-		instance Instance
+		instance snapshot.Instance
 		want     ActionKind
 	}{
 		"one that stays": {draining, Reactivate}, "its agent has left": {left, ""}, "its provider announced work": {announced, ""},
 	} {
-		p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{test.instance}, Demand: demand(waiting(1))}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{test.instance}, Demand: demand(waiting(1))}).Fleets[0]
 		got := ActionKind("")
 		if len(p.Actions) > 0 {
 			got = p.Actions[0].Kind

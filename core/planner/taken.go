@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // takenAfter is how long jobs wait before it is believed that what hosts with jobs
@@ -27,7 +29,7 @@ type waitsFor struct{ taken, sums bool }
 
 // waitsOf looks once at the demand of each scheduler: it may be of many kinds, and its
 // fleets be many.
-func waitsOf(all map[fleet.SchedulerAddress]Demand) map[fleet.SchedulerAddress]waitsFor {
+func waitsOf(all map[fleet.SchedulerAddress]snapshot.Demand) map[fleet.SchedulerAddress]waitsFor {
 	out := make(map[fleet.SchedulerAddress]waitsFor, len(all))
 	for address, d := range all {
 		var w waitsFor
@@ -41,7 +43,7 @@ func waitsOf(all map[fleet.SchedulerAddress]Demand) map[fleet.SchedulerAddress]w
 }
 
 // times are when hosts have taken jobs for so long that more is concluded from them.
-func (w waitsFor) times(instances []Instance) (times []time.Time) {
+func (w waitsFor) times(instances []snapshot.Instance) (times []time.Time) {
 	if w == (waitsFor{}) {
 		return nil
 	}

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // A host of 4 cpu and 2 slots with one lease seems to have 2 cpu left. That its job
 // takes 3 is seen only by what goes on waiting.
 func TestJobsThatGoOnWaitingBesideAHostThatSeemsToHaveRoomGetANewOne(t *testing.T) {
 	f := burst(0, 4, 0)
-	host := func(since time.Duration, leases int, state fleet.CapacityInstanceState) Instance {
+	host := func(since time.Duration, leases int, state fleet.CapacityInstanceState) snapshot.Instance {
 		i := instance(f, 1, state)
 		i.Created, i.Since, i.Leases, i.Busy = now.Add(-time.Hour), now.Add(-since), leases, leases > 0
 		return i
@@ -23,7 +25,7 @@ func TestJobsThatGoOnWaitingBesideAHostThatSeemsToHaveRoomGetANewOne(t *testing.
 	}
 	for _, test := range []struct {
 		name string
-		host Instance
+		host snapshot.Instance
 		jobs fleet.UnmetDemand
 		want int
 	}{
@@ -35,7 +37,7 @@ func TestJobsThatGoOnWaitingBesideAHostThatSeemsToHaveRoomGetANewOne(t *testing.
 		{"a group that a quota blocks waits for that", host(time.Hour, 1, fleet.Healthy), group(time.Minute, 2, 1), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{test.host}, Demand: demand(test.jobs)}).Fleets[0]
+			p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{test.host}, Demand: demand(test.jobs)}).Fleets[0]
 			if p.Create != test.want {
 				t.Errorf("it makes %d hosts, want %d: %+v", p.Create, test.want, p.Bounds)
 			}
@@ -58,13 +60,13 @@ func TestThePlanIsLookedAtAgainWhenAHostHasTakenJobsForLongEnough(t *testing.T) 
 		"its scheduler gives only sums":      {[]fleet.UnmetDemand{sums}, now.Add(116 * time.Second)},
 		"nothing is to be concluded from it": {nil, time.Time{}},
 	} {
-		in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{host}, Demand: demand(test.jobs...)}
-		if p := Plan(in).Fleets[0]; !p.Next.Equal(test.next) || p.Create != 0 {
+		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{host}, Demand: demand(test.jobs...)}
+		if p := planInput(in).Fleets[0]; !p.Next.Equal(test.next) || p.Create != 0 {
 			t.Errorf("%s: %s, and the next look is at %s; want %s", name, story(p), p.Next, test.next)
 		}
 	}
-	in := Input{Now: now.Add(6 * time.Second), AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{host}, Demand: demand(waits)}
-	if p := Plan(in).Fleets[0]; p.Create != 1 {
+	in := input{Now: now.Add(6 * time.Second), AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{host}, Demand: demand(waits)}
+	if p := planInput(in).Fleets[0]; p.Create != 1 {
 		t.Errorf("at that time: %s", story(p))
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Who had no credentials was told for minutes that the market was being asked.
 func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 	f := trading(1, 4)
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}}
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}}
 	for _, test := range []struct {
 		name  string
 		fault string
@@ -20,7 +22,7 @@ func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 		{"it has failed", "no credentials were found", "What its provider offers isn't known: no credentials were found"},
 	} {
 		in.Faults = map[fleet.ProviderAddress]string{f.Provider: test.fault}
-		p := Plan(in).Fleets[0]
+		p := planInput(in).Fleets[0]
 		if p.Constrained == nil || p.Constrained.Reason != test.want || p.Waiting[0].Sentence != test.want || p.Create != 0 {
 			t.Errorf("%s: %s, held %+v, want %q", test.name, story(p), p.Constrained, test.want)
 		}
@@ -32,8 +34,8 @@ func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 func TestALimitIsNoMistakeOfTheFileBeforeTheProviderWasAsked(t *testing.T) {
 	f := trading(2, 4)
 	f.Scheduler, f.Cost.MaxHourly = "", usd(1_000_000)
-	in := Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}} // no offers: nobody can ask
-	p := Plan(in).Fleets[0]
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}} // no offers: nobody can ask
+	p := planInput(in).Fleets[0]
 	const want = "Its provider has not been asked yet what a host costs: max_hourly 1 USD may let fewer start."
 	if p.Create != 2 || p.Desired != 2 || len(p.Waiting) != 1 || p.Waiting[0].Code != NotAsked || p.Waiting[0].Sentence != want {
 		t.Errorf("%s, %d wanted: %+v", story(p), p.Desired, p.Waiting)
@@ -41,7 +43,7 @@ func TestALimitIsNoMistakeOfTheFileBeforeTheProviderWasAsked(t *testing.T) {
 
 	// With the price of the file the limit holds as ever.
 	in.Fleets[0].Cost.Hourly = usd(600_000)
-	if p := Plan(in).Fleets[0]; p.Create != 1 || !strings.Contains(p.Waiting[0].Sentence, "max_hourly 1 USD binds") {
+	if p := planInput(in).Fleets[0]; p.Create != 1 || !strings.Contains(p.Waiting[0].Sentence, "max_hourly 1 USD binds") {
 		t.Errorf("with a price of the file: %s: %+v", story(p), p.Waiting)
 	}
 }
@@ -52,14 +54,14 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 	one := instance(f, 0, fleet.Healthy)
 	for _, test := range []struct {
 		name   string
-		demand map[fleet.SchedulerAddress]Demand
+		demand map[fleet.SchedulerAddress]snapshot.Demand
 		want   string
 	}{
 		{"nobody has asked it", nil, "scheduler.forgeyard.ci has not been asked yet how many jobs wait, which a running manager does"},
-		{"it doesn't answer", map[fleet.SchedulerAddress]Demand{ci: {Blind: "connection refused"}}, "scheduler.forgeyard.ci can't be seen (connection refused)"},
+		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "connection refused"}}, "scheduler.forgeyard.ci can't be seen (connection refused)"},
 		{"it has answered", demand(), ""},
 	} {
-		p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []Instance{one}, Demand: test.demand}).Fleets[0]
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{one}, Demand: test.demand}).Fleets[0]
 		if p.Unseen != test.want {
 			t.Errorf("%s: it says %q, want %q", test.name, p.Unseen, test.want)
 		}
@@ -72,7 +74,7 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 func TestAFleetThatIsBeingRemovedIsNotHeldForItsOffers(t *testing.T) {
 	f := trading(1, 4)
 	f.Operational = fleet.FleetDraining
-	p := Plan(Input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Offers: map[fleet.MarketKey]fleet.OfferList{}}).Fleets[0]
+	p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Offers: map[fleet.MarketKey]fleet.OfferList{}}).Fleets[0]
 	if p.Constrained != nil || len(p.Waiting) > 0 || p.Unseen != "" {
 		t.Errorf("held %+v, waits %+v, unseen %q", p.Constrained, p.Waiting, p.Unseen)
 	}

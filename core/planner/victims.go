@@ -6,23 +6,25 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // shrink takes the excess away, the cheapest first: what was never sent, then
 // what was never admitted, then idle runners, and busy ones last and only where
 // the file itself asks for fewer. Nothing here ends a job: a drain waits for it.
-func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance, excess int) {
-	candidates := leastLostFirst(in, f.ID, instances, func(i *Instance) bool {
+func (p *FleetPlan) shrink(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, excess int) {
+	candidates := leastLostFirst(in, f.ID, instances, func(i *snapshot.Instance) bool {
 		return lifecycle.Capacity(i.State, i.Silent) && mayChoose(f, *i) && !insideMinimum(in, f, *i)
 	})
 	cause, reason := lifecycle.ForScaleDown, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why())
 	if f.Operational == fleet.FleetDraining {
 		cause, reason = lifecycle.ForOperator, "The fleet is being removed."
 	}
-	waiting, unseen, blindness := 0, 0, ""
+	waiting, unseen, unobservedWords := 0, 0, ""
 	for _, i := range candidates[:min(excess, len(candidates))] {
-		if why, blind := in.Unobserved[i.Provider]; blind && i.State != fleet.Requested {
-			unseen, blindness = unseen+1, sentence("%s can't be seen (%s)", i.Provider, why)
+		if why, unobserved := in.Unobserved[i.Provider]; unobserved && i.State != fleet.Requested {
+			unseen, unobservedWords = unseen+1, sentence("%s can't be seen (%s)", i.Provider, why)
 			continue
 		}
 		switch i.State {
@@ -43,7 +45,7 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 		}
 	}
 	if unseen > 0 {
-		p.wait(CannotSee, sentence("%s above the desired %d, but %s: nothing is taken away.", instancesAre(unseen), p.Desired, blindness))
+		p.wait(CannotSee, sentence("%s above the desired %d, but %s: nothing is taken away.", instancesAre(unseen), p.Desired, unobservedWords))
 	}
 	if waiting > 0 {
 		p.wait(WaitsForProvider, sentence("%s under way and no longer wanted: %s taken back once the provider has answered.",
@@ -53,15 +55,15 @@ func (p *FleetPlan) shrink(in Input, f fleet.ManagedFleet, instances []Instance,
 
 // leastLostFirst are those of a fleet's instances that may leave, the cheapest to lose
 // first.
-func leastLostFirst(in Input, f fleet.RunnerFleetID, instances []Instance, may func(*Instance) bool) []*Instance {
-	var out []*Instance
+func leastLostFirst(in *planning, f fleet.RunnerFleetID, instances []snapshot.Instance, may func(*snapshot.Instance) bool) []*snapshot.Instance {
+	var out []*snapshot.Instance
 	for n := range instances {
 		if may(&instances[n]) {
 			out = append(out, &instances[n])
 		}
 	}
 	first := in.rollouts[f].first
-	slices.SortFunc(out, func(a, b *Instance) int {
+	slices.SortFunc(out, func(a, b *snapshot.Instance) int {
 		return cmp.Or(
 			cmp.Compare(leaveRank(a), leaveRank(b)),
 			compareBool(first[b.ID], first[a.ID]),
@@ -74,7 +76,7 @@ func leastLostFirst(in Input, f fleet.RunnerFleetID, instances []Instance, may f
 }
 
 // leaveRank orders instances by how little is lost when they leave.
-func leaveRank(i *Instance) int {
+func leaveRank(i *snapshot.Instance) int {
 	switch i.State {
 	case fleet.Requested:
 		return 0
@@ -93,30 +95,30 @@ func leaveRank(i *Instance) int {
 
 // refresh takes back what is outdated before it was admitted: nothing is lost
 // with it, and to go on would mean to boot it only to replace it.
-func (p *FleetPlan) refresh(in Input, instances []Instance, r *rollout) {
+func (p *FleetPlan) refresh(in *planning, instances []snapshot.Instance, r *rollout) {
 	if r.limited() {
 		return // what would come in its place is no better, or may not be made yet
 	}
 	for _, d := range p.Drifted {
-		n := slices.IndexFunc(instances, func(i Instance) bool { return i.ID == d.Instance })
+		n := slices.IndexFunc(instances, func(i snapshot.Instance) bool { return i.ID == d.Instance })
 		i := instances[n]
-		_, blind := in.Unobserved[i.Provider]
+		_, unobserved := in.Unobserved[i.Provider]
 		switch {
 		case i.State == fleet.Requested:
 			p.act(Cancel, i, lifecycle.Cancelled, d.Reason+".")
-		case (i.State == fleet.Bootstrapping || i.State == fleet.Enrolling) && !blind:
+		case (i.State == fleet.Bootstrapping || i.State == fleet.Enrolling) && !unobserved:
 			p.act(Withdraw, i, lifecycle.Withdrawn, d.Reason+".")
 		}
 	}
 }
 
-func (p *FleetPlan) act(kind ActionKind, i Instance, cause lifecycle.Cause, reason string) {
+func (p *FleetPlan) act(kind ActionKind, i snapshot.Instance, cause lifecycle.Cause, reason string) {
 	p.Actions = append(p.Actions, Action{Kind: kind, Instance: i.ID, Cause: cause, Reason: reason})
 }
 
 // drifted lists the live, not yet leaving instances that the definition would
 // make otherwise today [67].
-func drifted(f fleet.ManagedFleet, instances []Instance, agentVersion string) []Drift {
+func drifted(f fleet.ManagedFleet, instances []snapshot.Instance, agentVersion string) []Drift {
 	is := today(f, agentVersion)
 	var out []Drift
 	for _, i := range instances {
@@ -144,7 +146,7 @@ func today(f fleet.ManagedFleet, agentVersion string) definition {
 }
 
 // outdated says in what an instance is otherwise; "": in nothing.
-func (d definition) outdated(i Instance) string {
+func (d definition) outdated(i snapshot.Instance) string {
 	f := d.fleet
 	switch {
 	case i.Class != d.class:

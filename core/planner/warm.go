@@ -149,7 +149,7 @@ func onClock(at, now time.Time, clock *time.Location) string {
 func warms(f fleet.ManagedFleet) bool { return !f.Joined && f.Operational != fleet.FleetDraining }
 
 // keepWarm is the link of the chain that adds idle runners to n.
-func (in Input) keepWarm(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
+func (in *planning) keepWarm(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
 	w := in.warm[f.ID]
 	for _, name := range w.unread {
 		bound("warm", n, "The schedule %q can't be read, and has no effect.", name)
@@ -160,7 +160,7 @@ func (in Input) keepWarm(f fleet.ManagedFleet, n int, bound func(name string, af
 }
 
 // scheduled notes in the plan what the schedules of a fleet make of it.
-func (p *FleetPlan) scheduled(in Input, f fleet.ManagedFleet) {
+func (p *FleetPlan) scheduled(in *planning, f fleet.ManagedFleet) {
 	p.Warm = f.Scaling.Warm
 	if w, keeps := in.warm[f.ID]; keeps {
 		p.Warm, p.NextWarm = w.warm, w.next(f, in.Now)
@@ -168,9 +168,9 @@ func (p *FleetPlan) scheduled(in Input, f fleet.ManagedFleet) {
 }
 
 // warmths are those of the fleets that keep idle runners.
-func warmths(in Input) map[fleet.RunnerFleetID]warmth {
-	all := make(map[fleet.RunnerFleetID]warmth, len(in.Fleets))
-	for _, f := range in.Fleets {
+func warmths(in *planning) map[fleet.RunnerFleetID]warmth {
+	all := make(map[fleet.RunnerFleetID]warmth, len(in.fleets))
+	for _, f := range in.fleets {
 		if warms(f) {
 			all[f.ID] = warmAt(f, in.Now)
 		}

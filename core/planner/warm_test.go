@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func window(name, cron string, duration time.Duration, zone string, warm int) fleet.ScalingSchedule {
@@ -65,7 +67,7 @@ func TestSchedulesSayHowManyIdleRunnersAreKept(t *testing.T) {
 			f := burst(0, 10, test.warm)
 			f.Scaling.Schedules = test.schedules
 			at, _ := time.Parse(time.RFC3339, test.at)
-			p := Plan(Input{Now: at, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
+			p := planInput(input{Now: at, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
 			if diff := cmp.Diff(test.want, warmLines(p)); diff != "" {
 				t.Errorf("it says (-want +got):\n%s", diff)
 			}
@@ -85,10 +87,10 @@ func TestASchedulePassesNoOtherBound(t *testing.T) {
 	}
 	none := window("none", "0 0 * * *", 36*time.Hour, "UTC", 0)
 	tests := []struct {
-		name  string
-		fleet fleet.ManagedFleet
-		blind string
-		want  string
+		name       string
+		fleet      fleet.ManagedFleet
+		unobserved string
+		want       string
 	}{
 		{"max is a ceiling", with(burst(0, 3, 0), func(*fleet.ManagedFleet) {}), "", "create 3"},
 		{"min is a floor", with(burst(2, 3, 3), func(f *fleet.ManagedFleet) { f.Scaling.Schedules[0] = none }), "", "create 2"},
@@ -101,10 +103,10 @@ func TestASchedulePassesNoOtherBound(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			d := demand()
-			if test.blind != "" {
-				d[ci] = Demand{Blind: test.blind}
+			if test.unobserved != "" {
+				d[ci] = snapshot.Demand{Unobserved: test.unobserved}
 			}
-			p := Plan(Input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: d, AgentVersion: agentVersion}).Fleets[0]
+			p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: d, AgentVersion: agentVersion}).Fleets[0]
 			if got := story(p); got != test.want {
 				t.Errorf("plan is %q, want %q: %v", got, test.want, p.Bounds)
 			}
@@ -123,16 +125,16 @@ func TestAScheduleChangesNothingBeforeTheTimeThatThePlanNames(t *testing.T) {
 				rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"}).Draw(t, "zone"), rapid.IntRange(0, 5).Draw(t, "warm")))
 		}
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 365*24*60).Draw(t, "at")) * time.Minute)
-		p := Plan(Input{Now: at, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]
+		p := planInput(input{Now: at, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]
 		if p.Next.IsZero() {
 			t.Fatalf("a schedule of every week never changes: %+v", p)
 		}
 		between := at.Add(time.Duration(rapid.Int64Range(0, int64(p.Next.Sub(at))-1).Draw(t, "later")))
-		if q := Plan(Input{Now: between, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.Warm || !q.Next.Equal(p.Next) {
+		if q := planInput(input{Now: between, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.Warm || !q.Next.Equal(p.Next) {
 			t.Fatalf("at %s it keeps %d until %s, and at %s %d until %s", at, p.Warm, p.Next, between, q.Warm, q.Next)
 		}
 		if p.NextWarm != nil {
-			if q := Plan(Input{Now: p.NextWarm.At, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.NextWarm.Warm {
+			if q := planInput(input{Now: p.NextWarm.At, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.NextWarm.Warm {
 				t.Fatalf("it says %q, and then keeps %d", p.NextWarm.Sentence, q.Warm)
 			}
 		}
@@ -140,7 +142,7 @@ func TestAScheduleChangesNothingBeforeTheTimeThatThePlanNames(t *testing.T) {
 }
 
 func BenchmarkPlanWithSchedules(b *testing.B) {
-	in := Input{Now: now, AgentVersion: agentVersion}
+	in := input{Now: now, AgentVersion: agentVersion}
 	for n := range 200 {
 		f := sampleFleet(1, 60, 0)
 		f.ID, f.Address = fleet.RunnerFleetID(fmt.Sprintf("f%03d", n)), fleet.FleetAddress(fmt.Sprintf("fleet.f%03d", n))
@@ -151,6 +153,6 @@ func BenchmarkPlanWithSchedules(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Plan(in)
+		planInput(in)
 	}
 }

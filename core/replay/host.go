@@ -8,12 +8,13 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// host is one virtual host. Its embedded instance is what the planner is shown.
+// host is one virtual host. Its instance and its usage are what the planner is shown.
 type host struct {
-	planner.Instance
+	fleet.CapacityInstance
+	snapshot.Usage
 	fleet *fleetState
 	// free is what it has left, in the dimensions of the replay.
 	free []int64
@@ -52,7 +53,7 @@ func (h *host) begin(need []int64, now int64) {
 	}
 	h.began++
 	h.Leases++
-	h.Busy, h.IdleSince = true, time.Time{}
+	h.IdleSince = time.Time{}
 }
 
 // end takes a job away that has ended.
@@ -63,7 +64,7 @@ func (h *host) end(need []int64, now int64) {
 	if h.Leases--; h.Leases > 0 {
 		return
 	}
-	h.Busy, h.IdleSince = false, at(now)
+	h.IdleSince = at(now)
 	h.fleet.busy += time.Duration(now - h.busySince)
 	most := h.fleet.Runner.MaxJobs
 	h.left = most > 0 && h.began >= most

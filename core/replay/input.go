@@ -5,6 +5,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Fleets are those of a definition as the planner takes them: all of them active,
@@ -31,33 +32,34 @@ func Schedulers(d fleet.Definition) []fleet.Scheduler {
 	return out
 }
 
-// input is what the policy is shown. Everything can be seen here, and no offers
+// snapshot is what the policy is shown. Everything can be seen here, and no offers
 // are known: a fleet's price is its file's.
-func (r *replay) input() planner.Input {
-	in := planner.Input{
-		Now: at(r.now), AgentVersion: agentVersion, Fleets: r.settings.Fleets, Reservations: r.settings.Reservations,
-		Policy: r.settings.Allowed, Leases: r.leases,
-		Demand: r.demand(), Scaled: map[fleet.RunnerFleetID]time.Time{}, ImprovementSteps: planner.DefaultImprovementSteps,
-	}
+func (r *replay) snapshot() snapshot.Snapshot {
+	s := snapshot.Snapshot{Now: at(r.now), AgentVersion: agentVersion}
 	r.shown = r.shown[:0] // large, and no policy keeps it
+	s.Usage = make(map[fleet.CapacityInstanceID]snapshot.Usage, len(r.hosts))
 	for _, h := range r.hosts {
-		r.shown = append(r.shown, h.Instance)
+		r.shown = append(r.shown, h.CapacityInstance)
+		s.Usage[h.ID] = h.Usage
 	}
-	in.Instances = r.shown
+	s.State = snapshot.State{
+		Fleets: r.settings.Fleets, Reservations: r.settings.Reservations, Policy: r.settings.Allowed, Leases: r.leases, Instances: r.shown,
+	}
+	s.Demand, s.Scaled = r.demand(), map[fleet.RunnerFleetID]time.Time{}
 	for _, f := range r.fleets {
 		if !f.scaled.IsZero() {
-			in.Scaled[f.ID] = f.scaled
+			s.Scaled[f.ID] = f.scaled
 		}
 	}
-	return in
+	return s
 }
 
 // demand is the jobs that wait, as their schedulers would say it.
-func (r *replay) demand() map[fleet.SchedulerAddress]planner.Demand {
-	out := map[fleet.SchedulerAddress]planner.Demand{}
+func (r *replay) demand() map[fleet.SchedulerAddress]snapshot.Demand {
+	out := map[fleet.SchedulerAddress]snapshot.Demand{}
 	for _, f := range r.fleets {
 		if f.Scheduler != "" {
-			out[f.Scheduler] = planner.Demand{Uncordons: !f.Scheduler.StopsForGood()}
+			out[f.Scheduler] = snapshot.Demand{Uncordons: !f.Scheduler.StopsForGood()}
 		}
 	}
 	if r.waiting == 0 {
@@ -82,9 +84,7 @@ func (r *replay) demand() map[fleet.SchedulerAddress]planner.Demand {
 func (r *replay) nearest(k *kindState) planner.Unmet {
 	group := k.UnmetDemand
 	group.Count, group.Admissible = k.unrunnable, k.unrunnable
-	in := planner.Input{
-		Now: at(r.now), AgentVersion: agentVersion, Fleets: r.settings.Fleets, Policy: r.settings.Allowed,
-		Demand: map[fleet.SchedulerAddress]planner.Demand{k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{group}}}},
-	}
-	return planner.Plan(in).Unmet[0] // there is one, since the planner judged that nothing can
+	s := snapshot.Snapshot{Now: at(r.now), AgentVersion: agentVersion, State: snapshot.State{Fleets: r.settings.Fleets, Policy: r.settings.Allowed}}
+	s.Demand = map[fleet.SchedulerAddress]snapshot.Demand{k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{group}}}}
+	return planner.Plan(s).Unmet[0] // there is one, since the planner judged that nothing can
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Policy decides as planner.Plan does. Another one than Plan is there to be
 // compared with it.
-type Policy func(planner.Input) planner.Output
+type Policy func(snapshot.Snapshot) planner.Output
 
 // Settings say what is replayed, and how.
 type Settings struct {
@@ -53,7 +54,7 @@ type replay struct {
 	kinds      []*kindState
 	hosts      []*host       // not yet gone, in the order of their launch
 	leases     []fleet.Lease // of hosts that have gone, as far as they are of today
-	shown      []planner.Instance
+	shown      []fleet.CapacityInstance
 
 	now      int64
 	events   events
@@ -203,7 +204,7 @@ func (r *replay) beatDue() (int64, bool) {
 func (r *replay) ask() {
 	r.beat, r.changed, r.timer = r.now, false, 0
 	r.asked++
-	out := r.settings.Policy(r.input())
+	out := r.settings.Policy(r.snapshot())
 	r.unmet = out.Unmet
 	for _, p := range out.Fleets {
 		f := r.byID[p.Fleet]

@@ -16,6 +16,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // monday is when the jobs of these tests begin.
@@ -253,9 +254,9 @@ func TestNoJobIsLostAndNoHostIsOverfull(t *testing.T) {
 		})
 		trace := randomTrace(random, 1+random.IntN(50))
 		leased := map[fleet.CapacityInstanceID]int{}
-		s := Settings{Fleets: []fleet.ManagedFleet{f}, Boot: DefaultBoot, Step: DefaultStep, Relaunch: DefaultRelaunch, Policy: func(in planner.Input) planner.Output {
+		s := Settings{Fleets: []fleet.ManagedFleet{f}, Boot: DefaultBoot, Step: DefaultStep, Relaunch: DefaultRelaunch, Policy: func(in snapshot.Snapshot) planner.Output {
 			seen := map[fleet.CapacityInstanceID]bool{}
-			for _, i := range in.Instances {
+			for _, i := range in.ObservedInstances() {
 				seen[i.ID] = true
 				if i.Leases < 0 || i.Leases > int(f.Class.Resources.Slots) || i.Busy != (i.Leases > 0) || i.Busy && i.State == fleet.Provisioning {
 					t.Fatalf("%s is %s with %d jobs", i.ID, i.State, i.Leases)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // claimed is instance n on an asset, with its operation and a join token.
@@ -42,7 +43,7 @@ func claimsAssetOnce(t *testing.T, location string) {
 		})
 	}
 	both.Wait()
-	state := got[State](t)(s.Load(t.Context()))
+	state := got[snapshot.State](t)(s.Load(t.Context()))
 	if wins.Load() != 1 || len(state.Claims) != 1 || len(state.Instances) != 1 || len(state.Operations) != 1 {
 		t.Fatalf("%d won; there are %d claims, %d instances and %d operations", wins.Load(), len(state.Claims), len(state.Instances), len(state.Operations))
 	}
@@ -85,7 +86,7 @@ func releasesAsset(t *testing.T, location string) {
 		t.Errorf("the runner was revoked at %v, its host released at %v", subject.Runner.Revoked, end.Since)
 	}
 	must(t, s.ClaimAsset(t.Context(), claimed(2, "mini-1")))
-	state := got[State](t)(s.Load(t.Context()))
+	state := got[snapshot.State](t)(s.Load(t.Context()))
 	if len(state.Claims) != 1 || state.Claims[0].Instance != provisionedID(2) {
 		t.Errorf("claims: %+v", state.Claims)
 	}
@@ -110,7 +111,7 @@ func refusesClaim(t *testing.T, location string) {
 	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab", Removed: []fleet.FleetAddress{leaving.Address}}, At: now, By: "ada", Fleets: []fleet.ManagedFleet{leaving}})
 	must(t, err)
 	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), claimed(2, "mini-2")))
-	if state := got[State](t)(s.Load(t.Context())); len(state.Instances) != 1 || len(state.Claims) != 1 {
+	if state := got[snapshot.State](t)(s.Load(t.Context())); len(state.Instances) != 1 || len(state.Claims) != 1 {
 		t.Errorf("what was refused left something behind: %+v", state)
 	}
 }
@@ -126,12 +127,12 @@ func renewsJoinToken(t *testing.T, location string) {
 	must(t, s.Commit(t.Context(), Change{Operations: []fleet.Operation{first.Operation}}))
 	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)
 	must(t, err)
-	if diff := cmp.Diff(renewed, got[State](t)(s.Load(t.Context())).Claims[0]); diff != "" || subject.Operation.TokenHash != "another hash" {
+	if diff := cmp.Diff(renewed, got[snapshot.State](t)(s.Load(t.Context())).Claims[0]); diff != "" || subject.Operation.TokenHash != "another hash" {
 		t.Errorf("enrollment asks for %q; %s", subject.Operation.TokenHash, diff)
 	}
 	// The agent that read the first token before it was void.
 	refused[*fleet.VoidTokenError](t, s.Enroll(t.Context(), enrolled(1), first.Claim.TokenHash))
-	if runners := got[State](t)(s.Load(t.Context())).Runners; len(runners) != 0 {
+	if runners := got[snapshot.State](t)(s.Load(t.Context())).Runners; len(runners) != 0 {
 		t.Errorf("a void token was spent: %+v", runners)
 	}
 	must(t, s.Enroll(t.Context(), enrolled(1), renewed.TokenHash))

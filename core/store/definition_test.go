@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -31,7 +32,7 @@ func appliesDefinition(t *testing.T, location string) {
 	must(t, err)
 	first, second := managed(1), managed(2)
 	first.Serial, second.Serial = 1, 1 // set by the store
-	wantState := State{Serial: 1, Providers: definition.Providers, Fleets: []fleet.ManagedFleet{first, second}}
+	wantState := snapshot.State{Serial: 1, Providers: definition.Providers, Fleets: []fleet.ManagedFleet{first, second}}
 	if diff := cmp.Diff(wantState, state); diff != "" {
 		t.Error(diff)
 	}

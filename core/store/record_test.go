@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -90,7 +91,7 @@ func everyFieldComesBack(t *testing.T, location string) {
 	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	state, err := s.Load(t.Context())
 	must(t, err)
-	want := State{Serial: 1, Providers: definition.Providers, Reservations: definition.Reservations, Policy: definition.Policy, Fleets: []fleet.ManagedFleet{managed},
+	want := snapshot.State{Serial: 1, Providers: definition.Providers, Reservations: definition.Reservations, Policy: definition.Policy, Fleets: []fleet.ManagedFleet{managed},
 		Instances: c.Instances, Operations: c.Operations, Runners: []fleet.Runner{runner},
 		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{managed.ID: c.Rollouts[0]}}
 	if diff := cmp.Diff(want, state); diff != "" {

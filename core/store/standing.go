@@ -41,7 +41,7 @@ func rowOf(order any) (standingRow, error) {
 		return standingRow{quarantineKind, subjectOf("fleet", string(o.Fleet), "instance", string(o.Instance), "image", o.Image), time.Time{}, o}, nil
 	case fleet.CapacityReservation:
 		return standingRow{reservationKind, string(o.ID), o.End, o}, nil
-	case fleet.CostBreakGlass:
+	case fleet.CostOverride:
 		return standingRow{breakGlassKind, string(o.Fleet), o.Until, o}, nil
 	case fleet.RolloutOrder:
 		return standingRow{rolloutKind, subjectOf("fleet", string(o.Fleet)), time.Time{}, o}, nil
@@ -150,7 +150,7 @@ func take(orders *fleet.StandingOrders, kind string, from row) (err error) {
 	case reservationKind:
 		err = appendDecoded(&orders.Reservations, from)
 	case breakGlassKind:
-		err = appendDecoded(&orders.BrokenGlass, from)
+		err = appendDecoded(&orders.CostOverrides, from)
 	case rolloutKind:
 		err = appendDecoded(&orders.Rollouts, from)
 	default:

@@ -15,13 +15,13 @@ func keepsStandingOrders(t *testing.T, location string) {
 	by := fleet.Decided{By: "ada", At: now, Reason: "it's \x00 \"odd\""}
 	hour := now.Add(time.Hour)
 	want := fleet.StandingOrders{
-		Overrides:    []fleet.FleetScaleOverride{{Fleet: "f1", Min: &least, Max: &most, Until: hour, Decided: by}},
-		Pins:         []fleet.RunnerPin{{Instance: "i1", Fleet: "f1", Until: hour, Decided: by}},
-		Freezes:      []fleet.Freeze{{Fleet: "f1", ScaleUpOnly: true, Decided: by}, {Provider: "local.here", Decided: by}},
-		Quarantines:  []fleet.Quarantine{{Fleet: "f1", Decided: by}, {Image: "sha256:x", Decided: by}, {Instance: "i1", Decided: by}},
-		Reservations: []fleet.CapacityReservation{{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by}},
-		BrokenGlass:  []fleet.CostBreakGlass{{Fleet: "f1", MaxHourly: fleet.Money{Micros: 5, Currency: "USD"}, Until: hour, Decided: by}},
-		Rollouts:     []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.PauseRollout, Decided: by}},
+		Overrides:     []fleet.FleetScaleOverride{{Fleet: "f1", Min: &least, Max: &most, Until: hour, Decided: by}},
+		Pins:          []fleet.RunnerPin{{Instance: "i1", Fleet: "f1", Until: hour, Decided: by}},
+		Freezes:       []fleet.Freeze{{Fleet: "f1", ScaleUpOnly: true, Decided: by}, {Provider: "local.here", Decided: by}},
+		Quarantines:   []fleet.Quarantine{{Fleet: "f1", Decided: by}, {Image: "sha256:x", Decided: by}, {Instance: "i1", Decided: by}},
+		Reservations:  []fleet.CapacityReservation{{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by}},
+		CostOverrides: []fleet.CostOverride{{Fleet: "f1", MaxHourly: fleet.Money{Micros: 5, Currency: "USD"}, Until: hour, Decided: by}},
+		Rollouts:      []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.PauseRollout, Decided: by}},
 	}
 	n := 0
 	set := func(order any) {
@@ -39,8 +39,8 @@ func keepsStandingOrders(t *testing.T, location string) {
 		set(q)
 	}
 	set(want.Reservations[0])
-	set(fleet.CostBreakGlass{Fleet: "f1", Until: hour, Decided: by})
-	set(want.BrokenGlass[0])
+	set(fleet.CostOverride{Fleet: "f1", Until: hour, Decided: by})
+	set(want.CostOverrides[0])
 	set(want.Rollouts[0])
 	must(t, s.Close())
 

@@ -37,7 +37,7 @@ type Store struct {
 	operations decoded[fleet.Operation]
 	// loaded is the newest snapshot that Load has decoded, so that the next Load
 	// reads only what changed since.
-	loaded atomic.Pointer[snapshot]
+	loaded atomic.Pointer[rowCache]
 }
 
 // dialect is all that differs between the two databases once they are open.

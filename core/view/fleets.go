@@ -3,12 +3,10 @@ package view
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Fleet is one fleet as status shows it [182].
@@ -51,7 +49,7 @@ type Fleet struct {
 	Waiting []planner.Wait `json:"waiting,omitempty"`
 	Next    time.Time      `json:"next,omitzero"`
 	// Hold keeps the fleet from starting instances.
-	Hold *planner.Hold `json:"hold,omitempty"`
+	Hold *snapshot.Hold `json:"hold,omitempty"`
 	// Offers are what its next instances could be made of, where a running manager
 	// knows; those of a fleet without a market are its own block.
 	Offers *planner.OfferReport `json:"offers,omitempty"`
@@ -72,83 +70,8 @@ type Fleet struct {
 	Decisions []LastDecision `json:"decisions,omitempty"`
 }
 
-// Moment is when and how the state is looked at.
-type Moment struct {
-	Now time.Time
-	// Since is when the running manager started; silence isn't counted before.
-	// With no manager running, nobody could have heard: pass Now.
-	Since time.Time
-	// AgentVersion is what new hosts would run.
-	AgentVersion string
-	// Unobserved and Holds are a running manager's knowledge; nil elsewhere.
-	Unobserved map[fleet.ProviderAddress]string
-	// Faults are what went wrong with providers last; a running manager's knowledge.
-	Faults map[fleet.ProviderAddress]string
-	Holds  map[fleet.RunnerFleetID]planner.Hold
-	// Demand is what the schedulers said last, and Usage what they show of single
-	// instances.
-	Demand map[fleet.SchedulerAddress]planner.Demand
-	Usage  map[fleet.CapacityInstanceID]planner.Usage
-	// Scaled is when fleets last changed their size, for the cooldown.
-	Scaled map[fleet.RunnerFleetID]time.Time
-	// Observed says of each provider when its last complete inspection began; a
-	// running manager's knowledge, too.
-	Observed map[fleet.ProviderAddress]time.Time
-	// Offers are what markets said last, and Circuits where there was no room; nil:
-	// no manager runs, and nobody can ask.
-	Offers   map[fleet.MarketKey]fleet.OfferList
-	Circuits breaker.Circuits
-	// Forecasts are what the models of fleets say; a running manager's knowledge.
-	Forecasts map[fleet.RunnerFleetID]forecast.Prediction
-	// Unrecorded is what a running manager found without a live record.
-	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded
-	// Accounts says what the credentials of each provider reach; a running manager's
-	// knowledge.
-	Accounts map[fleet.ProviderAddress]string
-}
-
-// Forecast runs the planner on a state as it would be seen at the moment.
-func Forecast(s store.State, m Moment) planner.Output {
-	runners := runnersByInstance(s)
-	heartbeats := make(map[fleet.RunnerFleetID]time.Duration, len(s.Fleets))
-	for _, f := range s.Fleets {
-		heartbeats[f.ID] = f.Timeouts.Heartbeat
-	}
-	in := planner.Input{
-		Now: m.Now, Fleets: s.Fleets, AgentVersion: m.AgentVersion, Unobserved: m.Unobserved, Faults: m.Faults, Holds: m.Holds, Demand: m.Demand, Scaled: m.Scaled, Assets: s.Assets(),
-		Offers: m.Offers, Circuits: m.Circuits, Forecasts: m.Forecasts, Reservations: s.Reservations, Standing: s.Standing, Policy: s.Policy, Leases: s.Leases, Rollouts: s.Rollouts,
-		ImprovementSteps: planner.DefaultImprovementSteps,
-		Instances:        make([]planner.Instance, 0, len(s.Instances)),
-	}
-	headsFor := map[fleet.CapacityInstanceID]string{}
-	for _, op := range s.Operations {
-		if offers := op.Offers(); op.Kind == fleet.ProvisionOperation && op.State.Open() && len(offers) > 0 {
-			headsFor[op.Instance] = offers[0].Zone
-		}
-	}
-	joinUntil := map[fleet.CapacityInstanceID]time.Time{}
-	for _, c := range s.Claims {
-		joinUntil[c.Instance] = c.Expires
-	}
-	for _, i := range s.Instances {
-		usage := m.Usage[i.ID]
-		p := planner.Instance{CapacityInstance: i, Leases: usage.Leases, IdleSince: usage.IdleSince, Busy: usage.Leases > 0, HeadsFor: headsFor[i.ID]}
-		if i.Unjoined() {
-			p.JoinUntil = joinUntil[i.ID]
-		}
-		if r := runners[i.ID]; r != nil {
-			if i.Scheduling.Scheduler == "" {
-				p.Busy = r.Report.Phase == fleet.PhaseRunning
-			}
-			p.Silent = lifecycle.Silent(*r, heartbeats[i.Fleet], m.Since, m.Now)
-		}
-		in.Instances = append(in.Instances, p)
-	}
-	return planner.Plan(in)
-}
-
 // Fleets lists every fleet by address.
-func Fleets(s store.State, m Moment) []Fleet {
+func Fleets(s snapshot.Snapshot) []Fleet {
 	fleets := make(map[fleet.RunnerFleetID]fleet.ManagedFleet, len(s.Fleets))
 	for _, f := range s.Governed() {
 		fleets[f.ID] = f
@@ -161,24 +84,24 @@ func Fleets(s store.State, m Moment) []Fleet {
 	}
 	members := membersByFleet(s)
 	out := make([]Fleet, 0, len(s.Fleets))
-	forecast := Forecast(s, m)
-	for _, p := range forecast.Fleets {
+	preview := planner.Plan(s)
+	for _, p := range preview.Fleets {
 		f := fleets[p.Fleet]
 		v := Fleet{
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm, Forecast: p.Forecast,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
-			Scheduler: f.Scheduler, Unseen: m.Demand[f.Scheduler].Blind, Unmet: unmetNear(forecast.Unmet, f), Waiting: p.Waiting, Next: p.Next,
-			Concerns: concernsOf(m.Demand[f.Scheduler], f),
+			Scheduler: f.Scheduler, Unseen: s.Demand[f.Scheduler].Unobserved, Unmet: unmetNear(preview.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+			Concerns: concernsOf(s.Demand[f.Scheduler], f),
 		}
 		v.Standing, v.Cost, v.Rollout = p.Standing, p.Cost, p.Rollout
-		if _, asked := m.Demand[f.Scheduler]; p.Unseen != "" && !asked {
+		if _, asked := s.Demand[f.Scheduler]; p.Unseen != "" && !asked {
 			v.Unseen = "it has not been asked yet, which a running manager does"
 		}
-		if o, holds := s.Standing.Override(f, m.Now); holds {
+		if o, holds := s.Standing.Override(f, s.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
-		if hold, held := m.Holds[f.ID]; held && !hold.Constrained {
+		if hold, held := s.Holds[f.ID]; held && !hold.Constrained {
 			v.Hold = &hold
 		} else {
 			v.Hold = p.Constrained
@@ -187,17 +110,9 @@ func Fleets(s store.State, m Moment) []Fleet {
 			v.Offers = p.Offers
 		}
 		v.Interruptions = interruptions(members[f.ID])
-		v.Seen, v.Heard = m.Observed[f.Provider], heard(members[f.ID])
-		v.Health, v.Reasons = health(members[f.ID], m, f, p, v)
+		v.Seen, v.Heard = s.Inspected[f.Provider], heard(members[f.ID])
+		v.Health, v.Reasons = health(members[f.ID], s, f, p, v)
 		out = append(out, v)
-	}
-	return out
-}
-
-func runnersByInstance(s store.State) map[fleet.CapacityInstanceID]*fleet.Runner {
-	out := make(map[fleet.CapacityInstanceID]*fleet.Runner, len(s.Runners))
-	for n := range s.Runners {
-		out[s.Runners[n].Instance] = &s.Runners[n]
 	}
 	return out
 }
@@ -212,8 +127,8 @@ type member struct {
 
 // membersByFleet sorts the instances by fleet once, so that a thousand fleets
 // don't each look through the instances of all.
-func membersByFleet(s store.State) map[fleet.RunnerFleetID][]member {
-	runners := runnersByInstance(s)
+func membersByFleet(s snapshot.Snapshot) map[fleet.RunnerFleetID][]member {
+	runners := s.RunnersByInstance()
 	terminations := map[fleet.CapacityInstanceID]*fleet.Operation{}
 	for n := range s.Operations {
 		if op := &s.Operations[n]; op.Kind == fleet.TerminateOperation {

@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Health is a fleet's condition [167]. It is derived, never set by hand.
@@ -34,8 +35,8 @@ func unmetNear(all []planner.Unmet, f fleet.ManagedFleet) (near []planner.Unmet)
 }
 
 // concernsOf are a scheduler's concerns about hosts of the fleet's class.
-func concernsOf(d planner.Demand, f fleet.ManagedFleet) (own []fleet.DemandConcern) {
-	if d.Blind != "" {
+func concernsOf(d snapshot.Demand, f fleet.ManagedFleet) (own []fleet.DemandConcern) {
+	if d.Unobserved != "" {
 		return nil
 	}
 	for _, c := range d.Snapshot.Concerns {
@@ -67,20 +68,20 @@ func (d *diagnosis) note(format string, args ...any) {
 
 // health derives the condition from the worst thing that is true, and gives all
 // reasons, the worst first.
-func health(members []member, m Moment, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []string) {
+func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []string) {
 	d := &diagnosis{worst: Healthy}
 	d.ofRunners(members, p.Counts)
-	d.ofProvider(m, f.Provider, v.Unresolved)
+	d.ofProvider(s, f.Provider, v.Unresolved)
 	if p.Counts.Failed+p.Counts.Quarantined > 0 {
 		d.say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
 	}
-	d.ofPlan(m, f, p)
+	d.ofPlan(s, f, p)
 	d.ofScheduler(f, v)
 	for _, i := range members {
 		if i.State != fleet.Draining && i.State != fleet.Terminating {
 			continue
 		}
-		if most := lifecycle.Deadline(i.State, f.Timeouts); m.Now.Sub(i.Since) > most {
+		if most := lifecycle.Deadline(i.State, f.Timeouts); s.Now.Sub(i.Since) > most {
 			why := "."
 			if i.State == fleet.Terminating && i.terminate != nil && i.terminate.Message != "" {
 				why = ": " + i.terminate.Message
@@ -105,11 +106,11 @@ func (d *diagnosis) ofRunners(members []member, counts planner.Counts) {
 	}
 }
 
-func (d *diagnosis) ofProvider(m Moment, address fleet.ProviderAddress, unresolved int) {
-	if why, blind := m.Unobserved[address]; blind {
+func (d *diagnosis) ofProvider(s snapshot.Snapshot, address fleet.ProviderAddress, unresolved int) {
+	if why, unobserved := s.Unobserved[address]; unobserved {
 		d.say(ProviderDegraded, "%s can't be seen: %s.", address, why)
 	}
-	if u := m.Unrecorded[address]; u.Orphans+u.Foreign > 0 {
+	if u := s.Unrecorded[address]; u.Orphans+u.Foreign > 0 {
 		d.note("%s has %s; see forgeyard-fleet instance list --unrecorded.", address, UnrecordedWords(u))
 	}
 	if unresolved > 0 {
@@ -118,14 +119,14 @@ func (d *diagnosis) ofProvider(m Moment, address fleet.ProviderAddress, unresolv
 }
 
 // ofPlan is what keeps the fleet from what it should have.
-func (d *diagnosis) ofPlan(m Moment, f fleet.ManagedFleet, p planner.FleetPlan) {
-	why, blind := m.Unobserved[f.Provider]
-	if p.Constrained != nil && !(blind && strings.Contains(p.Constrained.Reason, why)) { // else it was said of the provider
+func (d *diagnosis) ofPlan(s snapshot.Snapshot, f fleet.ManagedFleet, p planner.FleetPlan) {
+	why, unobserved := s.Unobserved[f.Provider]
+	if p.Constrained != nil && !(unobserved && strings.Contains(p.Constrained.Reason, why)) { // else it was said of the provider
 		condition := CapacityConstrained
 		if o := p.Offers; o != nil && o.Failure != "" && len(o.Considered) == 0 {
 			condition = ProviderDegraded // nobody knows whether there is room
 		}
-		d.say(condition, "%s", p.Constrained.Sentence(m.Now))
+		d.say(condition, "%s", planner.HoldSentence(*p.Constrained, s.Now))
 	}
 	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
 		how := "none of them is on its way"
@@ -136,7 +137,7 @@ func (d *diagnosis) ofPlan(m Moment, f fleet.ManagedFleet, p planner.FleetPlan) 
 	}
 	for _, w := range p.Waiting {
 		switch {
-		case p.Constrained.Says(w): // said above
+		case w.Repeats(p.Constrained): // said above
 		case w.Code.Calm():
 		case w.Code == planner.RolloutStopped:
 			d.say(BootstrapDegraded, "%s", w.Sentence)

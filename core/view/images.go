@@ -6,7 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ImageState is what an image is to the fleets. It is derived: from what fleets
@@ -74,10 +74,10 @@ func (i ImageReport) Named(word string) bool {
 }
 
 // Images lists the images of the fleets that may be seen, by name and digest.
-func Images(s store.State, m Moment, visible func(fleet.FleetAddress) bool) []ImageReport {
-	b := imageBook{agent: m.AgentVersion, byKey: map[string]*ImageReport{}}
+func Images(s snapshot.Snapshot, visible func(fleet.FleetAddress) bool) []ImageReport {
+	b := imageBook{agent: s.AgentVersion, byKey: map[string]*ImageReport{}}
 	plans := map[fleet.RunnerFleetID]planner.FleetPlan{}
-	for _, p := range Forecast(s, m).Fleets {
+	for _, p := range planner.Plan(s).Fleets {
 		plans[p.Fleet] = p
 	}
 	members := membersByFleet(s)
@@ -110,7 +110,7 @@ type imageBook struct {
 
 // enter notes what images are to a fleet: declared is as its file has it, boots as
 // it is with what people decided.
-func (b imageBook) enter(declared, boots fleet.ManagedFleet, s store.State, p planner.FleetPlan, members []member) {
+func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot, p planner.FleetPlan, members []member) {
 	live, of := 0, map[string]int{}
 	for _, i := range members {
 		if i.Live() {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func imageOf(digit string) fleet.Image {
@@ -18,30 +18,30 @@ func imageOf(digit string) fleet.Image {
 }
 
 // imaged is a fleet whose file asks for an image, with healthy instances of others.
-func imaged(asks string, of ...string) store.State {
+func imaged(asks string, of ...string) snapshot.State {
 	s := state(slices.Repeat([]fleet.CapacityInstanceState{fleet.Healthy}, len(of))...)
 	f := &s.Fleets[0]
 	f.Image, f.Rollout = imageOf(asks), fleet.RolloutPolicy{Canary: 1, Soak: time.Hour, Surge: 1}
 	for n, digit := range of {
 		i := &s.Instances[n]
-		i.ImageDigest, i.Image = imageOf(digit).Digest, imageOf(digit).ID(moment().AgentVersion)
+		i.ImageDigest, i.Image = imageOf(digit).Digest, imageOf(digit).ID("0.1.0")
 		i.Class, i.InstanceDigest = f.Class.ID(), f.InstanceDigest()
 	}
 	return s
 }
 
 func TestAnImageIsWhatItIsToItsFleets(t *testing.T) {
-	known := func(s store.State, change func(*fleet.Rollout)) map[fleet.RunnerFleetID]fleet.Rollout {
+	known := func(s snapshot.State, change func(*fleet.Rollout)) map[fleet.RunnerFleetID]fleet.Rollout {
 		before := s.Fleets[0].Make()
 		before.Image = imageOf("a")
-		r := fleet.Rollout{Fleet: s.Fleets[0].ID, Target: s.Fleets[0].Make(), Agent: moment().AgentVersion, Began: moment().Now, Good: []fleet.Make{before}}
+		r := fleet.Rollout{Fleet: s.Fleets[0].ID, Target: s.Fleets[0].Make(), Agent: "0.1.0", Began: now, Good: []fleet.Make{before}}
 		change(&r)
 		return map[fleet.RunnerFleetID]fleet.Rollout{r.Fleet: r}
 	}
-	passed := func(r *fleet.Rollout) { r.Soaking, r.Passed = moment().Now, moment().Now }
+	passed := func(r *fleet.Rollout) { r.Soaking, r.Passed = now, now }
 	for _, test := range []struct {
 		name   string
-		state  store.State
+		state  snapshot.State
 		change func(*fleet.Rollout)
 		orders fleet.StandingOrders
 		want   []string
@@ -57,13 +57,13 @@ func TestAnImageIsWhatItIsToItsFleets(t *testing.T) {
 		test.state.Rollouts, test.state.Standing = known(test.state, test.change), test.orders
 		all := func(fleet.FleetAddress) bool { return true }
 		var got []string
-		for _, i := range Images(test.state, moment(), all) {
+		for _, i := range Images(with(test.state, observing()), all) {
 			got = append(got, fmt.Sprintf("%s %s %d/%d", i.Digest[7:8], i.State, i.Instances, i.Others))
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
-		if none := Images(test.state, moment(), func(fleet.FleetAddress) bool { return false }); len(none) > 0 {
+		if none := Images(with(test.state, observing()), func(fleet.FleetAddress) bool { return false }); len(none) > 0 {
 			t.Errorf("%s: who may see no fleet sees %+v", test.name, none)
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Instance is one capacity instance as people see it. Tokens, nonces and
@@ -58,7 +57,7 @@ type Scheduling struct {
 }
 
 // Uses puts in what a running manager knows of the runner's leases.
-func (i *Instance) Uses(usage map[fleet.CapacityInstanceID]planner.Usage) {
+func (i *Instance) Uses(usage map[fleet.CapacityInstanceID]snapshot.Usage) {
 	if u, known := usage[i.ID]; known && i.Scheduling != nil {
 		i.Scheduling.Leases, i.Scheduling.IdleSince = &u.Leases, u.IdleSince
 	}
@@ -101,12 +100,12 @@ type Operation struct {
 }
 
 // Instances lists the live instances by fleet and age.
-func Instances(s store.State, m Moment) []Instance {
+func Instances(s snapshot.Snapshot) []Instance {
 	addresses := map[fleet.RunnerFleetID]fleet.FleetAddress{}
 	for _, f := range s.Fleets {
 		addresses[f.ID] = f.Address
 	}
-	runners := runnersByInstance(s)
+	runners := s.RunnersByInstance()
 	operations := map[fleet.CapacityInstanceID][]fleet.Operation{}
 	for _, op := range s.Operations {
 		operations[op.Instance] = append(operations[op.Instance], op)
@@ -114,8 +113,8 @@ func Instances(s store.State, m Moment) []Instance {
 	out := make([]Instance, 0, len(s.Instances))
 	for _, i := range s.Instances {
 		one := One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID])
-		one.Uses(m.Usage)
-		one.PinnedBy(s.Standing, m.Now)
+		one.Uses(s.Usage)
+		one.PinnedBy(s.Standing, s.Now)
 		out = append(out, one)
 	}
 	slices.SortFunc(out, func(a, b Instance) int {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func TestWhatAProviderAnnouncedIsShownWithWhatFollowsFromIt(t *testing.T) {
@@ -24,7 +25,7 @@ func TestWhatAProviderAnnouncedIsShownWithWhatFollowsFromIt(t *testing.T) {
 		if shown.Interruption == nil || shown.Interruption.Sentence != want {
 			t.Errorf("it says\n%+v\nwant\n%s", shown.Interruption, want)
 		}
-		f := Fleets(s, Moment{Now: at})[0]
+		f := Fleets(snapshot.Snapshot{Now: at, State: s})[0]
 		if len(f.Interruptions) != 1 || !strings.HasSuffix(f.Interruptions[0], want) || !strings.Contains(strings.Join(f.Reasons, "\n"), want) {
 			t.Errorf("the fleet says %q, and its reasons are %q", f.Interruptions, f.Reasons)
 		}

@@ -16,12 +16,12 @@ func TestAFleetWithoutRoomIsConstrainedAndShowsItsOffers(t *testing.T) {
 	f.Market, f.Lifetime, f.Instance = true, fleet.LifetimePreemptible, json.RawMessage(`{}`)
 	s.Instances[0].InstanceDigest = f.InstanceDigest()
 	offer := fleet.Offer{Zone: "eu-central-1a", MachineType: "m7i.xlarge", Lifetime: fleet.LifetimePreemptible, Price: fleet.Money{Micros: 80000, Currency: "USD"}}
-	m := moment()
+	m := observing()
 	m.Offers = map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Offers: []fleet.Offer{offer}, Read: now.Add(-2 * time.Minute)}}
 	m.Circuits = breaker.Circuits{}
 	m.Circuits.Short(breaker.Attempt{Operation: "k", Provider: f.Provider, Offers: []fleet.Offer{offer}},
 		breaker.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient", Zone: offer.Zone, MachineType: offer.MachineType, RetryAfter: 4 * time.Minute}, now.Add(-time.Minute), func() float64 { return 0 })
-	got := Fleets(s, m)[0]
+	got := Fleets(with(s, m))[0]
 	reasons := strings.Join(got.Reasons, "\n")
 	if got.Health != CapacityConstrained || got.Hold == nil || !strings.Contains(reasons, "eu-central-1a m7i.xlarge preemptible (no capacity). Last: insufficient. The next try is in 3m0s.") {
 		t.Errorf("%s because of %q, hold %+v", got.Health, got.Reasons, got.Hold)

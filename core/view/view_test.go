@@ -11,18 +11,18 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 
 // state is one fleet, min 2 and max 3, with an instance in each given state.
-func state(states ...fleet.CapacityInstanceState) store.State {
+func state(states ...fleet.CapacityInstanceState) snapshot.State {
 	f := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{
 		Address: "fleet.demo", Provider: "local.here", Class: fleet.CapacityClass{Name: "c"},
 		Scaling: fleet.ScalingPolicy{Min: 2, Max: 3}, Timeouts: fleet.DefaultTimeouts(),
 	}}
-	s := store.State{Fleets: []fleet.ManagedFleet{f}}
+	s := snapshot.State{Fleets: []fleet.ManagedFleet{f}}
 	for n, state := range states {
 		id := string(rune('a' + n))
 		s.Instances = append(s.Instances, fleet.CapacityInstance{
@@ -34,54 +34,62 @@ func state(states ...fleet.CapacityInstanceState) store.State {
 	return s
 }
 
-func moment() Moment { return Moment{Now: now, Since: now.Add(-time.Hour), AgentVersion: "0.1.0"} }
+// observing are the observations of a manager that has run for an hour.
+func observing() snapshot.Observations { return snapshot.Observations{Since: now.Add(-time.Hour)} }
+
+// with is a state and what a manager knows beyond it, as they are seen now.
+func with(s snapshot.State, o snapshot.Observations) snapshot.Snapshot {
+	return snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: s, Observations: o}
+}
 
 func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 	tests := []struct {
 		name   string
-		state  store.State
-		moment func(*Moment)
-		change func(*store.State)
+		state  snapshot.State
+		moment func(*snapshot.Observations)
+		change func(*snapshot.State)
 		want   Health
 		reason string
 	}{
 		{name: "all there", state: state(fleet.Healthy, fleet.Healthy), want: Healthy},
-		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *store.State) { s.Instances[0].Conflict = "2 resources carry the key" },
+		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Instances[0].Conflict = "2 resources carry the key" },
 			want: Unhealthy, reason: "a: 2 resources carry the key"},
 		{name: "jobs that fail are told and are not the fleet's health", state: state(fleet.Healthy, fleet.Healthy),
-			change: func(s *store.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "On 1 of 2 runners the last job failed"},
-		{name: "a silent runner", state: state(fleet.Healthy, fleet.Healthy), change: func(s *store.State) { s.Runners[0].LastBeat = now.Add(-time.Hour) },
+			change: func(s *snapshot.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "On 1 of 2 runners the last job failed"},
+		{name: "a silent runner", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Runners[0].LastBeat = now.Add(-time.Hour) },
 			want: Unhealthy, reason: "No heartbeat from 1"},
 		{name: "a provider that can't be seen", state: state(fleet.Healthy, fleet.Healthy),
-			moment: func(m *Moment) { m.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"} }, want: ProviderDegraded, reason: "timeout"},
-		{name: "an unknown outcome", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *store.State) {
+			moment: func(m *snapshot.Observations) {
+				m.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
+			}, want: ProviderDegraded, reason: "timeout"},
+		{name: "an unknown outcome", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *snapshot.State) {
 			s.Operations = []fleet.Operation{{ID: "kb", Fleet: "f1", Instance: "b", State: fleet.OperationUnknown}}
 		}, want: ProviderDegraded, reason: "1 outcome is unknown until an inspection shows it."},
-		{name: "two unknown outcomes", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *store.State) {
+		{name: "two unknown outcomes", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *snapshot.State) {
 			s.Operations = []fleet.Operation{{ID: "ka", Fleet: "f1", State: fleet.OperationUnknown}, {ID: "kb", Fleet: "f1", State: fleet.OperationUnknown}}
 		}, want: ProviderDegraded, reason: "2 outcomes are unknown until an inspection shows them."},
 		{name: "a quarantined instance", state: state(fleet.Healthy, fleet.Healthy, fleet.Quarantined), want: BootstrapDegraded, reason: "1 quarantined"},
 		{name: "max filled by what isn't gone", state: state(fleet.Healthy, fleet.Terminating, fleet.Terminating), want: CapacityConstrained, reason: "max = 3 is held"},
-		{name: "a drain beyond its deadline", state: state(fleet.Healthy, fleet.Healthy, fleet.Draining), change: func(s *store.State) { s.Instances[2].Since = now.Add(-3 * time.Hour) },
+		{name: "a drain beyond its deadline", state: state(fleet.Healthy, fleet.Healthy, fleet.Draining), change: func(s *snapshot.State) { s.Instances[2].Since = now.Add(-3 * time.Hour) },
 			want: CapacityConstrained, reason: "draining for longer than 2h0m0s"},
-		{name: "a termination beyond its deadline, and why", state: state(fleet.Healthy, fleet.Healthy, fleet.Terminating), change: func(s *store.State) {
+		{name: "a termination beyond its deadline, and why", state: state(fleet.Healthy, fleet.Healthy, fleet.Terminating), change: func(s *snapshot.State) {
 			s.Instances[2].Since = now.Add(-3 * time.Hour)
 			s.Operations = []fleet.Operation{{ID: "tc", Kind: fleet.TerminateOperation, Fleet: "f1", Instance: "c", State: fleet.OperationRefused, Message: "vol-7 is held by i-1"}}
 		}, want: CapacityConstrained, reason: "terminating for longer than 15m0s: vol-7 is held by i-1"},
-		{name: "a held fleet", state: state(fleet.Healthy), moment: func(m *Moment) {
-			m.Holds = map[fleet.RunnerFleetID]planner.Hold{"f1": {Reason: "no hosts left"}}
+		{name: "a held fleet", state: state(fleet.Healthy), moment: func(m *snapshot.Observations) {
+			m.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "no hosts left"}}
 		}, want: CapacityConstrained, reason: "no hosts left"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := moment()
+			m := observing()
 			if tt.moment != nil {
 				tt.moment(&m)
 			}
 			if tt.change != nil {
 				tt.change(&tt.state)
 			}
-			got := Fleets(tt.state, m)[0]
+			got := Fleets(with(tt.state, m))[0]
 			if got.Health != tt.want || !strings.Contains(strings.Join(got.Reasons, "\n"), tt.reason) {
 				t.Errorf("%s because of %q, want %s because of %q", got.Health, got.Reasons, tt.want, tt.reason)
 			}
@@ -98,24 +106,24 @@ func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
 	const why = "no credentials were found"
 	for _, test := range []struct {
 		name   string
-		state  store.State
-		moment func(*Moment)
+		state  snapshot.State
+		moment func(*snapshot.Observations)
 		want   Health
 		reason string
 	}{
-		{"a provider that doesn't start, without any instance", selling, func(m *Moment) {
+		{"a provider that doesn't start, without any instance", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{}
 			m.Faults, m.Unobserved = map[fleet.ProviderAddress]string{"local.here": why}, map[fleet.ProviderAddress]string{"local.here": why}
 		}, ProviderDegraded, "local.here can't be seen: " + why},
-		{"a market that refuses to answer", selling, func(m *Moment) {
+		{"a market that refuses to answer", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{key: {Failure: why}}
 		}, ProviderDegraded, "What its provider offers isn't known: " + why},
-		{"a scheduler that nobody asks", following(fleet.Healthy), func(*Moment) {}, CapacityConstrained,
+		{"a scheduler that nobody asks", following(fleet.Healthy), func(*snapshot.Observations) {}, CapacityConstrained,
 			"scheduler.forgeyard.ci can't be seen (it has not been asked yet, which a running manager does): the fleet keeps what it has."},
 	} {
-		m := moment()
+		m := observing()
 		test.moment(&m)
-		got := Fleets(test.state, m)[0]
+		got := Fleets(with(test.state, m))[0]
 		if said := strings.Join(got.Reasons, "\n"); got.Health != test.want || strings.Count(said, test.reason) != 1 || strings.Count(said, why) > 1 {
 			t.Errorf("%s: %s because of %q, want %s because of %q, once", test.name, got.Health, got.Reasons, test.want, test.reason)
 		}
@@ -123,7 +131,7 @@ func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
 }
 
 // following is a fleet that follows the demand of a scheduler, from 0 to 2.
-func following(states ...fleet.CapacityInstanceState) store.State {
+func following(states ...fleet.CapacityInstanceState) snapshot.State {
 	s := state(states...)
 	f := &s.Fleets[0]
 	f.Scheduler, f.Class.Resources = "forgeyard.ci", fleet.ResourceCapacity{CPUMilli: 1000}
@@ -137,20 +145,20 @@ func following(states ...fleet.CapacityInstanceState) store.State {
 }
 
 // asking is a moment at which jobs of a kind wait.
-func asking(jobs int, os string) Moment {
-	m := moment()
-	m.Demand = map[fleet.SchedulerAddress]planner.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{{
+func asking(jobs int, os string) snapshot.Observations {
+	m := observing()
+	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{{
 		Requirement: fleet.SchedulingRequirementSet{OS: os}, Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: jobs, Admissible: jobs}}}}}
 	return m
 }
 
 func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
-	got := Fleets(following(), asking(5, "linux"))[0]
+	got := Fleets(with(following(), asking(5, "linux")))[0]
 	if len(got.Unmet) != 1 || got.Unmet[0].Code != planner.NoCapacityNow || got.Unmet[0].Count != 3 || got.Health != CapacityConstrained ||
 		!strings.Contains(strings.Join(got.Reasons, "\n"), "3 jobs wait for a host, and it can't grow now: its max is 2.") {
 		t.Errorf("beyond max: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
 	}
-	got = Fleets(following(), asking(1, "windows"))[0]
+	got = Fleets(with(following(), asking(1, "windows")))[0]
 	if len(got.Unmet) != 1 || got.Unmet[0].Code != planner.NoEligibleFleet || got.Health != Healthy ||
 		!strings.Contains(strings.Join(got.Reasons, "\n"), `the jobs require os "windows", and it has "linux"`) {
 		t.Errorf("what no fleet can run: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
@@ -158,9 +166,9 @@ func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
 }
 
 func TestASchedulerThatCannotBeSeenIsToldWithItsReason(t *testing.T) {
-	m := moment()
-	m.Demand = map[fleet.SchedulerAddress]planner.Demand{"forgeyard.ci": {Blind: "connection refused"}}
-	got := Fleets(following(fleet.Healthy), m)[0]
+	m := observing()
+	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Unobserved: "connection refused"}}
+	got := Fleets(with(following(fleet.Healthy), m))[0]
 	if got.Unseen != "connection refused" || got.Health != CapacityConstrained || got.Desired != 1 ||
 		!strings.Contains(strings.Join(got.Reasons, "\n"), "scheduler.forgeyard.ci can't be seen (connection refused)") {
 		t.Errorf("%s, %d wanted, because of %q", got.Health, got.Desired, got.Reasons)
@@ -169,18 +177,18 @@ func TestASchedulerThatCannotBeSeenIsToldWithItsReason(t *testing.T) {
 
 func TestAFleetThatIsIdleForAMomentIsHealthyAndSaysUntilWhen(t *testing.T) {
 	m := asking(0, "linux")
-	m.Usage = map[fleet.CapacityInstanceID]planner.Usage{"a": {IdleSince: now.Add(-20 * time.Second)}}
+	m.Usage = map[fleet.CapacityInstanceID]snapshot.Usage{"a": {IdleSince: now.Add(-20 * time.Second)}}
 	s := following(fleet.Healthy)
-	got := Fleets(s, m)[0]
+	got := Fleets(with(s, m))[0]
 	if got.Health != Healthy || len(got.Reasons) > 0 || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.IdleGrace || !got.Next.Equal(now.Add(40*time.Second)) {
 		t.Errorf("%s because of %q, waits for %+v until %s", got.Health, got.Reasons, got.Waiting, got.Next)
 	}
-	m.Usage["a"] = planner.Usage{IdleSince: now.Add(-2 * time.Minute)}
+	m.Usage["a"] = snapshot.Usage{IdleSince: now.Add(-2 * time.Minute)}
 	m.Scaled = map[fleet.RunnerFleetID]time.Time{"f1": now.Add(-time.Second)}
-	if got := Fleets(s, m)[0]; got.Health != Healthy || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.CoolsDown {
+	if got := Fleets(with(s, m))[0]; got.Health != Healthy || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.CoolsDown {
 		t.Errorf("after it grew: %s, waits for %+v", got.Health, got.Waiting)
 	}
-	one := Instances(s, m)[0].Scheduling
+	one := Instances(with(s, m))[0].Scheduling
 	if one == nil || one.Leases == nil || *one.Leases != 0 || !one.IdleSince.Equal(now.Add(-2*time.Minute)) {
 		t.Errorf("the instance shows %+v of its scheduler", one)
 	}
@@ -189,15 +197,15 @@ func TestAFleetThatIsIdleForAMomentIsHealthyAndSaysUntilWhen(t *testing.T) {
 func TestSilenceIsNotCountedWhileNobodyCouldHear(t *testing.T) {
 	s := state(fleet.Healthy, fleet.Healthy)
 	s.Runners[0].LastBeat = now.Add(-24 * time.Hour)
-	m := moment()
-	m.Since = now // no manager is running
-	if got := Fleets(s, m)[0]; got.Counts.Ready != 2 || got.Health != Healthy {
+	m := observing()
+	m.Since = time.Time{} // no manager is running
+	if got := Fleets(with(s, m))[0]; got.Counts.Ready != 2 || got.Health != Healthy {
 		t.Errorf("without a manager: %d ready, %s", got.Counts.Ready, got.Health)
 	}
 }
 
 func TestAFleetShowsItsNumbersAndTheirReasons(t *testing.T) {
-	got := Fleets(state(fleet.Healthy, fleet.Draining), moment())[0]
+	got := Fleets(with(state(fleet.Healthy, fleet.Draining), observing()))[0]
 	if got.Desired != 2 || got.Min != 2 || got.Max != 3 || got.Counts.Footprint != 2 || got.Counts.Capacity != 1 {
 		t.Errorf("numbers: %+v", got)
 	}
@@ -214,7 +222,7 @@ func TestInstancesAreSortedAndKeepNoSecrets(t *testing.T) {
 	s := state(fleet.Healthy, fleet.Draining)
 	s.Instances[0].Created, s.Instances[1].Created = now, now.Add(-time.Hour)
 	s.Operations = []fleet.Operation{{ID: "ka", Instance: "a", Kind: fleet.ProvisionOperation, State: fleet.OperationSucceeded, Nonce: []byte("a nonce"), TokenHash: "token-hash"}}
-	got := Instances(s, moment())
+	got := Instances(with(s, observing()))
 	if got[0].ID != "b" || got[1].ID != "a" || got[1].Runner.ID != "ra" || got[1].Operations[0].State != fleet.OperationSucceeded {
 		t.Errorf("instances: %+v", got)
 	}

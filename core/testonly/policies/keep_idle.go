@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // KeepIdle launches a host for every job that waits beyond those that boot, and
 // keeps each for a time after its last job.
-func KeepIdle(kept time.Duration) func(planner.Input) planner.Output {
-	return func(in planner.Input) planner.Output {
+func KeepIdle(kept time.Duration) func(snapshot.Snapshot) planner.Output {
+	return func(in snapshot.Snapshot) planner.Output {
 		return each(in, func(s situation) planner.FleetPlan {
 			p := planner.FleetPlan{Create: max(0, s.waiting-s.booting), CreateReason: "a host for every job that waits"}
 			for _, i := range s.idle {

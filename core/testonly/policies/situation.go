@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // situation is what a policy sees of one fleet.
@@ -21,7 +22,7 @@ type situation struct {
 	filling float64
 	// booting and busy count hosts; idle are those without a job, the newest first.
 	booting, busy int
-	idle          []planner.Instance
+	idle          []snapshot.Instance
 	scaled        time.Time
 }
 
@@ -29,15 +30,15 @@ type situation struct {
 func (s situation) there() int { return s.booting + s.busy + len(s.idle) }
 
 // each has a policy decide for one fleet after the other, within its max.
-func each(in planner.Input, decide func(situation) planner.FleetPlan) planner.Output {
+func each(in snapshot.Snapshot, decide func(situation) planner.FleetPlan) planner.Output {
 	var out planner.Output
 	fleets := slices.SortedFunc(slices.Values(in.Fleets), func(a, b fleet.ManagedFleet) int {
 		return cmp.Or(cmp.Compare(a.Cost.Hourly.Micros, b.Cost.Hourly.Micros), cmp.Compare(a.Address, b.Address))
 	})
-	seen := make([]situation, len(fleets))
+	seen, instances := make([]situation, len(fleets)), in.ObservedInstances()
 	for n, f := range fleets {
 		seen[n] = situation{ManagedFleet: f, now: in.Now, scaled: in.Scaled[f.ID]}
-		seen[n].look(in.Instances)
+		seen[n].look(instances)
 	}
 	for _, d := range in.Demand {
 		for _, jobs := range d.Snapshot.Queued {
@@ -58,7 +59,7 @@ func each(in planner.Input, decide func(situation) planner.FleetPlan) planner.Ou
 }
 
 // look counts the fleet's hosts.
-func (s *situation) look(instances []planner.Instance) {
+func (s *situation) look(instances []snapshot.Instance) {
 	for n := range slices.Backward(instances) {
 		switch i := &instances[n]; {
 		case i.Fleet != s.ID || !lifecycle.Capacity(i.State, false):
@@ -78,7 +79,7 @@ func part(job, host fleet.ResourceCapacity) float64 {
 }
 
 // drain is the action that takes an idle host away.
-func drain(i planner.Instance, why string) planner.Action {
+func drain(i snapshot.Instance, why string) planner.Action {
 	return planner.Action{Kind: planner.Drain, Instance: i.ID, Cause: lifecycle.ForScaleDown, Reason: why}
 }
 

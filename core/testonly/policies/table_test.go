@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/replay"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // The tables of eight weeks take minutes, so that plain `go test` compares a day
@@ -129,39 +129,47 @@ func BenchmarkEightWeeks(b *testing.B) {
 var monday = Monday.Add(9 * time.Hour)
 
 // seen is a fleet of the office with some of its hosts, for a policy to decide.
-func seen(waiting int, hosts ...planner.Instance) planner.Input {
+func seen(waiting int, hosts ...host) snapshot.Snapshot {
 	f := office(4)
-	in := planner.Input{Now: monday, Fleets: []fleet.ManagedFleet{f}, Scaled: map[fleet.RunnerFleetID]time.Time{}, Demand: map[fleet.SchedulerAddress]planner.Demand{}}
+	in := snapshot.Snapshot{Now: monday, State: snapshot.State{Fleets: []fleet.ManagedFleet{f}}}
+	in.Scaled, in.Demand = map[fleet.RunnerFleetID]time.Time{}, map[fleet.SchedulerAddress]snapshot.Demand{}
+	in.Usage = map[fleet.CapacityInstanceID]snapshot.Usage{}
 	if waiting > 0 {
-		in.Demand[scheduler] = planner.Demand{Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{
+		in.Demand[scheduler] = snapshot.Demand{Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{
 			{Resources: fleet.ResourceCapacity{CPUMilli: 2000}, Count: waiting, Admissible: waiting},
 		}}}
 	}
 	for n, h := range hosts {
-		h.ID, h.Fleet = fleet.CapacityInstanceID(fmt.Sprint("host-", n)), f.ID
-		in.Instances = append(in.Instances, h)
+		h.ID, h.Fleet, h.Scheduling.Scheduler = fleet.CapacityInstanceID(fmt.Sprint("host-", n)), f.ID, scheduler
+		in.Instances, in.Usage[h.ID] = append(in.Instances, h.CapacityInstance), h.Usage
 	}
 	return in
 }
 
-func idle(since time.Duration) planner.Instance {
-	return planner.Instance{CapacityInstance: fleet.CapacityInstance{State: fleet.Healthy}, IdleSince: monday.Add(-since)}
+// host is an instance with what its scheduler shows of it.
+type host struct {
+	fleet.CapacityInstance
+	snapshot.Usage
+}
+
+func idle(since time.Duration) host {
+	return host{fleet.CapacityInstance{State: fleet.Healthy}, snapshot.Usage{IdleSince: monday.Add(-since)}}
 }
 
 var (
-	working = planner.Instance{CapacityInstance: fleet.CapacityInstance{State: fleet.Healthy}, Busy: true, Leases: 1}
-	coming  = planner.Instance{CapacityInstance: fleet.CapacityInstance{State: fleet.Provisioning}}
+	working = host{fleet.CapacityInstance{State: fleet.Healthy}, snapshot.Usage{Leases: 1}}
+	coming  = host{CapacityInstance: fleet.CapacityInstance{State: fleet.Provisioning}}
 )
 
 func TestEachPolicyDoesWhatItsKindDoes(t *testing.T) {
-	scaled := func(in planner.Input, before time.Duration) planner.Input {
+	scaled := func(in snapshot.Snapshot, before time.Duration) snapshot.Snapshot {
 		in.Scaled[in.Fleets[0].ID] = monday.Add(-before)
 		return in
 	}
 	for _, test := range []struct {
 		name   string
 		policy replay.Policy
-		in     planner.Input
+		in     snapshot.Snapshot
 		create int
 		drains []fleet.CapacityInstanceID
 		next   time.Duration

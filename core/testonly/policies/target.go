@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // TargetUtilisation keeps so many hosts that a target share of them has a job, the
 // jobs that wait being packed onto hosts by their size. It grows at once, and
 // shrinks by idle hosts when it hasn't changed its size for the cool-down.
-func TargetUtilisation(target float64, coolDown time.Duration) func(planner.Input) planner.Output {
-	return func(in planner.Input) planner.Output {
+func TargetUtilisation(target float64, coolDown time.Duration) func(snapshot.Snapshot) planner.Output {
+	return func(in snapshot.Snapshot) planner.Output {
 		return each(in, func(s situation) planner.FleetPlan {
 			want := int(math.Ceil((float64(s.busy) + s.filling) / target))
 			p := planner.FleetPlan{Create: max(0, want-s.there()), CreateReason: "below the target"}

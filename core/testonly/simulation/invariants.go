@@ -255,7 +255,7 @@ func (w *world) outageTakesNothingAway(res loop.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
 		asked := i.Interruption.Stands() || i.Cause == string(lifecycle.RunnerLeft) || w.people.drained[t.Instance]
-		if why, blind := res.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
+		if why, blind := res.Observations.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
 			w.fail("a provider outage takes nothing away", "%s drains, and its provider can't be seen (%s)", t.Instance, why)
 		}
 	}
@@ -305,11 +305,11 @@ const starving = 45 * time.Second
 // something is made.
 func (w *world) deadRowsStarveNobody(res loop.Result) {
 	f := w.store.fleets[0]
-	d := res.Demand[w.ci.address]
+	d := res.Observations.Demand[w.ci.address]
 	held, capacity, footprint := false, 0, map[fleet.RunnerFleetID]int{}
 	for _, one := range w.store.fleets {
 		if one.Scheduler != "" {
-			_, holds := res.Holds[one.ID]
+			_, holds := res.Holds()[one.ID]
 			held = held || holds
 		}
 	}
@@ -331,7 +331,7 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
 	}
 	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.UnmetDemand) bool { return q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) })
-	if d.Blind != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
+	if d.Unobserved != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
 	}

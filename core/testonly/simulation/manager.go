@@ -161,7 +161,7 @@ func (m *manager) step() {
 		m.w.say("MOVE %s %s -> %s: %s", t.Instance, t.From, t.To, t.Reason)
 	}
 	m.w.carriedOut(res.Orders)
-	m.observed = res.Observed
+	m.observed = res.Observations.Inspected
 	m.w.checkStep(res)
 	effects := res.Effects
 	if m.w.options.Double.Effects != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // eavesdropper is a store that notes what agents said last.
@@ -19,7 +19,7 @@ type eavesdropper struct {
 	busy map[fleet.CapacityInstanceID]bool
 }
 
-func (s eavesdropper) Load(ctx context.Context) (store.State, error) {
+func (s eavesdropper) Load(ctx context.Context) (snapshot.State, error) {
 	state, err := s.Store.Load(ctx)
 	for _, r := range state.Runners {
 		s.busy[r.Instance] = r.Report.Phase == fleet.PhaseRunning
@@ -34,7 +34,7 @@ func flagTrusted() Double {
 	busy := map[fleet.CapacityInstanceID]bool{}
 	return Double{
 		Store: func(s loop.Store, _ func() time.Time) loop.Store { return eavesdropper{s, busy} },
-		Plan: func(in planner.Input) planner.Output {
+		Plan: func(in snapshot.Snapshot) planner.Output {
 			out := planner.Plan(in)
 			for _, i := range in.Instances {
 				if i.State == fleet.Draining && !busy[i.ID] {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func TestAGuardrailThatForgetsWhatIsOnItsWayOutIsSeen(t *testing.T) {
-	caught(t, 59, planning(func(in planner.Input) planner.Output {
+	caught(t, 59, planning(func(in snapshot.Snapshot) planner.Output {
 		in.Instances = slices.Clone(in.Instances)
 		for n, i := range in.Instances {
 			if i.State == fleet.Terminating || i.State == fleet.Failed || i.State == fleet.Draining {
@@ -22,7 +23,7 @@ func TestAGuardrailThatForgetsWhatIsOnItsWayOutIsSeen(t *testing.T) {
 }
 
 func TestAScaleDownInsideAPaidMinimumIsSeen(t *testing.T) {
-	caught(t, 1, planning(func(in planner.Input) planner.Output {
+	caught(t, 1, planning(func(in snapshot.Snapshot) planner.Output {
 		in.Instances = slices.Clone(in.Instances)
 		for n := range in.Instances {
 			in.Instances[n].Cost.Minimum = min(in.Instances[n].Cost.Minimum, time.Second)

@@ -11,7 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // These errors show at a scheduler that lists no runners and admits each once, and
@@ -20,7 +20,7 @@ import (
 // forgetful is a store that doesn't know how often admissions were asked for.
 type forgetful struct{ loop.Store }
 
-func (s forgetful) Load(ctx context.Context) (store.State, error) {
+func (s forgetful) Load(ctx context.Context) (snapshot.State, error) {
 	state, err := s.Store.Load(ctx)
 	for n := range state.Instances {
 		if at := &state.Instances[n].Scheduling; at.Ref == "" && at.Attempts > 1 {
@@ -38,7 +38,7 @@ func TestAdmissionsWithoutEndAreSeen(t *testing.T) {
 
 // stoppedIsIdle takes a runner for idle once its scheduler has acknowledged to give it
 // no job: it may have one.
-func stoppedIsIdle(in planner.Input) planner.Output {
+func stoppedIsIdle(in snapshot.Snapshot) planner.Output {
 	out := planner.Plan(in)
 	for _, i := range in.Instances {
 		if at := i.Scheduling; i.State == fleet.Draining && at.Cordoned && at.Scheduler.StopsForGood() {

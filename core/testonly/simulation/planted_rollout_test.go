@@ -8,14 +8,15 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
-	caught(t, 8, planning(func(in planner.Input) planner.Output {
+	caught(t, 8, planning(func(in snapshot.Snapshot) planner.Output {
 		out := planner.Plan(in)
 		for n, p := range out.Fleets {
 			for _, d := range p.Drifted {
-				at := slices.IndexFunc(in.Instances, func(i planner.Instance) bool { return i.ID == d.Instance })
+				at := slices.IndexFunc(in.Instances, func(i fleet.CapacityInstance) bool { return i.ID == d.Instance })
 				acts := slices.ContainsFunc(p.Actions, func(a planner.Action) bool { return a.Instance == d.Instance })
 				if !acts && in.Instances[at].State == fleet.Healthy {
 					out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Drain, Instance: d.Instance, Cause: lifecycle.ForRollout, Reason: "It is outdated."})
@@ -27,7 +28,7 @@ func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
 }
 
 func TestAHaltThatIsForgottenIsSeen(t *testing.T) {
-	caught(t, 175, planning(func(in planner.Input) planner.Output {
+	caught(t, 175, planning(func(in snapshot.Snapshot) planner.Output {
 		halted := map[fleet.RunnerFleetID]bool{}
 		in.Rollouts = maps.Clone(in.Rollouts)
 		for id, known := range in.Rollouts {

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -47,13 +49,13 @@ func caught(t *testing.T, known uint64, double func() Double, invariants ...stri
 }
 
 // planning plants a wrong planner.
-func planning(plan func(planner.Input) planner.Output) func() Double {
+func planning(plan func(snapshot.Snapshot) planner.Output) func() Double {
 	return func() Double { return Double{Plan: plan} }
 }
 
 func TestBootingThatIsNotCountedIsSeen(t *testing.T) {
-	caught(t, 0, planning(func(in planner.Input) planner.Output {
-		in.Instances = slices.DeleteFunc(slices.Clone(in.Instances), func(i planner.Instance) bool {
+	caught(t, 0, planning(func(in snapshot.Snapshot) planner.Output {
+		in.Instances = slices.DeleteFunc(slices.Clone(in.Instances), func(i fleet.CapacityInstance) bool {
 			return i.State == fleet.Provisioning || i.State == fleet.Bootstrapping || i.State == fleet.Enrolling
 		})
 		return planner.Plan(in)
@@ -65,7 +67,7 @@ func TestMaxThatEachCreatorChecksForItselfIsSeen(t *testing.T) {
 }
 
 // doubled is two creators, each of which makes what is missing.
-func doubled(in planner.Input) planner.Output {
+func doubled(in snapshot.Snapshot) planner.Output {
 	out := planner.Plan(in)
 	for n := range out.Fleets {
 		out.Fleets[n].Create *= 2
@@ -74,7 +76,7 @@ func doubled(in planner.Input) planner.Output {
 }
 
 func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
-	caught(t, 14, planning(func(in planner.Input) planner.Output {
+	caught(t, 14, planning(func(in snapshot.Snapshot) planner.Output {
 		out := planner.Plan(in)
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
@@ -87,11 +89,12 @@ func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
 }
 
 func TestDeadRowsThatCountAsCapacityAreSeen(t *testing.T) {
-	caught(t, 31, planning(func(in planner.Input) planner.Output {
-		in.Instances = slices.Clone(in.Instances)
+	caught(t, 31, planning(func(in snapshot.Snapshot) planner.Output {
+		in.Instances, in.Usage = slices.Clone(in.Instances), maps.Clone(in.Usage)
 		for n, i := range in.Instances {
 			if i.State == fleet.Failed || i.State == fleet.Quarantined || i.State == fleet.Terminating {
-				in.Instances[n].State, in.Instances[n].Leases = fleet.Provisioning, 0
+				in.Instances[n].State = fleet.Provisioning
+				delete(in.Usage, i.ID)
 			}
 		}
 		return planner.Plan(in)
@@ -135,7 +138,7 @@ func TestADeleteWithoutProofIsSeen(t *testing.T) {
 		return Double{Effects: func(r loop.Result) []loop.Effect {
 			effects := slices.Clone(r.Effects)
 			for _, address := range []fleet.ProviderAddress{"east.here", "west.here"} {
-				for _, u := range r.Unrecorded[address].Resources {
+				for _, u := range r.Observations.Unrecorded[address].Resources {
 					effects = append(effects, loop.Terminate{Provider: address, Operation: "cleanup", Resource: u.ID, Key: u.Key})
 				}
 			}
@@ -160,7 +163,7 @@ func (s *earlySettle) Commit(ctx context.Context, c store.Change) error {
 	return s.Store.Commit(ctx, c)
 }
 
-func (s *earlySettle) Load(ctx context.Context) (store.State, error) {
+func (s *earlySettle) Load(ctx context.Context) (snapshot.State, error) {
 	state, err := s.Store.Load(ctx)
 	for n, op := range state.Operations {
 		if began, ok := s.began[op.ID]; ok && !op.CallOver.IsZero() {
@@ -184,7 +187,7 @@ type credulous struct {
 	now func() time.Time
 }
 
-func (s credulous) Load(ctx context.Context) (store.State, error) {
+func (s credulous) Load(ctx context.Context) (snapshot.State, error) {
 	state, err := s.Store.Load(ctx)
 	for n, r := range state.Runners {
 		if s.now().Sub(r.LastBeat) > 30*time.Second {
@@ -201,7 +204,7 @@ func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
 }
 
 func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
-	caught(t, 16, planning(func(in planner.Input) planner.Output {
+	caught(t, 16, planning(func(in snapshot.Snapshot) planner.Output {
 		in.Circuits = nil
 		return planner.Plan(in)
 	}), "no request is made for where there is no room")

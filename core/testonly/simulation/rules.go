@@ -129,8 +129,8 @@ func (w *world) entitlementsHold() {
 // fleets for jobs is that of what runs. Schedules, forecasts and rollouts make hosts
 // for other reasons.
 func (w *world) nothingIsMadeForTheUnentitled(res loop.Result) {
-	d := res.Demand[w.ci.address]
-	if len(w.rules.policy.Entitlements) == 0 || d.Blind != "" {
+	d := res.Observations.Demand[w.ci.address]
+	if len(w.rules.policy.Entitlements) == 0 || d.Unobserved != "" {
 		return
 	}
 	for _, q := range d.Snapshot.Queued {

@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // Options say what is run.
@@ -29,7 +30,7 @@ type Double struct {
 	// Effects are those of a step that are carried out.
 	Effects func(loop.Result) []loop.Effect
 	// Plan is the planner.
-	Plan func(planner.Input) planner.Output
+	Plan func(snapshot.Snapshot) planner.Output
 }
 
 // Failure is an invariant that didn't hold.

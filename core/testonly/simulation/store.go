@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -50,8 +51,8 @@ func newMemoryStore(w *world) *memoryStore {
 }
 
 // Load is all that the loop plans from.
-func (m *memoryStore) Load(context.Context) (store.State, error) {
-	s := store.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy, Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
+func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
+	s := snapshot.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy, Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
 	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]

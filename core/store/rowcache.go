@@ -10,9 +10,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// snapshot is the instances that the loop isn't done with with their operations and runners as of one
+// rowCache is the instances that the loop isn't done with with their operations and runners as of one
 // revision, sorted by id. It is never changed once it is made.
-type snapshot struct {
+type rowCache struct {
 	revision   int64
 	instances  []fleet.CapacityInstance
 	operations []fleet.Operation
@@ -27,8 +27,8 @@ func operationID(operation *fleet.Operation) string      { return string(operati
 func runnerID(runner *fleet.Runner) string               { return string(runner.ID) }
 func leaseID(lease *fleet.Lease) string                  { return string(lease.Instance) }
 
-// readSnapshot reads all live rows.
-func readSnapshot(ctx context.Context, tx *sql.Tx) (s snapshot, err error) {
+// readRows reads all live rows.
+func readRows(ctx context.Context, tx *sql.Tx) (s rowCache, err error) {
 	if s.revision, err = currentRevision(ctx, tx); err != nil {
 		return s, err
 	}
@@ -49,7 +49,7 @@ func readSnapshot(ctx context.Context, tx *sql.Tx) (s snapshot, err error) {
 }
 
 // advance is the snapshot after the changes that tx sees.
-func (s snapshot) advance(ctx context.Context, tx *sql.Tx) (snapshot, error) {
+func (s rowCache) advance(ctx context.Context, tx *sql.Tx) (rowCache, error) {
 	revision, err := currentRevision(ctx, tx)
 	if err != nil || revision == s.revision {
 		return s, err
@@ -71,7 +71,7 @@ func (s snapshot) advance(ctx context.Context, tx *sql.Tx) (snapshot, error) {
 	if err != nil {
 		return s, err
 	}
-	next := snapshot{revision: revision}
+	next := rowCache{revision: revision}
 	next.instances = merge(s.instances, instances,
 		instanceID, func(i *fleet.CapacityInstance) bool { return !i.Concluded() })
 	live := make(map[fleet.CapacityInstanceID]bool, len(next.instances))
@@ -87,7 +87,7 @@ func (s snapshot) advance(ctx context.Context, tx *sql.Tx) (snapshot, error) {
 }
 
 // copies are the snapshot's rows without memory shared with it.
-func (s snapshot) copies() ([]fleet.CapacityInstance, []fleet.Operation, []fleet.Runner) {
+func (s rowCache) copies() ([]fleet.CapacityInstance, []fleet.Operation, []fleet.Runner) {
 	instances, operations, runners := slices.Clone(s.instances), slices.Clone(s.operations), slices.Clone(s.runners)
 	for i := range instances {
 		instances[i].Admission.Checks = slices.Clone(instances[i].Admission.Checks)

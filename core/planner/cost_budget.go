@@ -8,15 +8,17 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// purse is what the cost guardrails of a fleet leave for instances that aren't there
+// costBudget is what the cost guardrails of a fleet leave for instances that aren't there
 // yet. They hold back starts and nothing else: nothing is ended or made smaller for
 // them, and no requirement gets weaker [108, 235, 236].
-type purse struct {
+type costBudget struct {
 	maxHourly, maxDaily fleet.Money
-	glass               fleet.CostBreakGlass
-	broken              bool
+	override            fleet.CostOverride
+	isOverridden        bool
 	// running is what an hour of the hosts costs that aren't proven gone, and whole
 	// what the day costs if they all run on.
 	hosts, unpriced       int
@@ -31,26 +33,26 @@ type purse struct {
 	unheld string
 }
 
-// openPurses works out the purse of every fleet.
-func (in *Input) openPurses(byFleet map[fleet.RunnerFleetID][]Instance) {
+// openBudgets works out the budget of every fleet.
+func (in *planning) openBudgets() {
 	leases := map[fleet.RunnerFleetID][]fleet.Lease{}
 	for _, l := range in.Leases {
 		leases[l.Fleet] = append(leases[l.Fleet], l)
 	}
-	in.purses = make(map[fleet.RunnerFleetID]*purse, len(in.Fleets))
-	for _, f := range in.Fleets {
-		_, there := unjoined(f, byFleet[f.ID])
-		in.purses[f.ID] = purseOf(*in, f, there, leases[f.ID])
+	in.budgets = make(map[fleet.RunnerFleetID]*costBudget, len(in.fleets))
+	for _, f := range in.fleets {
+		_, there := unjoined(f, in.byFleet[f.ID])
+		in.budgets[f.ID] = costBudgetOf(in, f, there, leases[f.ID])
 	}
 }
 
-func purseOf(in Input, f fleet.ManagedFleet, instances []Instance, leases []fleet.Lease) *purse {
-	p := &purse{now: in.Now}
+func costBudgetOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, leases []fleet.Lease) *costBudget {
+	p := &costBudget{now: in.Now}
 	p.maxHourly, p.maxDaily = in.Standing.CostLimits(f, in.Now)
-	p.glass, p.broken = in.Standing.BreakGlass(f, in.Now)
+	p.override, p.isOverridden = in.Standing.CostOverride(f, in.Now)
 	begins, ends := fleet.DayOf(in.Now)
 	p.dayEnds = ends
-	sums := tally{currency: f.Cost.Currency()}
+	sums := currencySum{currency: f.Cost.Currency()}
 	nothing := fleet.Money{Currency: sums.currency}
 	p.running, p.today, p.whole = nothing, nothing, nothing
 	for _, i := range instances {
@@ -84,21 +86,21 @@ func purseOf(in Input, f fleet.ManagedFleet, instances []Instance, leases []flee
 
 // hourlyOf is the price of an instance: that of when it was asked for, or the
 // file's where nobody said one.
-func hourlyOf(f fleet.ManagedFleet, i Instance) fleet.Money {
+func hourlyOf(f fleet.ManagedFleet, i snapshot.Instance) fleet.Money {
 	if i.Cost.Hourly.Currency != "" {
 		return i.Cost.Hourly
 	}
 	return f.Cost.Hourly
 }
 
-// tally sees to it that nothing is added up that doesn't go together.
-type tally struct {
+// currencySum sees to it that nothing is added up that doesn't go together.
+type currencySum struct {
 	currency string
 	// other is a currency that isn't the fleet's; "": all amounts are in that.
 	other string
 }
 
-func (t *tally) takes(m fleet.Money) bool {
+func (t *currencySum) takes(m fleet.Money) bool {
 	if t.currency == "" {
 		t.currency = m.Currency
 	}
@@ -109,7 +111,7 @@ func (t *tally) takes(m fleet.Money) bool {
 }
 
 // choose finds the offer of which the most hosts can be started.
-func (p *purse) choose(m *market) {
+func (p *costBudget) choose(m *market) {
 	if m == nil {
 		return
 	}
@@ -132,7 +134,7 @@ func (p *purse) choose(m *market) {
 }
 
 // whyUnheld says why costs can't be held against the limits.
-func (p *purse) whyUnheld(sums tally) string {
+func (p *costBudget) whyUnheld(sums currencySum) string {
 	switch {
 	case !p.limited():
 		return ""
@@ -148,10 +150,10 @@ func (p *purse) whyUnheld(sums tally) string {
 	return ""
 }
 
-func (p *purse) limited() bool { return !p.maxHourly.IsZero() || !p.maxDaily.IsZero() }
+func (p *costBudget) limited() bool { return !p.maxHourly.IsZero() || !p.maxDaily.IsZero() }
 
 // lefts are what may still be added to an hour and to the day.
-func (p *purse) lefts() (hourly, daily int64) {
+func (p *costBudget) lefts() (hourly, daily int64) {
 	hourly, daily = math.MaxInt64, math.MaxInt64
 	if !p.maxHourly.IsZero() {
 		hourly = max(0, p.maxHourly.Micros-p.running.Micros)
@@ -164,12 +166,12 @@ func (p *purse) lefts() (hourly, daily int64) {
 
 // dayCost is what a host that starts now costs of the day: as if it ran until the
 // day ends, since nothing is ended for a guardrail, and for its minimum at least.
-func (p *purse) dayCost(c fleet.InstanceCost) fleet.Money {
+func (p *costBudget) dayCost(c fleet.InstanceCost) fleet.Money {
 	return c.Hourly.During(max(p.dayEnds.Sub(p.now), c.Minimum))
 }
 
 // times is how many hosts of a price may start.
-func (p *purse) times(c fleet.InstanceCost) int {
+func (p *costBudget) times(c fleet.InstanceCost) int {
 	hourly, daily := p.lefts()
 	return min(quotient(hourly, c.Hourly.Micros), quotient(daily, p.dayCost(c).Micros))
 }
@@ -185,7 +187,7 @@ func quotient(left, each int64) int {
 }
 
 // room is how many instances the guardrails let start, and which of them binds.
-func (p *purse) room() (int, limit) {
+func (p *costBudget) room() (int, limit) {
 	switch {
 	case p == nil || !p.limited():
 		return plenty, limit{}
@@ -207,7 +209,7 @@ func costLimit(why string) limit {
 }
 
 // hourlyBinds says what max_hourly leaves: room for n more, and no other.
-func (p *purse) hourlyBinds(n int) string {
+func (p *costBudget) hourlyBinds(n int) string {
 	price, name := p.best.Hourly, p.named("max_hourly", p.maxHourly)
 	switch running := p.running.Plus(price.Times(n)); {
 	case p.hosts+n == 0:
@@ -221,7 +223,7 @@ func (p *purse) hourlyBinds(n int) string {
 
 // dailyBinds says the same of max_daily. It names no amount that changes by the
 // minute: a sentence that is shown again and again stays the same.
-func (p *purse) dailyBinds(n int) string {
+func (p *costBudget) dailyBinds(n int) string {
 	whole := p.whole.Plus(p.dayCost(p.best).Times(n)).About()
 	then := sentence("one more fits from %s on", clock(p.fitsFrom(n)))
 	if !p.fitsFrom(n).Before(p.dayEnds) {
@@ -239,14 +241,14 @@ func (p *purse) dailyBinds(n int) string {
 
 // fitsFrom is when the day has become short enough for one more host beside n that
 // start now; the end of the day: it doesn't.
-func (p *purse) fitsFrom(n int) time.Time {
+func (p *costBudget) fitsFrom(n int) time.Time {
 	_, left := p.lefts()
 	return p.fitInto(max(0, left-p.dayCost(p.best).Times(n).Micros), 1)
 }
 
 // moreFrom is when it has become short enough for more than what may start now, if
 // none of that has started by then.
-func (p *purse) moreFrom() time.Time {
+func (p *costBudget) moreFrom() time.Time {
 	n := p.times(p.best)
 	if n == plenty {
 		return p.dayEnds
@@ -257,7 +259,7 @@ func (p *purse) moreFrom() time.Time {
 
 // fitInto is when so many hosts that start then cost no more of the day than is left;
 // the end of the day: never.
-func (p *purse) fitInto(left int64, hosts int) time.Time {
+func (p *costBudget) fitInto(left int64, hosts int) time.Time {
 	if p.best.Hourly.During(p.best.Minimum).Times(hosts).Micros > left {
 		return p.dayEnds
 	}
@@ -274,15 +276,15 @@ func (p *purse) fitInto(left int64, hosts int) time.Time {
 }
 
 // named is a limit with its amount, and with who raised it.
-func (p *purse) named(attribute string, amount fleet.Money) string {
-	if !p.broken {
+func (p *costBudget) named(attribute string, amount fleet.Money) string {
+	if !p.isOverridden {
 		return sentence("%s %s", attribute, amount)
 	}
-	return sentence("%s %s (%s broke the glass, until %s)", attribute, amount, p.glass.By, moment(p.glass.Until))
+	return sentence("%s %s (%s broke the glass, until %s)", attribute, amount, p.override.By, moment(p.override.Until))
 }
 
 // first is the first limit that there is.
-func (p *purse) first() string {
+func (p *costBudget) first() string {
 	if p.maxHourly.IsZero() {
 		return p.named("max_daily", p.maxDaily)
 	}
@@ -291,7 +293,7 @@ func (p *purse) first() string {
 
 // fits says whether a host of one of the offer's price may start, beside others that
 // cost what the best offer does.
-func (p *purse) fits(c fleet.InstanceCost, others int) bool {
+func (p *costBudget) fits(c fleet.InstanceCost, others int) bool {
 	if p == nil || !p.limited() {
 		return true
 	}
@@ -302,7 +304,7 @@ func (p *purse) fits(c fleet.InstanceCost, others int) bool {
 }
 
 // take pays for a host that starts.
-func (p *purse) take(c fleet.InstanceCost) {
+func (p *costBudget) take(c fleet.InstanceCost) {
 	if p != nil && c.Hourly.Currency != "" {
 		p.hosts++
 		p.running, p.whole = p.running.Plus(c.Hourly), p.whole.Plus(p.dayCost(c))

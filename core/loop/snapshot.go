@@ -1,0 +1,70 @@
+package loop
+
+import (
+	"cmp"
+	"maps"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
+)
+
+// snapshotOf is everything that is known in this step: the stored state with the rows
+// as the step has changed them so far, and what was observed.
+func (l *Loop) snapshotOf(w *work) snapshot.Snapshot {
+	s := snapshot.Snapshot{Now: w.now, AgentVersion: l.settings.AgentVersion, State: w.stored, Observations: l.observationsOf(w)}
+	s.Instances, s.Departing = make([]fleet.CapacityInstance, 0, len(w.rows)), nil
+	s.Operations, s.Runners = make([]fleet.Operation, 0, len(w.stored.Operations)), make([]fleet.Runner, 0, len(w.stored.Runners))
+	s.Claims = nil
+	for _, r := range w.rows {
+		if r.Live() {
+			s.Instances = append(s.Instances, r.CapacityInstance)
+		} else {
+			s.Departing = append(s.Departing, r.CapacityInstance)
+		}
+		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
+			if op != nil {
+				s.Operations = append(s.Operations, *op)
+			}
+		}
+		if r.runner != nil {
+			s.Runners = append(s.Runners, *r.runner)
+		}
+		if r.claim != nil {
+			s.Claims = append(s.Claims, *r.claim)
+		}
+	}
+	s.Leases, s.Failures = w.paidFor(), w.failures()
+	return s
+}
+
+// observationsOf is what is known beyond the store. The maps are the caller's own.
+func (l *Loop) observationsOf(w *work) snapshot.Observations {
+	o := snapshot.Observations{
+		Since: l.witnessed, Unheard: maps.Clone(w.unheard), Unobserved: l.unobserved(w), Faults: l.faults(),
+		Blocked: map[fleet.ProviderAddress]string{}, Inspected: map[fleet.ProviderAddress]time.Time{},
+		Accounts: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{},
+		Demand: l.demand(w), Schedulers: map[fleet.SchedulerAddress]string{}, Usage: l.usages(w), Scaled: maps.Clone(l.scaled),
+		Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts, Holds: w.holds(),
+	}
+	for address, p := range l.providers {
+		if p.blocked {
+			o.Blocked[address] = cmp.Or(p.detail, p.down)
+		}
+		if p.account != "" {
+			o.Accounts[address] = p.account
+		}
+		if p.sight != nil {
+			o.Inspected[address] = p.sight.began
+		}
+		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
+			o.Unrecorded[address] = shown
+		}
+	}
+	for _, address := range l.schedulersIn(w) {
+		if why := l.scheduler(address).blind; why != "" && why != notAnsweredYet {
+			o.Schedulers[address] = why
+		}
+	}
+	return o
+}

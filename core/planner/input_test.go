@@ -1,0 +1,60 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/breaker"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
+)
+
+// input is a snapshot as a test writes it down: with the instances as they are
+// observed, in the place of the rows and runners from which that is derived.
+type input struct {
+	Now              time.Time
+	AgentVersion     string
+	Fleets           []fleet.ManagedFleet
+	Instances        []snapshot.Instance
+	Unobserved       map[fleet.ProviderAddress]string
+	Faults           map[fleet.ProviderAddress]string
+	Demand           map[fleet.SchedulerAddress]snapshot.Demand
+	Scaled           map[fleet.RunnerFleetID]time.Time
+	Holds            map[fleet.RunnerFleetID]snapshot.Hold
+	Assets           map[fleet.ProviderAddress][]fleet.Asset
+	Offers           map[fleet.MarketKey]fleet.OfferList
+	Circuits         breaker.Circuits
+	Forecasts        map[fleet.RunnerFleetID]forecast.Prediction
+	Reservations     []fleet.CapacityReservation
+	Standing         fleet.StandingOrders
+	Policy           fleet.InstallationPolicy
+	Leases           []fleet.Lease
+	Rollouts         map[fleet.RunnerFleetID]fleet.Rollout
+	ImprovementSteps int
+}
+
+func (in input) snapshot() snapshot.Snapshot {
+	s := snapshot.Snapshot{Now: in.Now, AgentVersion: in.AgentVersion}
+	s.State = snapshot.State{Fleets: in.Fleets, Reservations: in.Reservations, Standing: in.Standing, Policy: in.Policy, Leases: in.Leases, Rollouts: in.Rollouts}
+	for address, assets := range in.Assets {
+		s.Providers = append(s.Providers, fleet.Provider{Address: address, Assets: assets})
+	}
+	s.Observations = snapshot.Observations{
+		Unobserved: in.Unobserved, Faults: in.Faults, Demand: in.Demand, Scaled: in.Scaled, Holds: in.Holds, Offers: in.Offers,
+		Circuits: in.Circuits, Forecasts: in.Forecasts,
+	}
+	return s
+}
+
+// planning is what Plan works out of an input before it decides.
+func (in input) planning() *planning {
+	instances := make([]snapshot.Instance, len(in.Instances))
+	for n, i := range in.Instances {
+		_, i.Pinned = in.Standing.Pin(i.ID, in.Now)
+		instances[n] = i
+	}
+	return newPlanning(in.snapshot(), instances, in.ImprovementSteps)
+}
+
+// planInput is the plan of an input.
+func planInput(in input) Output { return in.planning().plan() }

@@ -1,0 +1,138 @@
+package snapshot
+
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Snapshot is everything that is known at one time. Don't write to it, nor to what
+// its maps and lists hold.
+type Snapshot struct {
+	Now time.Time
+	// AgentVersion is the version of the agent that new instances get.
+	AgentVersion string
+	// State is what is stored, and Observations what a running manager knows beyond.
+	State
+	Observations
+}
+
+// Instance is a capacity instance with what is known of it beyond its own record.
+type Instance struct {
+	fleet.CapacityInstance
+	// Busy says that the agent's last word was that a job runs, or that its
+	// scheduler shows a lease.
+	Busy bool
+	// Leases and IdleSince are its Usage.
+	Leases    int
+	IdleSince time.Time
+	// Silent says that heartbeats are missing.
+	Silent bool
+	// Left says that its agent has ended by itself.
+	Left bool
+	// HeadsFor is the zone of the first offer of its request, until it is seen.
+	HeadsFor string
+	// JoinUntil is how long its asset may still be joined, where it waits for that.
+	JoinUntil time.Time
+	// Failure is what went wrong with it in this step; "": nothing.
+	Failure string
+	// Pinned says that a person wants it to stay.
+	Pinned bool
+}
+
+// ObservedInstances are the instances with what is known of each: the live ones, and
+// those that ended in this step by a failure. It is the caller's own, in the order of
+// the state.
+func (s *Snapshot) ObservedInstances() []Instance {
+	runners := s.RunnersByInstance()
+	fleets := make(map[fleet.RunnerFleetID]*fleet.ManagedFleet, len(s.Fleets))
+	for n := range s.Fleets {
+		fleets[s.Fleets[n].ID] = &s.Fleets[n]
+	}
+	joinUntil := make(map[fleet.CapacityInstanceID]time.Time, len(s.Claims))
+	for _, c := range s.Claims {
+		joinUntil[c.Instance] = c.Expires
+	}
+	pinned := s.pinned()
+	out := make([]Instance, 0, len(s.Instances)+len(s.Failures))
+	var unplaced []int // instances that nobody has seen in a zone yet
+	for n := range s.Instances {
+		stored := &s.Instances[n]
+		i := s.observe(stored, runners[stored.ID], fleets[stored.Fleet])
+		i.Pinned = pinned[i.ID]
+		if stored.Unjoined() {
+			i.JoinUntil = joinUntil[i.ID]
+		}
+		if f := fleets[i.Fleet]; i.Zone == "" && f != nil && (f.Placement.Spread == fleet.SpreadZone || f.Placement.Spread == fleet.SpreadRegion) {
+			unplaced = append(unplaced, n)
+		}
+		out = append(out, i)
+	}
+	s.headFor(out, unplaced)
+	if len(s.Failures) > 0 {
+		for n := range s.Departing {
+			if stored := &s.Departing[n]; s.Failures[stored.ID] != "" {
+				out = append(out, s.observe(stored, runners[stored.ID], fleets[stored.Fleet]))
+			}
+		}
+	}
+	return out
+}
+
+// observe is an instance with what its runner and its scheduler show. The runner and
+// the fleet may be nil.
+func (s *Snapshot) observe(stored *fleet.CapacityInstance, runner *fleet.Runner, of *fleet.ManagedFleet) Instance {
+	usage := s.Usage[stored.ID]
+	i := Instance{CapacityInstance: *stored, Leases: usage.Leases, IdleSince: usage.IdleSince, Failure: s.Failures[stored.ID]}
+	// What the agent runs for a scheduler is the scheduler's own worker.
+	i.Busy = stored.Scheduling.Scheduler != "" && usage.Leases > 0
+	if runner == nil {
+		return i
+	}
+	i.Busy = i.Busy || stored.Scheduling.Scheduler == "" && runner.Report.Phase == fleet.PhaseRunning
+	i.Left = !runner.Left.IsZero()
+	if of != nil {
+		i.Silent = s.SilentFor(stored.Provider, *runner, s.Now) > of.Timeouts.Heartbeat
+	}
+	return i
+}
+
+// headFor sets where the instances go that nobody has seen in a zone yet.
+func (s *Snapshot) headFor(instances []Instance, unplaced []int) {
+	if len(unplaced) == 0 {
+		return
+	}
+	byKey := make(map[fleet.OperationID]*Instance, len(unplaced))
+	for _, n := range unplaced {
+		byKey[instances[n].Key] = &instances[n]
+	}
+	for n := range s.Operations {
+		op := &s.Operations[n]
+		if i := byKey[op.ID]; i != nil {
+			if offers := op.Offers(); len(offers) > 0 {
+				i.HeadsFor = offers[0].Zone
+			}
+		}
+	}
+}
+
+// RunnersByInstance are the runners by the instance that they run on.
+func (s *State) RunnersByInstance() map[fleet.CapacityInstanceID]*fleet.Runner {
+	out := make(map[fleet.CapacityInstanceID]*fleet.Runner, len(s.Runners))
+	for n := range s.Runners {
+		out[s.Runners[n].Instance] = &s.Runners[n]
+	}
+	return out
+}
+
+// pinned are the instances with a pin that holds.
+func (s *Snapshot) pinned() map[fleet.CapacityInstanceID]bool {
+	if len(s.Standing.Pins) == 0 {
+		return nil
+	}
+	pinned := make(map[fleet.CapacityInstanceID]bool, len(s.Standing.Pins))
+	for _, p := range s.Standing.Pins {
+		pinned[p.Instance] = pinned[p.Instance] || s.Now.Before(p.Until)
+	}
+	return pinned
+}
