@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -37,8 +38,9 @@ type Event struct {
 	What string `json:"what"`
 	// By is who did it, where somebody did.
 	By string `json:"by,omitempty"`
-	// Text says why, for a person.
-	Text string `json:"text"`
+	// Text says why, for people, and Reason as data where there is such.
+	Text   string        `json:"text"`
+	Reason reason.Reason `json:"reason,omitzero"`
 }
 
 // EventQuery narrows Events. The zero value asks for the newest of everything.
@@ -95,7 +97,7 @@ func (r *reading) decisionEvents(ctx context.Context, addresses map[fleet.Runner
 	decisions, err := r.store.RecentDecisions(ctx, maxPage)
 	events := make([]Event, 0, len(decisions))
 	for _, d := range decisions {
-		e := Event{At: d.At, Kind: DecisionEvent, ID: d.ID, Fleet: addresses[d.Fleet], What: string(d.Kind), Text: d.Reason}
+		e := Event{At: d.At, Kind: DecisionEvent, ID: d.ID, Fleet: addresses[d.Fleet], What: string(d.Kind), Text: d.Reason.Text(), Reason: d.Reason}
 		if d.Add > 0 {
 			e.What += fmt.Sprintf(" by %d", d.Add)
 		}
@@ -111,7 +113,7 @@ func (r *reading) moveEvents(ctx context.Context, addresses map[fleet.RunnerFlee
 	instances, err := r.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Limit: maxPage})
 	events := make([]Event, 0, len(instances))
 	for _, i := range instances {
-		events = append(events, Event{At: i.Since, Kind: MoveEvent, ID: string(i.ID), Fleet: addresses[i.Fleet], Instance: i.ID, What: string(i.State), Text: i.Reason})
+		events = append(events, Event{At: i.Since, Kind: MoveEvent, ID: string(i.ID), Fleet: addresses[i.Fleet], Instance: i.ID, What: string(i.State), Text: i.Reason.Text(), Reason: i.Reason})
 	}
 	return events, err
 }

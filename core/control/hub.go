@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -137,7 +138,7 @@ func (p Progress) visibleTo(caller Caller) Progress {
 	p.Rollouts = maps.Clone(p.Rollouts)
 	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.mayTouch(a) })
 	p.Waits = maps.Clone(p.Waits)
-	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []planner.Wait) bool { return !caller.mayTouch(a) })
+	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []reason.Reason) bool { return !caller.mayTouch(a) })
 	var own []loop.Transition
 	for _, t := range p.Transitions {
 		if caller.mayTouch(t.Fleet) {
@@ -158,7 +159,7 @@ func (p Progress) visibleTo(caller Caller) Progress {
 	return p
 }
 
-// unmet keeps of unmet demand what is about the caller's fleets: its sentence
+// unmet keeps of unmet demand what is about the caller's fleets: its reason
 // names the nearest one.
 func (c Caller) unmet(all []planner.Unmet) (own []planner.Unmet) {
 	if len(c.Fleets) == 0 {
@@ -194,11 +195,11 @@ func progressOf(at time.Time, res loop.Result) Progress {
 			p.Following++
 		}
 		for _, wait := range f.Waiting {
-			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || wait.Repeats(hold) {
+			if planner.Expected(wait) || planner.StandsStill(wait) || planner.Repeats(wait, hold) {
 				continue // that is told elsewhere
 			}
 			if p.Waits == nil {
-				p.Waits = map[fleet.FleetAddress][]planner.Wait{}
+				p.Waits = map[fleet.FleetAddress][]reason.Reason{}
 			}
 			p.Waits[f.Address] = append(p.Waits[f.Address], wait)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -175,7 +175,7 @@ func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rollo
 	known := j.state.Rollouts[f.ID]
 	switch {
 	case last.Word == fleet.RollBack:
-		r.done = fmt.Sprintf("taken up again: %s with a canary first", planner.ImageWords(f.Image))
+		r.done = fmt.Sprintf("taken up again: %s with a canary first", imageText(f.Image))
 	case last.Word == fleet.PauseRollout || known.Halted != nil:
 		r.done = "taken up again, and soaks anew where it was halted"
 	case request.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
@@ -193,7 +193,7 @@ func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rollo
 func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutRuling, error) {
 	f := r.fleet
 	if last.Word == fleet.RollBack {
-		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", planner.ImageWords(last.To)), false
+		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", imageText(last.To)), false
 		return r, nil
 	}
 	if f.Joined || f.Image == (fleet.Image{}) {
@@ -210,11 +210,11 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 			continue
 		}
 		if _, quarantined := j.state.Standing.Bars(f.From(good)); quarantined {
-			barred = fmt.Sprintf("; %s is quarantined", planner.ImageWords(good.Image))
+			barred = fmt.Sprintf("; %s is quarantined", imageText(good.Image))
 			continue
 		}
 		r.order.From, r.order.To = f.Image, good.Image
-		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout takes %s up again", planner.ImageWords(good.Image), planner.ImageWords(f.Image))
+		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout takes %s up again", imageText(good.Image), imageText(f.Image))
 		return r, nil
 	}
 	return r, &ConflictError{fmt.Sprintf("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)}
@@ -232,3 +232,5 @@ func (r *reading) Images(ctx context.Context) ([]view.ImageReport, error) {
 	}
 	return view.Images(r.snapshotOf(state), caller.mayTouch), nil
 }
+
+func imageText(i fleet.Image) string { return reason.ImageText(i.Name, i.Digest) }

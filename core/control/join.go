@@ -14,6 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -99,8 +100,8 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 		err = m.store.RenewJoinToken(ctx, claim, record)
 	} else {
 		settings := loop.Settings{Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID}
-		reason := fmt.Sprintf("%s asked for the command that joins the host %s.", caller.Name, c.asset.ID)
-		instance, operation, failed := loop.RequestAsset(settings, now, c.fleet, c.asset, boot, reason)
+		why := reason.Of(reason.JoinRequested{By: caller.Name, Asset: c.asset.ID})
+		instance, operation, failed := loop.RequestAsset(settings, now, c.fleet, c.asset, boot, why)
 		if failed != nil {
 			return claim, "", failed
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -177,7 +178,7 @@ type Progress struct {
 	// Rollouts are those that are under way.
 	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
 	// Waits are what else keeps fleets from what they should have.
-	Waits map[fleet.FleetAddress][]planner.Wait `json:"waits,omitempty"`
+	Waits map[fleet.FleetAddress][]reason.Reason `json:"waits,omitempty"`
 	// Following counts the fleets that follow the demand of a scheduler.
 	Following int `json:"following,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.

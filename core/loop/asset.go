@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Hosts of an inventory carry no key: that one is an instance's is the claim in
@@ -86,7 +87,7 @@ func (r *row) joinUntil() time.Time {
 // tells the plugin so, for whoever stores them with the claim. The instance is
 // Provisioning from the start: the claim is the intent, and its token may be used
 // at once. There is nothing that the provider could store tags with.
-func RequestAsset(s Settings, now time.Time, f fleet.ManagedFleet, a fleet.Asset, b fleet.BootstrapIntent, reason string) (fleet.CapacityInstance, fleet.Operation, error) {
+func RequestAsset(s Settings, now time.Time, f fleet.ManagedFleet, a fleet.Asset, b fleet.BootstrapIntent, why reason.Reason) (fleet.CapacityInstance, fleet.Operation, error) {
 	none := fleet.CapacityInstance{}
 	id, err := s.NewID(now)
 	if err != nil {
@@ -98,10 +99,10 @@ func RequestAsset(s Settings, now time.Time, f fleet.ManagedFleet, a fleet.Asset
 	}
 	i := fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Asset: a.ID, Key: fleet.OperationID(key),
-		State: fleet.Requested, Since: now, Created: now, Cause: string(lifecycle.Decided), Reason: reason,
+		State: fleet.Requested, Since: now, Created: now, Cause: string(lifecycle.Decided), Reason: why,
 		Class: f.Class.ID(), Image: f.Image.ID(s.AgentVersion), InstanceDigest: f.InstanceDigest(),
 	}
-	if err := lifecycle.Move(&i, fleet.Provisioning, lifecycle.IntentCommitted, now, reason); err != nil {
+	if err := lifecycle.Move(&i, fleet.Provisioning, lifecycle.IntentCommitted, now, why); err != nil {
 		return none, fleet.Operation{}, err
 	}
 	request, err := json.Marshal(fleet.ProvisionIntent{

@@ -1,12 +1,12 @@
 package loop
 
 import (
-	"fmt"
 	"maps"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -52,7 +52,7 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	b.hold = snapshot.Hold{
 		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
-		Reason:      fmt.Sprintf("%s in a row. Last: %s (%s)", failureCount(b.failures), message, class),
+		Reason:      reason.Of(reason.FailuresInRow{Failures: b.failures, Message: message, Class: string(class)}),
 	}
 	w.backoffs[f.ID] = b
 }
@@ -82,7 +82,7 @@ func needsPerson(c fleet.ErrorClass) bool {
 func (l *Loop) countFailures(w *work) {
 	for _, e := range w.ends {
 		if class, bad := badEnd(w, e); bad {
-			w.brake(e.row.fleet, &Failure{Class: class, Message: e.row.Reason})
+			w.brake(e.row.fleet, &Failure{Class: class, Message: e.row.Reason.Text()})
 		}
 	}
 	for _, r := range w.rows {
@@ -157,20 +157,13 @@ func (w *work) holds() map[fleet.RunnerFleetID]snapshot.Hold {
 		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	for id, why := range w.uninvited {
-		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
 	}
 	maps.DeleteFunc(out, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool {
 		return w.fleets[id].Operational == fleet.FleetDraining
 	})
 	for id, why := range w.damaged {
-		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
 	}
 	return out
-}
-
-func failureCount(n int) string {
-	if n == 1 {
-		return "1 failure"
-	}
-	return fmt.Sprintf("%d failures", n)
 }

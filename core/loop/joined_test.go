@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -70,7 +71,7 @@ func (l *lab) Commit(ctx context.Context, c store.Change) error {
 func (l *lab) claim(host string) {
 	l.t.Helper()
 	f := l.store.fleets["f1"]
-	i, op, err := RequestAsset(l.settings(), l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, "ada asked for it")
+	i, op, err := RequestAsset(l.settings(), l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, reason.Plain("ada asked for it"))
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -129,7 +130,7 @@ type Transition struct {
 	Fleet    fleet.FleetAddress          `json:"fleet"`
 	From     fleet.CapacityInstanceState `json:"from,omitempty"`
 	To       fleet.CapacityInstanceState `json:"to"`
-	Reason   string                      `json:"reason"`
+	Reason   reason.Reason               `json:"reason"`
 }
 
 // Step takes in events and returns what to do next. If it fails nothing must be

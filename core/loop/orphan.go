@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 const (
@@ -113,7 +114,7 @@ func (l *Loop) newTerminating(w *work, p *provider, f fleet.ManagedFleet, t taki
 	}
 	r := &row{fleet: f, provision: op, dirty: true, CapacityInstance: fleet.CapacityInstance{
 		ID: t.id, Fleet: f.ID, Provider: op.Provider, Account: p.facts.Account, Key: t.key, Adopted: t.adopted,
-		State: fleet.Terminating, Since: w.now, Created: w.now, Cause: string(t.cause), Reason: t.reason,
+		State: fleet.Terminating, Since: w.now, Created: w.now, Cause: string(t.cause), Reason: reason.Plain(t.reason),
 		Class: f.Class.ID(), Image: f.Image.ID(l.settings.AgentVersion), InstanceDigest: f.InstanceDigest(),
 		Seen: t.resource.State, SeenAt: p.sight.began, Zone: t.resource.Zone, MachineType: t.resource.MachineType, Detail: t.resource.Detail,
 	}}

@@ -106,11 +106,23 @@ type JoinCommandVoid struct {
 // Text implements Detail.
 func (d JoinCommandVoid) Text() string { return d.Because.Text() + "; the join command is void" }
 
+// JoinRequested: a person asked for the command that joins a host.
+type JoinRequested struct {
+	By    string `json:"by"`
+	Asset string `json:"asset"`
+}
+
+// Text implements Detail.
+func (d JoinRequested) Text() string {
+	return fmt.Sprintf("join command for asset %s requested by %s", d.Asset, d.By)
+}
+
 var actionReasons = []Detail{
 	ScaleUp{To: 4, Because: Of(JobsQueued{12, 12}), Limit: Of(LimitedByMax{Max: 4})},
 	ScaleDown{From: 4, Idle: Duration(3 * time.Second), Because: Of(NoJobsQueued{})},
 	NeededAgain{3, Of(JobsQueued{12, 0})},
 	MaxAge{Duration(24 * time.Hour)},
 	ReplaceOutdated{Of(OtherImage{}), 3, 5, Pace{Surge: 1}},
+	JoinRequested{"alice", "mac-7"},
 	JoinCommandVoid{Of(FleetRemoved{})},
 }

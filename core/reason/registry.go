@@ -20,6 +20,7 @@ func Groups() []Group {
 		{"Idle runners", warmReasons},
 		{"Forecasts", forecastReasons},
 		{"What keeps instances from starting", limitReasons},
+		{"What holds a fleet back", holdReasons},
 		{"Costs", costReasons},
 		{"Offers", offerReasons},
 		{"What keeps instances from leaving", excessReasons},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -56,7 +57,7 @@ func (w *world) joinHost(random *rand.Rand) {
 	}
 	a := free[random.IntN(len(free))]
 	settings := loop.Settings{Installation: installation, AgentVersion: agentVersion, NewID: w.manager.newID}
-	i, op, err := loop.RequestAsset(settings, w.now(), f, a, fleet.BootstrapIntent{}, "ada asked for a join command.")
+	i, op, err := loop.RequestAsset(settings, w.now(), f, a, fleet.BootstrapIntent{}, reason.Plain("ada asked for a join command."))
 	if err != nil {
 		w.fail("the simulation lacks something", "claim %s: %v", a.ID, err)
 		return
