@@ -3,6 +3,7 @@ module github.com/forgeyard/forgeyard-fleet/cmd
 go 1.26.0
 
 require (
+	github.com/agext/levenshtein v1.2.1
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/creack/pty v1.1.24
 	github.com/forgeyard/forgeyard-fleet/core v0.0.0
@@ -20,7 +21,6 @@ require (
 
 require (
 	github.com/adhocore/gronx v1.20.4 // indirect
-	github.com/agext/levenshtein v1.2.1 // indirect
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
 	github.com/apparentlymart/go-textseg/v17 v17.0.1 // indirect
 	github.com/danielgtaylor/huma/v2 v2.37.2 // indirect

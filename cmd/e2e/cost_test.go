@@ -28,11 +28,11 @@ func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
 	}
 	w.apply(0) // what is allowed is there
 	w.shouldHave(1)
-	if r := w.fleet(1, "break-glass", "demo", "--for", "1h", "--auto-approve"); !strings.Contains(r.err, "--reason") {
+	if r := w.fleet(1, "cost-override", "demo", "--for", "1h", "--auto-approve"); !strings.Contains(r.err, "--reason") {
 		t.Errorf("without a reason: %s", r.err)
 	}
 	// Here, while no manager runs.
-	r := w.fleet(0, "break-glass", "demo", "--for", "1h", "--max-hourly", "2 USD", "--reason", "release", "--auto-approve")
+	r := w.fleet(0, "cost-override", "demo", "--for", "1h", "--max-hourly", "2 USD", "--reason", "release", "--auto-approve")
 	if !strings.Contains(r.out, "max_hourly = 2 USD until ") || !strings.Contains(r.out, "No manager runs") {
 		t.Errorf("the receipt: %s", r.out)
 	}
@@ -46,15 +46,15 @@ func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
 	})
 	// From elsewhere, with the permission and without it.
 	weak, url := w.remote(daemon, "fleet.read,fleet.scale")
-	if r := weak.fleet(1, "break-glass", "demo", "--for", "1h", "--reason", "more", "--auto-approve", "--server", url); !strings.Contains(r.err, "fleet.manage") {
+	if r := weak.fleet(1, "cost-override", "demo", "--for", "1h", "--reason", "more", "--auto-approve", "--server", url); !strings.Contains(r.err, "fleet.manage") {
 		t.Errorf("without the permission: %s", r.err)
 	}
 	far, _ := w.remote(daemon, "fleet.read,fleet.manage")
-	far.fleet(0, "break-glass", "demo", "--for", "1h", "--reason", "all of it", "--auto-approve", "--server", url)
+	far.fleet(0, "cost-override", "demo", "--for", "1h", "--reason", "all of it", "--auto-approve", "--server", url)
 	eventually(t, "see a third instance start without a limit", func() bool {
 		return strings.Contains(w.fleet(0, "status", "demo").out, "ready 3")
 	})
-	far.fleet(0, "break-glass", "demo", "--end", "--server", url)
+	far.fleet(0, "cost-override", "demo", "--clear", "--server", url)
 	if out := far.fleet(0, "status", "demo", "--server", url).out; strings.Contains(out, "broke the glass") || !strings.Contains(out, "costs about 3 USD an hour at most, of max_hourly 1.5 USD") || !strings.Contains(out, "ready 3") {
 		t.Errorf("the end of it takes nothing away:\n%s", out)
 	}

@@ -25,7 +25,7 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitChanges     = 2 // plan --detailed-exitcode
-	exitUnresolved  = 3 // done, but something is still on its way or unknown
+	exitUnresolved  = 3 // stored, but something is still in progress or unknown
 	exitDeclined    = 4
 	exitInterrupted = 130
 )
@@ -103,7 +103,8 @@ func exitCode(ctx context.Context, err error) int {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "forgeyard-fleet",
-		Short:         "Keep enough trusted CI runners alive, on any infrastructure",
+		Short:         "Run fleets of CI runners on any infrastructure",
+		Version:       a.version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -113,14 +114,14 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentFlags().StringVar(&a.flags.dir, "dir", "", "directory of the fleet files, which name the installation (default: the current one); where a command takes DIR, the same")
-	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, else a folder of the installation's name)")
-	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a manager elsewhere; FLEET_TOKEN holds the token, FLEET_SERVER_CA the fingerprint of its authority")
-	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "what is logged to standard error: debug, info, warn or error; serve logs from info on by default")
-	root.AddCommand(a.initCommand(), a.validateCommand(), a.fmtCommand(), a.simulateCommand(), a.planCommand(), a.applyCommand(), a.showCommand(), a.statusCommand(), a.explainCommand(), a.listCommand(), a.eventsCommand(),
-		a.instanceCommand(), a.drainCommand(), a.scaleCommand(), a.pinCommand(), a.unpinCommand(), a.freezeCommand(), a.thawCommand(), a.quarantineCommand(), a.breakGlassCommand(), a.imageCommand(), a.reservationCommand(), a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.pluginCommand(), a.reviewosCommand(), a.versionCommand(), a.completionCommand())
+	root.SetVersionTemplate("forgeyard-fleet {{.Version}}\n")
+	root.PersistentFlags().StringVar(&a.flags.dir, "dir", "", "directory of the fleet files (default: current directory); same as the argument DIR of some commands")
+	root.PersistentFlags().StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, otherwise a directory named after the installation)")
+	root.PersistentFlags().StringVar(&a.flags.server, "server", "", "URL of a remote manager; FLEET_TOKEN is its API token, FLEET_SERVER_CA the fingerprint of its authority")
+	root.PersistentFlags().StringVar(&a.flags.logLevel, "log-level", "error", "minimum level of log messages on standard error: debug, info, warn or error; serve defaults to info")
+	a.addCommands(root)
 	a.completeFiles(root)
-	usage.Explain(root)
+	usage.Explain(root, terraformHints)
 	return root
 }
 
@@ -134,7 +135,7 @@ func (a *app) color() bool {
 func (a *app) log() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
-		return nil, fmt.Errorf("--log-level %q: use debug, info, warn or error", a.flags.logLevel)
+		return nil, fmt.Errorf("--log-level %q: unknown value; valid: debug, info, warn, error", a.flags.logLevel)
 	}
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})), nil
 }
@@ -175,7 +176,7 @@ func (a *app) workspace(args []string) (control.Workspace, error) {
 func (a *app) directory(args []string) (string, error) {
 	switch {
 	case len(args) > 0 && a.flags.dir != "" && filepath.Clean(args[0]) != filepath.Clean(a.flags.dir):
-		return "", fmt.Errorf("two directories are given, %s and --dir %s; give one of them", args[0], a.flags.dir)
+		return "", fmt.Errorf("DIR %s and --dir %s name different directories; give only one of them", args[0], a.flags.dir)
 	case len(args) > 0:
 		return args[0], nil
 	case a.flags.dir != "":

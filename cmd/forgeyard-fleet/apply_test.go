@@ -24,7 +24,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.text.Write(p)
-	if strings.Contains(s.text.String(), "Apply this?") {
+	if strings.Contains(s.text.String(), "Apply? Type \"yes\" to continue:") {
 		s.once.Do(func() { close(s.asked) })
 	}
 	return len(p), nil
@@ -109,20 +109,20 @@ func TestOnlyYesApplies(t *testing.T) {
 				t.Errorf("%q exits with %d, want %d:\n%s", answer, code, want, out)
 			}
 			if want == exitDeclined {
-				wantScreen(t, out, "Apply this?", "Nothing was applied.")
+				wantScreen(t, out, "Apply? Type \"yes\" to continue:", "Nothing was applied.")
 			}
 			d.wantApplied(want == exitDone)
 		})
 	}
 }
 
-func TestWithoutATerminalNobodyIsAsked(t *testing.T) {
+func TestWithoutATerminalApplyNeedsAutoApprove(t *testing.T) {
 	d := newDesk(t)
 	code, out := d.run(t.Context(), strings.NewReader("yes\n"), false, "apply", d.files)
 	if code != exitError {
 		t.Errorf("it exits with %d:\n%s", code, out)
 	}
-	wantScreen(t, out, "nobody can be asked here", "--auto-approve", "Nothing was applied.")
+	wantScreen(t, out, "no terminal to ask on; pass --auto-approve", "Nothing was applied.")
 	d.wantApplied(false)
 	if code, out := d.run(t.Context(), strings.NewReader(""), false, "apply", "--auto-approve", d.files); code != exitDone {
 		t.Errorf("with --auto-approve it exits with %d:\n%s", code, out)
@@ -132,7 +132,7 @@ func TestWithoutATerminalNobodyIsAsked(t *testing.T) {
 
 // The question holds the writer's lock: who leaves it open and presses Ctrl-C
 // must be free to start again.
-func TestAnInterruptAtTheQuestionAppliesNothingAndFreesTheLock(t *testing.T) {
+func TestInterruptAtTheQuestionAppliesNothing(t *testing.T) {
 	d := newDesk(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	keyboard, typing := io.Pipe() // nobody types

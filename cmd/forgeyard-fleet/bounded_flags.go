@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,24 +11,25 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
-// A number or a time out of its bounds is told where it is typed, in the words of its
-// flag: a manager elsewhere knows only its own names for it.
+// A number or a time out of bounds is refused where it is typed, with the name of its
+// flag: a remote manager knows only its own name for it.
 
 // number is a flag with a whole number from least to most.
 type number struct {
+	name        string
 	into        *int
 	least, most int
 }
 
 // numberFlag adds one whose default is what into has.
 func numberFlag(flags *pflag.FlagSet, into *int, name string, least, most int, usage string) {
-	flags.Var(&number{into, least, most}, name, usage)
+	flags.Var(&number{name, into, least, most}, name, usage)
 }
 
 func (n *number) Set(text string) error {
 	value, err := strconv.Atoi(text)
 	if err != nil || value < n.least || value > n.most {
-		return fmt.Errorf("give a whole number from %d to %d", n.least, n.most)
+		return fmt.Errorf("must be a whole number, %d ≤ %s ≤ %d", n.least, n.name, n.most)
 	}
 	*n.into = value
 	return nil
@@ -44,6 +46,7 @@ func (n *number) Type() string { return "int" }
 
 // timespan is a flag with a duration from least to most.
 type timespan struct {
+	name        string
 	into        *time.Duration
 	least, most time.Duration
 }
@@ -51,24 +54,27 @@ type timespan struct {
 // spanFlag adds one whose default is what into has. With least = 0 none at all may
 // be given, too.
 func spanFlag(flags *pflag.FlagSet, into *time.Duration, name string, least, most time.Duration, usage string) {
-	flags.Var(&timespan{into, least, most}, name, usage)
+	flags.Var(&timespan{name, into, least, most}, name, usage)
 }
 
 func (s *timespan) Set(text string) error {
 	value, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("give a duration such as 90s, 15m or 2h")
+		return errors.New("must be a duration, for example 90s, 15m or 2h")
 	case value < s.least || value > s.most:
-		from := "more than nothing"
+		least := "0 <"
 		if s.least <= 0 {
-			from = "0"
+			least = "0 ≤"
 		}
-		return fmt.Errorf("give from %s to %d days (%s)", from, s.most/(24*time.Hour), s.most)
+		return fmt.Errorf("must be %s %s ≤ %s (%d days)", least, s.name, hours(s.most), s.most/(24*time.Hour))
 	}
 	*s.into = value
 	return nil
 }
+
+// hours is a whole number of hours, as it can be typed.
+func hours(d time.Duration) string { return fmt.Sprintf("%dh", d/time.Hour) }
 
 func (s *timespan) String() string {
 	if s.into == nil || *s.into == 0 {
@@ -79,22 +85,22 @@ func (s *timespan) String() string {
 
 func (s *timespan) Type() string { return "duration" }
 
-// reason is a flag with a sentence for others to read.
-type reason struct{ into *string }
+// reasonFlag is a flag with a sentence for others to read.
+type reasonFlag struct{ into *string }
 
-func (r reason) Set(text string) error {
+func (r reasonFlag) Set(text string) error {
 	if why := control.Unsayable(text); why != "" {
-		return fmt.Errorf("it %s", why)
+		return errors.New(why)
 	}
 	*r.into = text
 	return nil
 }
 
-func (r reason) String() string {
+func (r reasonFlag) String() string {
 	if r.into == nil {
 		return ""
 	}
 	return *r.into
 }
 
-func (r reason) Type() string { return "string" }
+func (r reasonFlag) Type() string { return "string" }

@@ -38,7 +38,7 @@ func (a *app) pen(color string) pen {
 	return p
 }
 
-// renderCharts shows the jobs that waited and the hosts there were, over time.
+// renderCharts shows the queued jobs and the instances over time.
 func (a *app) renderCharts(title string, r *replay.Result) {
 	width := plainWidth
 	if a.outTerminal && a.width != nil {
@@ -46,9 +46,9 @@ func (a *app) renderCharts(title string, r *replay.Result) {
 	}
 	columns := min(max(width-axisWidth, 20), widestChart, max(len(r.Moments), 1))
 	waiting, hosts, busy := resample(r.Moments, columns)
-	a.printf("\n%sJobs that waited at once\n", title)
+	a.printf("\n%sQueued jobs\n", title)
 	a.draw(a.pen("\x1b[33m"), waiting, waiting)
-	a.printf("\n%sHosts: with a job, and above them those without\n", title)
+	a.printf("\n%sInstances: busy, and above them idle\n", title)
 	a.draw(a.pen("\x1b[32m"), hosts, busy)
 	begin, end := r.Begin.UTC().Format("2006-01-02 15:04"), r.End.UTC().Format("2006-01-02 15:04 UTC")
 	gap := max(1, len(waiting)-len(begin)-len(end))

@@ -25,12 +25,12 @@ func (a *app) applyCommand() *cobra.Command {
 	var flags applyFlags
 	c := &cobra.Command{
 		Use:   "apply [DIR | PLANFILE]",
-		Short: "Make the fleets be what the files say, or a saved plan",
-		Long: "Store the definition of the fleet files and wait until every instance is where it should be. Of a plan\n" +
-			"that plan --out saved, exactly that is applied, once; it is refused where what it touches was changed since.\n" +
-			"Where a manager runs (serve), it does the work and goes on with it. Otherwise this process is the\n" +
-			"manager for as long as it runs: afterwards the instances go on running, but nothing scales, renews or\n" +
-			"removes them until the next apply.",
+		Short: "Apply the configuration, or a saved plan",
+		Long: "Store the definition in the fleet files and wait until the fleets match it. A plan that plan --out saved is\n" +
+			"applied exactly as it was shown, once; apply refuses it if something that it changes has changed since.\n" +
+			"If a manager is running (serve), it does the work and continues after this command. Otherwise this process is\n" +
+			"the manager until it ends: the instances keep running afterwards, but nothing scales, renews or removes them\n" +
+			"until serve or the next apply.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !flags.asJSON {
@@ -41,10 +41,10 @@ func (a *app) applyCommand() *cobra.Command {
 		},
 	}
 	flags.variables.register(c.Flags())
-	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask before applying")
-	c.Flags().BoolVar(&flags.prune, "prune", false, "take away the fleets that the files don't mention; they drain first")
-	c.Flags().BoolVar(&flags.asJSON, "json", false, "print a line of JSON for each thing that happens, and nothing else; it asks nobody")
-	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until everything is where it should be")
+	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask for confirmation")
+	c.Flags().BoolVar(&flags.prune, "prune", false, "remove the fleets that the files don't mention, after draining them")
+	c.Flags().BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if there are changes")
+	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until the fleets match")
 	return c
 }
 
@@ -78,7 +78,7 @@ func (a *app) applyTask(c *cobra.Command, args []string, flags applyFlags) (appl
 		return applyTask{submission: submission, options: options}, err
 	}
 	if flags.prune {
-		return applyTask{}, errors.New("--prune can't be given with a saved plan, which has it or not; plan again with --prune")
+		return applyTask{}, errors.New("--prune can't be combined with a saved plan; run plan again with --prune")
 	}
 	saved, err := control.ReadPlan(args[0])
 	if err != nil {
@@ -111,7 +111,7 @@ func (t applyTask) plan(ctx context.Context, s control.Service) (control.Plan, e
 // apply plans, asks, applies and watches.
 func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report applyReport) (err error) {
 	if flags.wait <= 0 {
-		return fmt.Errorf("--wait %s: give a positive duration such as 10m", flags.wait)
+		return fmt.Errorf("--wait %s: must be a positive duration, for example 10m", flags.wait)
 	}
 	task, err := a.applyTask(c, args, flags)
 	if err != nil {
@@ -150,9 +150,9 @@ func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report ap
 // approve asks whether to go on. Without a yes the error says how that ended.
 func (a *app) approve(ctx context.Context, flags applyFlags) error {
 	if flags.asJSON {
-		return errors.New("nobody is asked with --json; look at the plan first (plan --out FILE, show FILE), then pass --auto-approve")
+		return errors.New("--json can't ask for confirmation; review the plan first (plan --out FILE, show FILE), then pass --auto-approve")
 	}
-	yes, err := a.confirm(ctx, "Apply this?")
+	yes, err := a.confirm(ctx, "Apply?")
 	if yes && err == nil {
 		return nil
 	}

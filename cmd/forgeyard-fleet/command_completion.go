@@ -24,11 +24,11 @@ func (a *app) completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print the script that completes commands, flags and live names in a shell",
-		Long: "Print the script that lets a shell complete commands, flags, and the names of the fleets, instances and tokens\n" +
-			"that there are. Names come from the manager that runs, or else from the state directory, which is only read.\n" +
-			"For bash: source <(forgeyard-fleet completion bash). For zsh, fish and PowerShell write the output where the\n" +
-			"shell looks for completions, or load it in its start-up file.",
+		Short: "Print the completion script for a shell",
+		Long: "Print the script with which a shell completes commands, flags, and the names of fleets, instances and tokens. The\n" +
+			"names come from the running manager, or else from the state directory. For bash, run:\n" +
+			"  source <(forgeyard-fleet completion bash)\n" +
+			"For zsh, fish and PowerShell, write the output to a file that the shell loads.",
 		ValidArgs: shells,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		RunE:      func(c *cobra.Command, args []string) error { return scripts[args[0]](c.Root(), a.out) },
@@ -70,7 +70,7 @@ func (a *app) instanceIDs(ctx context.Context, look control.Reader) ([]string, e
 	return found, err
 }
 
-// tokenNames are those of the tokens that can be revoked.
+// tokenNames are those of the valid tokens.
 func (a *app) tokenNames(ctx context.Context, look control.Reader) ([]string, error) {
 	tokens, err := look.Tokens(ctx)
 	var found []string

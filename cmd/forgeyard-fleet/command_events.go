@@ -27,20 +27,20 @@ func (a *app) eventsCommand() *cobra.Command {
 	flags := eventsFlags{query: control.EventQuery{Limit: 100}}
 	c := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happened: decisions, moves of instances, ends of calls, and what was done by whom",
-		Long: "Show what happened, in the order of time: what was decided and why, the last move of each instance, how calls to\n" +
-			"providers ended, and, to those who may manage fleets, what was done by whom. With --follow it goes on until it is\n" +
-			"interrupted, and shows every move as it happens; that needs a manager that runs. With --fleet only what is about\n" +
-			"one fleet. As JSON it is a list, and with --follow an object on each line.",
+		Short: "Show events: decisions, transitions, results of provider calls, and user actions",
+		Long: "Show events in the order of time: decisions with their reasons, the last transition of each instance, the results\n" +
+			"of calls to providers, and, with the permission fleet.manage, the actions of users. --follow needs a running\n" +
+			"manager and shows each event as it happens until interrupted. --json prints a list, or with --follow one object\n" +
+			"per line.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return a.events(ctx, look, flags) })
 		},
 	}
 	lookFlags(c, &flags.json)
-	c.Flags().BoolVar(&flags.follow, "follow", false, "go on with what happens from now on")
-	c.Flags().StringVar(&flags.query.Fleet, "fleet", "", "only what is about one fleet")
-	numberFlag(c.Flags(), &flags.query.Limit, "limit", 1, 1000, "how many of the newest, of up to 1000")
+	c.Flags().BoolVar(&flags.follow, "follow", false, "show new events as they happen")
+	c.Flags().StringVar(&flags.query.Fleet, "fleet", "", "show only the events of this fleet")
+	numberFlag(c.Flags(), &flags.query.Limit, "limit", 1, 1000, "number of events, the newest ones")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	return c
 }
@@ -58,7 +58,7 @@ func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags
 			return a.printJSON(events)
 		}
 		if len(events) == 0 {
-			a.printf("Nothing has happened.\n")
+			a.printf("No events.\n")
 		}
 		return a.renderEvents(events, false)
 	}
@@ -66,7 +66,7 @@ func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags
 		Watch(ctx context.Context) iter.Seq2[control.Progress, error]
 	})
 	if !able {
-		return errors.New("no manager is running, so nothing happens; start one with forgeyard-fleet serve, or leave --follow out to see what was")
+		return errors.New("--follow needs a running manager. Omit it to see past events, or start a manager with:\n  forgeyard-fleet serve")
 	}
 	if flags.query.Fleet != "" {
 		if err := fleetIsThere(ctx, look, flags.query.Fleet); err != nil {
@@ -154,7 +154,7 @@ func (f *follower) news(p control.Progress, stored []control.Event) []control.Ev
 // moves are those of a step.
 func (f *follower) moves(p control.Progress) (moves []control.Event) {
 	for _, t := range p.Transitions {
-		e := control.Event{At: p.At, Kind: control.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason}
+		e := control.Event{At: p.At, Kind: control.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason.Text(), Reason: t.Reason}
 		key := keyOf(e)
 		if f.early[key] {
 			delete(f.early, key)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -19,10 +20,10 @@ func (a *app) explainCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "explain FLEET",
-		Short: "Explain why a fleet has so many instances: bounds, unmet demand, waits and decisions",
-		Long: "Explain why a fleet has so many instances: the chain of bounds from the demand of its scheduler to the desired\n" +
-			"number, waiting work that nothing covers, with the requirement that the nearest fleets miss, what the fleet waits\n" +
-			"for and until when, the offers that hosts could be made of with their prices and their age, and what was decided last.",
+		Short: "Explain why a fleet has its number of instances",
+		Long: "Explain why a fleet has its number of instances: the limits between the demand of its scheduler and the desired\n" +
+			"number, jobs that no fleet can take and the requirement that the nearest fleets miss, what the fleet waits for\n" +
+			"and until when, the offers for new instances with prices and age, and the recent decisions.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
@@ -53,34 +54,35 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 func (a *app) renderExplanation(f view.Fleet, manager string) {
-	a.printf("%s has %s of %d wanted: ready %d (%s), on the way %d.\n", f.Address,
+	a.printf("%s has %s of %d desired: %d ready (%s), %d starting.\n", f.Address,
 		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, busyWords(f, manager), f.Counts.Provisioning)
 	a.printf("\nWhy %d\n", f.Desired)
 	a.renderBounds("  ", f.Bounds)
 	a.renderNextWarm("  ", f.NextWarm)
 	if f.Cost != nil {
-		a.printf("\nAn estimate, and no bill\n")
+		a.printf("\nEstimated cost\n")
 		a.renderCost("  ", f.Cost)
 	}
 	if len(f.Standing) > 0 {
-		a.printf("\nDecided by people\n")
+		a.printf("\nOverrides\n")
 	}
-	for _, text := range f.Standing {
-		a.printf("  %s\n", text)
+	for _, r := range f.Standing {
+		a.renderReason("  ", "", r)
 	}
 	if f.Rollout != nil {
-		a.printf("\nRollout, since %s\n  %s\n", moment(f.Rollout.Began), f.Rollout.Sentence)
+		a.printf("\nRollout, since %s\n", moment(f.Rollout.Began))
+		a.renderReason("  ", "", f.Rollout.Reason)
 	}
 	a.renderScheduler(f, manager)
 	a.renderInterruptions(f.Interruptions)
 	a.renderUnmet(f.Unmet)
 	a.renderHoldsAndWaits(f)
 	if f.Offers.Worth() {
-		a.printf("\nWhat the next hosts could be made of, the first choice first\n")
+		a.printf("\nOffers for new instances, best first\n")
 		a.renderOffers("  ", f.Offers, allOffers)
 	}
 	if len(f.Decisions) > 0 {
-		a.printf("\nDecided last, the newest first\n")
+		a.printf("\nRecent decisions, newest first\n")
 	}
 	for _, d := range f.Decisions {
 		a.printf("  %s  %-10s  %s\n", moment(d.At), d.Kind, d.Reason)
@@ -92,31 +94,31 @@ func (a *app) renderScheduler(f view.Fleet, manager string) {
 	switch {
 	case f.Scheduler == "":
 	case manager == "":
-		a.printf("\nIt follows scheduler.%s, which nobody asks while no manager runs.\n", f.Scheduler)
-	case f.Unseen != "":
-		a.printf("\nIt follows scheduler.%s, which can't be seen: %s.\n", f.Scheduler, f.Unseen)
+		a.printf("\nDemand comes from scheduler.%s; it isn't read while no manager is running.\n", f.Scheduler)
+	case !f.Unseen.IsZero():
+		a.printf("\nDemand comes from scheduler.%s, which is unobservable: %s.\n", f.Scheduler, f.Unseen)
 	default:
-		a.printf("\nIt follows scheduler.%s.\n", f.Scheduler)
+		a.printf("\nDemand comes from scheduler.%s.\n", f.Scheduler)
 	}
 }
 
-func (a *app) renderInterruptions(lines []string) {
-	if len(lines) > 0 {
-		a.printf("\nAnnounced by its provider\n")
+func (a *app) renderInterruptions(all []reason.Reason) {
+	if len(all) > 0 {
+		a.printf("\nInterruptions announced by the provider\n")
 	}
-	for _, line := range lines {
-		a.printf("  %s\n", line)
+	for _, r := range all {
+		a.renderReason("  ", "", r)
 	}
 }
 
 func (a *app) renderUnmet(unmet []planner.Unmet) {
 	if len(unmet) > 0 {
-		a.printf("\nWaits in vain\n")
+		a.printf("\nBlocked demand\n")
 	}
 	for _, u := range unmet {
-		a.printf("  %s  %s\n", u.Code, u.Sentence)
+		a.printf("  %s  %s\n", u.Reason.Code(), u.Reason.TextAt(a.now()))
 		for _, near := range u.Nearest {
-			a.printf("    %s: %s\n", near.Fleet, near.Reason)
+			a.printf("    %s: %s\n", near.Fleet, near.Reason.TextAt(a.now()))
 		}
 	}
 }
@@ -125,13 +127,13 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 	if f.Hold == nil && len(f.Waiting) == 0 {
 		return
 	}
-	a.printf("\nIt waits\n")
+	a.printf("\nWaiting\n")
 	if f.Hold != nil {
-		a.printf("  nothing is started: %s\n", planner.HoldSentence(*f.Hold, a.now()))
+		a.printf("  no starts: %s\n", holdText(*f.Hold, a.now()))
 	}
 	for _, w := range f.Waiting {
-		if !w.Repeats(f.Hold) {
-			a.printf("  %s  %s\n", w.Code, w.Sentence)
+		if !planner.Repeats(w, f.Hold) {
+			a.printf("  %s  %s\n", w.Code(), w.TextAt(a.now()))
 		}
 	}
 	if next := a.nextChange(f); next != "" && !a.triesFirst(f) {
@@ -144,12 +146,12 @@ func (a *app) triesFirst(f view.Fleet) bool {
 	return f.Hold != nil && f.Hold.Until.After(a.now()) && !f.Next.Before(f.Hold.Until)
 }
 
-// renderCalmWaits are the waits that are nothing amiss; the others are among the
+// renderExpectedWaits are the waits that are nothing amiss; the others are among the
 // reasons.
-func (a *app) renderCalmWaits(f view.Fleet) {
+func (a *app) renderExpectedWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code.Calm() {
-			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
+		if planner.Expected(w) {
+			a.printf("  %s. %s\n", w.TextAt(a.now()), a.nextChange(f))
 		}
 	}
 }
@@ -162,5 +164,5 @@ func (a *app) nextChange(f view.Fleet) string {
 	if a.triesFirst(f) {
 		next = f.Hold.Until
 	}
-	return fmt.Sprintf("It is looked at again in %s.", max(next.Sub(a.now()).Round(time.Second), time.Second))
+	return fmt.Sprintf("Next check in %s.", max(next.Sub(a.now()).Round(time.Second), time.Second))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-func TestAnExplanationSaysWhySoManyAndWhatIsWaitedFor(t *testing.T) {
+func TestExplainShowsLimitsDemandAndWaits(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	f := view.Fleet{
@@ -27,32 +27,32 @@ func TestAnExplanationSaysWhySoManyAndWhatIsWaitedFor(t *testing.T) {
 		Decisions: []view.LastDecision{{At: noon.Local(), Kind: fleet.ScaleUp, Reason: "2 wanted."}},
 	}
 	a.renderExplanation(f, "process 7")
-	want := `fleet.demo has 1 instance of 2 wanted: ready 1 (busy 1, idle 0), on the way 0.
+	want := `fleet.demo has 1 instance of 2 desired: 1 ready (busy 1, idle 0), 0 starting.
 
 Why 2
   demand   → 5  5 jobs wait.
   max      → 2  Never more than max = 2.
 
-It follows scheduler.forgeyard.ci.
+Demand comes from scheduler.forgeyard.ci.
 
-Waits in vain
+Blocked demand
   no_eligible_fleet  1 job waits that no fleet can run.
     fleet.demo: it has no gpu
 
-It waits
-  nothing is started: 3 failures in a row. The next try is in 1m0s.
+Waiting
+  no starts: 3 failures in a row. The next try is in 1m0s.
   cooldown  It changed its size.
-  It is looked at again in 30s.
+  Next check in 30s.
 
-Decided last, the newest first
+Recent decisions, newest first
   ` + moment(noon) + `  scale_up    2 wanted.
 `
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 	}
 	for _, tt := range []struct{ unseen, manager, want string }{
-		{"connection refused", "process 7", "which can't be seen: connection refused."},
-		{"", "", "which nobody asks while no manager runs."},
+		{"connection refused", "process 7", "which is unobservable: connection refused."},
+		{"", "", "it isn't read while no manager is running."},
 	} {
 		out.Reset()
 		f.Unseen = tt.unseen
@@ -62,8 +62,8 @@ Decided last, the newest first
 	}
 }
 
-// The hold came a second time as a wait, and beside its next try a later look.
-func TestWhatHoldsAFleetBackIsSaidOnceAndWhenItEndsIsTheNextLook(t *testing.T) {
+// The hold appeared a second time as a wait, with a later next check.
+func TestExplainShowsAHoldOnceWithItsEnd(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	hold := snapshot.Hold{Reason: "10 failures in a row", Until: noon.Add(140 * time.Second)}
@@ -74,19 +74,19 @@ func TestWhatHoldsAFleetBackIsSaidOnceAndWhenItEndsIsTheNextLook(t *testing.T) {
 		}}
 		out.Reset()
 		a.renderHoldsAndWaits(f)
-		want := "\nIt waits\n  nothing is started: " + h.Reason + ". The next try is in 2m20s.\n  cooldown  It changed its size.\n"
+		want := "\nWaiting\n  no starts: " + h.Reason + ". The next try is in 2m20s.\n  cooldown  It changed its size.\n"
 		if out.String() != want {
 			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 		}
 		out.Reset()
-		if a.renderCalmWaits(f); out.String() != "  It changed its size. It is looked at again in 2m20s.\n" {
+		if a.renderCalmWaits(f); out.String() != "  It changed its size. Next check in 2m20s.\n" {
 			t.Errorf("the status says %s", out.String())
 		}
 	}
 }
 
-// Without a manager nobody asks the scheduler, and three busy runners were "idle 3".
-func TestHowManyRunnersAreBusyIsNotGuessedWithoutAManager(t *testing.T) {
+// Without a manager the scheduler isn't read, and three busy runners were "idle 3".
+func TestBusyIsUnknownWithoutAManager(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	f := view.Fleet{Address: "fleet.demo", Scheduler: "forgeyard.ci", Counts: planner.Counts{Ready: 3, Idle: 3}}
@@ -99,14 +99,14 @@ func TestHowManyRunnersAreBusyIsNotGuessedWithoutAManager(t *testing.T) {
 			out.Reset()
 			f.Scheduler = test.scheduler
 			show(f, test.manager)
-			if strings.Contains(out.String(), "busy 0, idle 3") != test.known || strings.Contains(out.String(), "ready 3 (how many are busy isn't known while no manager runs)") == test.known {
+			if strings.Contains(out.String(), "busy 0, idle 3") != test.known || strings.Contains(out.String(), "(busy and idle unknown without a running manager)") == test.known {
 				t.Errorf("%+v: it says\n%s", test, out.String())
 			}
 		}
 	}
 }
 
-func TestLeasesAreShownWhereASchedulerShowsThem(t *testing.T) {
+func TestLeasesAreShownWhereKnown(t *testing.T) {
 	a := &app{now: func() time.Time { return noon }}
 	none, two := 0, 2
 	for want, at := range map[string]*view.Scheduling{
@@ -118,7 +118,7 @@ func TestLeasesAreShownWhereASchedulerShowsThem(t *testing.T) {
 	}
 }
 
-func TestASchedulerThatFallsSilentIsToldOnceAndThatItIsBack(t *testing.T) {
+func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgress()
 	blind := control.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
@@ -126,7 +126,7 @@ func TestASchedulerThatFallsSilentIsToldOnceAndThatItIsBack(t *testing.T) {
 	p.observe(blind)
 	p.observe(control.Progress{})
 	p.end()
-	want := "    0s  scheduler.forgeyard.ci can't be seen: connection refused\n    0s  scheduler.forgeyard.ci can be seen\n"
+	want := "    0s  scheduler.forgeyard.ci is unobservable: connection refused\n    0s  scheduler.forgeyard.ci recovered\n"
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 	}

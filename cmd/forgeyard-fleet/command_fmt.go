@@ -20,12 +20,11 @@ func (a *app) fmtCommand() *cobra.Command {
 	var check, diff bool
 	c := &cobra.Command{
 		Use:   "fmt [DIR | FILE | -]...",
-		Short: "Write fleet files in normal form",
-		Long: "Write fleet files in normal form: two spaces for each level, equals signs in a column. Only the space between\n" +
-			"words changes. Of a directory all *.hcl files are taken, without the lock file. The names of the files that\n" +
-			"change are printed. - formats standard input to standard output. With --check nothing is written, and the\n" +
-			"command exits with 1 where a file isn't in normal form, 0 where all are. A file that doesn't parse is left alone\n" +
-			"and is an error.",
+		Short: "Format fleet files",
+		Long: "Format fleet files: two spaces for each level, aligned equals signs. Only white space changes. In a directory all\n" +
+			"*.hcl files are formatted, except the lock file. The names of changed files are printed. - formats standard input\n" +
+			"to standard output. With --check nothing is written, and the exit code is 1 if a file isn't formatted. A file\n" +
+			"that doesn't parse is left unchanged and is an error.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				dir, err := a.directory(nil)
@@ -34,14 +33,14 @@ func (a *app) fmtCommand() *cobra.Command {
 				}
 				args = []string{dir}
 			} else if a.flags.dir != "" {
-				return fmt.Errorf("what to format is given twice, as an argument and by --dir %s; give one of them", a.flags.dir)
+				return fmt.Errorf("the files to format are given as an argument and with --dir %s; give only one of them", a.flags.dir)
 			}
 			f := formatting{app: a, check: check, diff: diff}
 			return f.all(args)
 		},
 	}
-	c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 where a file isn't in normal form")
-	c.Flags().BoolVar(&diff, "diff", false, "print what changes")
+	c.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 if a file isn't formatted")
+	c.Flags().BoolVar(&diff, "diff", false, "print the changes")
 	return c
 }
 

@@ -15,49 +15,34 @@ import (
 )
 
 func (a *app) freezeCommand() *cobra.Command {
-	var flags standingFlags
+	var flags overrideFlags
 	var provider string
 	o := control.StandingOrder{Kind: control.FreezeWrites}
 	c := &cobra.Command{
-		Use:   "freeze FLEET | --provider NAME",
-		Short: "Stop everything that starts or ends instances of a fleet or of a provider, until it is thawed",
-		Long: "Freeze a fleet, or all fleets and instances of a provider. No call that starts or ends an instance goes out any\n" +
-			"more, whatever its cause, also for a drain that was ordered; calls that went out before are answered, jobs go\n" +
-			"on, and inspections, too. Work that other fleets can run goes to them. With --scale-up-only instances start, and\n" +
-			"none leaves for want of work, age or a newer definition. It holds, over restarts and applies, until thaw.",
+		Use:   "freeze FLEET | --provider NAME [--clear]",
+		Short: "Stop all starts and removals of a fleet or provider until the freeze is cleared",
+		Long: "Freeze a fleet, or all fleets and instances of a provider. No call that starts or removes an instance is sent\n" +
+			"while the freeze holds, whatever its cause, including drains that were requested. Calls already sent are\n" +
+			"completed; running jobs and inspections continue. Other fleets take the queued jobs that they can run.\n" +
+			"With --scale-up-only instances still start, and none is removed for lack of jobs, age or a newer definition.\n" +
+			"A freeze survives restarts and applies. It ends with --clear.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			if o.Fleet, o.Provider, err = fleetOrProvider(args, provider); err != nil {
 				return err
 			}
-			return a.orderStanding(c, flags, o, fmt.Sprintf("Freeze %s?", orProvider(o)))
+			question := fmt.Sprintf("Freeze %s?", orProvider(o))
+			if o.End {
+				question = fmt.Sprintf("Clear the freeze of %s? Pending operations will resume.", orProvider(o))
+			}
+			return a.orderStanding(c, flags, o, question)
 		},
 	}
 	flags.register(c, true, true)
-	c.Flags().StringVar(&provider, "provider", "", "freeze all of a provider: PLUGIN.NAME")
-	c.Flags().BoolVar(&o.ScaleUpOnly, "scale-up-only", false, "let instances start, and none leave")
-	sentAs(c, "provider", "id")
-	a.completes(c, a.fleetNames, "provider", a.providerNames)
-	return c
-}
-
-func (a *app) thawCommand() *cobra.Command {
-	var flags standingFlags
-	var provider string
-	o := control.StandingOrder{Kind: control.FreezeWrites, End: true}
-	c := &cobra.Command{
-		Use:   "thaw FLEET | --provider NAME",
-		Short: "End a freeze",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if o.Fleet, o.Provider, err = fleetOrProvider(args, provider); err != nil {
-				return err
-			}
-			return a.orderStanding(c, flags, o, fmt.Sprintf("Thaw %s? What waits starts and ends then.", orProvider(o)))
-		},
-	}
-	flags.register(c, true, false)
-	c.Flags().StringVar(&provider, "provider", "", "thaw a provider: PLUGIN.NAME")
+	c.Flags().StringVar(&provider, "provider", "", "the provider to freeze, as PLUGIN.NAME, instead of a fleet")
+	c.Flags().BoolVar(&o.ScaleUpOnly, "scale-up-only", false, "allow starts; prevent removals only")
+	c.Flags().BoolVar(&o.End, "clear", false, "clear the freeze")
+	c.MarkFlagsMutuallyExclusive("clear", "scale-up-only")
 	sentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
 	return c
@@ -65,7 +50,7 @@ func (a *app) thawCommand() *cobra.Command {
 
 func fleetOrProvider(args []string, provider string) (string, fleet.ProviderAddress, error) {
 	if (len(args) == 1) == (provider != "") {
-		return "", "", errors.New("give a FLEET, or --provider NAME, and not both")
+		return "", "", errors.New("give either a FLEET or --provider NAME")
 	}
 	if provider != "" {
 		return "", fleet.ProviderAddress(strings.TrimPrefix(provider, "provider.")), nil
@@ -75,41 +60,41 @@ func fleetOrProvider(args []string, provider string) (string, fleet.ProviderAddr
 
 func orProvider(o control.StandingOrder) string {
 	if o.Provider != "" {
-		return "all of the provider " + string(o.Provider)
+		return "provider " + string(o.Provider)
 	}
 	return o.Fleet
 }
 
 func (a *app) quarantineCommand() *cobra.Command {
-	var flags standingFlags
-	var release bool
+	var flags overrideFlags
+	var clear bool
 	c := &cobra.Command{
-		Use:   "quarantine FLEET|INSTANCE|IMAGE",
-		Short: "Take a fleet, an instance or what an image made out of work, and let no new ones come",
-		Long: "Take instances out of work: one, all of a fleet, or all that were made from an image, which is named as\n" +
-			"image.NAME or by its declared digest (sha256:…). They get no new job; a job that runs goes on, and can be given\n" +
-			"up with drain --force. Nothing new is made in a quarantined fleet or from a quarantined image. It holds, over\n" +
-			"restarts and applies, until --release. What was quarantined isn't trusted again then: it leaves once no job is\n" +
-			"on it, and is made anew where it is still wanted.",
+		Use:   "quarantine FLEET|INSTANCE|IMAGE [--clear]",
+		Short: "Take a fleet, an instance or the instances of an image out of service",
+		Long: "Take instances out of service: one, all of a fleet, or all that were made from an image, which is given as\n" +
+			"image.NAME or by its digest (sha256:…). They get no new job; a running job continues, unless it is given up with\n" +
+			"drain --force. No instance is made in a quarantined fleet or from a quarantined image. A quarantine survives\n" +
+			"restarts and applies and ends with --clear. Instances that were quarantined aren't trusted again: each is removed\n" +
+			"once it has no job, and replaced where it is still needed.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := a.quarantined(c, args[0])
 			if err != nil {
 				return err
 			}
-			o.End = release
+			o.End = clear
 			if o.Instance != "" {
 				args[0] = string(o.Instance)
 			}
-			question := fmt.Sprintf("Quarantine %s? It gets no work until it is released.", args[0])
-			if release {
-				question = fmt.Sprintf("Release %s from its quarantine?", args[0])
+			question := fmt.Sprintf("Quarantine %s? It gets no jobs until the quarantine is cleared.", args[0])
+			if clear {
+				question = fmt.Sprintf("Clear the quarantine of %s?", args[0])
 			}
 			return a.orderStanding(c, flags, o, question)
 		},
 	}
 	flags.register(c, true, true)
-	c.Flags().BoolVar(&release, "release", false, "end the quarantine")
+	c.Flags().BoolVar(&clear, "clear", false, "clear the quarantine")
 	a.completes(c, a.quarantinable, "", nil)
 	return c
 }

@@ -16,7 +16,7 @@ import (
 func (a *app) imageCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "image",
-		Short: "See images and their rollouts, halt them, take them up, and go back",
+		Short: "Show images; pause, resume and roll back their rollouts",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -28,7 +28,7 @@ func (a *app) imageListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the images that fleets should boot or that instances were made from, and their states",
+		Short: "List the images of fleets and instances, with their states",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
@@ -83,8 +83,8 @@ func (a *app) imageShowCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show IMAGE",
-		Short: "Show an image: what providers know it by, and what it is to each fleet",
-		Long:  "Show the images of a name, or the one of a digest (sha256:…). An old image and the new one may have the same name.",
+		Short: "Show an image: its name at each provider and its state in each fleet",
+		Long:  "Show the images of a name, or the image of a digest (sha256:…). An old and a new image may share a name.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
@@ -99,7 +99,7 @@ func (a *app) imageShowCommand() *cobra.Command {
 					}
 				}
 				if len(named) == 0 {
-					return fmt.Errorf("there is no image %q: see forgeyard-fleet image list", args[0])
+					return fmt.Errorf("image %q not found; list the images with:\n  forgeyard-fleet image list", args[0])
 				}
 				if asJSON {
 					return a.printJSON(named)
@@ -123,35 +123,35 @@ func (a *app) renderImage(i view.ImageReport) {
 	a.printf("image.%s   %s\n", orDash(i.Name), i.State)
 	a.printf("  digest %s, bootstrap %s\n", orDash(i.Digest), orDash(i.Bootstrap))
 	for _, r := range i.Refs {
-		a.printf("  %s has it as %s, id %s\n", r.Provider, orDash(r.Ref), shortDigest(string(r.ID)))
+		a.printf("  at %s: %s, id %s\n", r.Provider, orDash(r.Ref), shortDigest(string(r.ID)))
 	}
 	if q := i.Quarantine; q != nil {
-		a.printf("  ! %s quarantined it on %s. To release it: forgeyard-fleet quarantine %s --release.\n", q.By, moment(q.At), q.Image)
+		a.printf("  ! Quarantined by %s on %s. Clear the quarantine with:\n      forgeyard-fleet quarantine %s --clear\n", q.By, moment(q.At), q.Image)
 	}
 	for _, f := range i.Fleets {
-		a.printf("  %s: %s; %s from it, %d not\n", f.Fleet, f.State, plural(f.Instances, "instance"), f.Others)
-		if f.Sentence != "" {
-			a.printf("      %s\n", f.Sentence)
+		a.printf("  %s: %s; %s it, %d don't\n", f.Fleet, f.State, pluralVerb(f.Instances, "instance", "use"), f.Others)
+		if !f.Reason.IsZero() {
+			a.renderReason("      ", "", f.Reason)
 		}
 	}
 }
 
 func (a *app) imageRolloutCommand() *cobra.Command {
-	var flags standingFlags
-	var pause bool
+	var flags overrideFlags
+	var pause, resume bool
 	r := control.RolloutRequest{Word: fleet.ResumeRollout}
 	c := &cobra.Command{
-		Use:   "rollout FLEET|IMAGE",
-		Short: "Take up a rollout that was halted, paused or rolled back; or pause it",
-		Long: "Take up the rollout of a fleet, or of every fleet whose file asks for an image (image.NAME or sha256:…), after it was\n" +
-			"halted, paused or rolled back. It begins with a canary again, unless it was only paused. With --skip-soak the\n" +
-			"others follow at once. With --pause it halts, over restarts and applies: nothing is replaced, and what is missing\n" +
-			"is made from the image that was known good. A rollout begins by itself when an apply changes what instances are\n" +
-			"made from.",
+		Use:   "rollout FLEET|IMAGE --pause | --resume | --skip-soak",
+		Short: "Pause or resume a rollout, or skip its soak time",
+		Long: "Pause or resume the rollout of a fleet, or of every fleet that uses an image (image.NAME or sha256:…). A rollout\n" +
+			"starts by itself when an apply changes what instances are made from. While it is paused no instance is replaced,\n" +
+			"and missing instances are made from the last known good image; a pause survives restarts and applies. --resume\n" +
+			"continues a rollout that was paused, halted or rolled back; unless it was only paused, it starts with a canary\n" +
+			"again. --skip-soak resumes it and replaces the other instances without waiting for the canaries.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Subject = args[0]
-			question := fmt.Sprintf("Take up the rollout of %s?", args[0])
+			question := fmt.Sprintf("Resume the rollout of %s?", args[0])
 			if pause {
 				r.Word, question = fleet.PauseRollout, ""
 			}
@@ -159,27 +159,31 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 		},
 	}
 	flags.register(c, true, true)
-	c.Flags().BoolVar(&pause, "pause", false, "halt it until it is taken up again")
-	c.Flags().BoolVar(&r.SkipSoak, "skip-soak", false, "let the others follow without waiting for the canaries")
-	c.MarkFlagsMutuallyExclusive("pause", "skip-soak")
+	c.Flags().BoolVar(&pause, "pause", false, "pause the rollout until it is resumed")
+	c.Flags().BoolVar(&resume, "resume", false, "resume a rollout that was paused, halted or rolled back")
+	c.Flags().BoolVar(&r.SkipSoak, "skip-soak", false, "resume without waiting for the canaries")
+	c.MarkFlagsOneRequired("pause", "resume", "skip-soak")
+	for _, other := range []string{"resume", "skip-soak"} {
+		c.MarkFlagsMutuallyExclusive("pause", other)
+	}
 	a.completes(c, a.rolloutSubjects, "", nil)
 	return c
 }
 
 func (a *app) imageRollbackCommand() *cobra.Command {
-	var flags standingFlags
+	var flags overrideFlags
 	r := control.RolloutRequest{Word: fleet.RollBack}
 	c := &cobra.Command{
 		Use:   "rollback FLEET|IMAGE",
-		Short: "Go back to the image that was known good before, whatever the file says",
-		Long: "Have a fleet, or every fleet whose file asks for an image (image.NAME or sha256:…), boot the image that was known\n" +
-			"good there before. What was made from the file's image leaves after its job, within the fleet's surge and\n" +
-			"unavailable, and without a soak. It holds until an apply changes the image in the file, or image rollout takes it\n" +
-			"up again; plan, status and explain say so meanwhile.",
+		Short: "Return to the last known good image, whatever the file says",
+		Long: "Have a fleet, or every fleet that uses an image (image.NAME or sha256:…), boot its last known good image. Instances\n" +
+			"of the file's image are replaced after their jobs, within the fleet's surge and unavailable limits and without a\n" +
+			"soak. The rollback holds until an apply changes the image or image rollout --resume; meanwhile plan, status and\n" +
+			"explain show it.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Subject = args[0]
-			return a.orderRollout(c, flags, r, fmt.Sprintf("Roll %s back to the image that was known good before?", args[0]))
+			return a.orderRollout(c, flags, r, fmt.Sprintf("Roll %s back to the last known good image?", args[0]))
 		},
 	}
 	flags.register(c, true, true)
@@ -189,7 +193,7 @@ func (a *app) imageRollbackCommand() *cobra.Command {
 
 // orderRollout asks where there is a question, and has the manager that runs, or
 // else the state directory, keep the word.
-func (a *app) orderRollout(c *cobra.Command, flags standingFlags, r control.RolloutRequest, question string) error {
+func (a *app) orderRollout(c *cobra.Command, flags overrideFlags, r control.RolloutRequest, question string) error {
 	r.Reason = flags.reason
 	check := func(ctx context.Context, look control.Reader) error { _, err := look.CheckRollout(ctx, r); return err }
 	if yes, err := a.agreed(c, flags, check, question); err != nil || !yes {
@@ -209,22 +213,21 @@ func (a *app) orderRollout(c *cobra.Command, flags standingFlags, r control.Roll
 			changed = changed || f.Changed
 		}
 		if !receipt.Loop && changed {
-			a.printf("No manager runs; the next one goes by it.\n")
+			a.printf("No manager is running. The next one will apply this.\n")
 		}
 		return nil
 	})
 }
 
-// agreed asks a person, unless there is nothing to ask or they said so already. What
-// would be refused afterwards is refused before: nobody should think about a question,
-// answer it, and hear then that it was a slip of the keyboard; a nil check can't tell.
-// Where they decline it says so by its error.
-func (a *app) agreed(c *cobra.Command, flags standingFlags, check func(context.Context, control.Reader) error, question string) (bool, error) {
+// agreed asks for confirmation, unless there is nothing to ask or --auto-approve was
+// given. A request that would be refused is refused before the question: nobody should
+// answer it in vain; a nil check can't tell. A declined question is an error.
+func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.Context, control.Reader) error, question string) (bool, error) {
 	if question == "" || flags.autoApprove {
 		return true, nil
 	}
 	if flags.asJSON {
-		return false, errors.New("--json asks nobody: pass --auto-approve, too")
+		return false, errors.New("--json can't ask for confirmation; pass --auto-approve")
 	}
 	if check != nil {
 		if err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return check(ctx, look) }); err != nil {
@@ -235,7 +238,7 @@ func (a *app) agreed(c *cobra.Command, flags standingFlags, check func(context.C
 	if err != nil || yes {
 		return yes, err
 	}
-	a.printf("Nothing was done.\n")
+	a.printf("Nothing was changed.\n")
 	return false, exitStatus(exitDeclined)
 }
 

@@ -18,16 +18,17 @@ var ubuntu = view.ImageReport{
 	Quarantine: &fleet.Quarantine{Image: "sha256:x", Decided: fleet.Decided{By: "ada", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}},
 }
 
-func TestAnImageIsShownWithWhatItIsToEachFleet(t *testing.T) {
+func TestImageShowHasItsStateInEachFleet(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}
 	a.renderImage(ubuntu)
 	a.renderImages([]view.ImageReport{ubuntu})
 	want := `image.ubuntu-24   quarantined
   digest sha256:` + strings.Repeat("2c", 32) + `, bootstrap cloud-init
-  aws.here has it as ami-2, id sha256:0123456789ab
-  ! ada quarantined it on 2026-11-29 12:00:00 UTC. To release it: forgeyard-fleet quarantine sha256:x --release.
-  fleet.linux: canary; 1 instance from it, 6 not
+  at aws.here: ami-2, id sha256:0123456789ab
+  ! Quarantined by ada on 2026-11-29 12:00:00 UTC. Clear the quarantine with:
+      forgeyard-fleet quarantine sha256:x --clear
+  fleet.linux: canary; 1 instance uses it, 6 don't
       1 canary soaks.
 IMAGE      DIGEST               STATE        INSTANCES  OTHERS  FLEETS       BOOTSTRAP   KNOWN AS
 ubuntu-24  sha256:2c2c2c2c2c2c  quarantined  1          6       fleet.linux  cloud-init  aws.here:ami-2

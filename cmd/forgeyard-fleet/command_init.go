@@ -24,7 +24,7 @@ var starter string
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a first fleet file: two runners on this machine",
+		Short: "Write a first fleet file with two runners on this machine",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := a.directory(args)
@@ -32,12 +32,12 @@ func (a *app) initCommand() *cobra.Command {
 				return err
 			}
 			if _, err := config.ReadDir(dir); err == nil {
-				return fmt.Errorf("%s has fleet files already; nothing was written", dir)
+				return fmt.Errorf("%s already has fleet files; nothing was written", dir)
 			} else if !errors.Is(err, config.ErrNoSources) && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return fmt.Errorf("make the directory: %w", err)
+				return fmt.Errorf("create the directory: %w", err)
 			}
 			path := filepath.Join(dir, "fleet.hcl")
 			here := fleet.PlatformOf(runtime.GOOS, runtime.GOARCH)
@@ -52,7 +52,7 @@ func (a *app) initCommand() *cobra.Command {
 			if err := file.Close(); err != nil {
 				return fmt.Errorf("write %s: %w", path, err)
 			}
-			a.printf("Wrote %s: two runners on this machine.\n\nNext:\n  forgeyard-fleet plugin install --dir %[2]s --from BIN/plugins\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n\nBIN is the folder of the built programs: nothing is released yet.\n", path, dir)
+			a.printf("Wrote %s: two runners on this machine.\n\nNext steps:\n  forgeyard-fleet plugin install --dir %[2]s --from BIN/plugins\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n\nBIN is the directory of the programs that make build built; there is no release yet.\n", path, shellWord(dir))
 			return nil
 		},
 	}

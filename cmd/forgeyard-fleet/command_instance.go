@@ -16,7 +16,7 @@ import (
 func (a *app) instanceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "instance",
-		Short: "Look at single instances, and decide about them",
+		Short: "Show, replace, resolve and adopt instances",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -30,16 +30,16 @@ func (a *app) instanceListCommand() *cobra.Command {
 	limit := 100
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the live instances, a line each",
-		Long: "List the live instances, by fleet, a line each. With --all it lists those that ended, too, the newest first and\n" +
-			"how each one ended; --before goes on where a list of --limit ended. Ended ones are kept for 30 days.",
+		Short: "List the live instances",
+		Long: "List the live instances by fleet. With --all ended instances are listed too, the newest first; --before continues\n" +
+			"where a list of --limit ended. Ended instances are kept for 30 days.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if everything {
 				return a.listHistory(c, control.HistoryQuery{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
 			}
 			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
-				return errors.New("--before and --limit are for long lists; give --all, too")
+				return errors.New("--before and --limit need --all")
 			}
 			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
 				if unrecorded {
@@ -66,13 +66,13 @@ func (a *app) instanceListCommand() *cobra.Command {
 		},
 	}
 	lookFlags(c, &asJSON)
-	c.Flags().StringVar(&fleetName, "fleet", "", "only those of one fleet")
-	c.Flags().BoolVar(&everything, "all", false, "list the ended ones, too, the newest first")
-	numberFlag(c.Flags(), &limit, "limit", 1, 1000, "with --all: how many at most, of up to 1000")
-	c.Flags().StringVar(&before, "before", "", "with --all: only those older than the instance of this id")
+	c.Flags().StringVar(&fleetName, "fleet", "", "list only the instances of this fleet")
+	c.Flags().BoolVar(&everything, "all", false, "list ended instances too, the newest first")
+	numberFlag(c.Flags(), &limit, "limit", 1, 1000, "with --all: maximum number of instances")
+	c.Flags().StringVar(&before, "before", "", "with --all: list instances older than the one with this id")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	a.completes(c, nil, "before", a.instanceIDs)
-	c.Flags().BoolVar(&unrecorded, "unrecorded", false, "list what providers have without a live record instead: orphans of ours, and foreign resources")
+	c.Flags().BoolVar(&unrecorded, "unrecorded", false, "list the resources at providers that have no live record: orphans and foreign resources")
 	c.MarkFlagsMutuallyExclusive("fleet", "unrecorded")
 	c.MarkFlagsMutuallyExclusive("all", "unrecorded")
 	return c
@@ -81,7 +81,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 // listHistory lists what is and was.
 func (a *app) listHistory(c *cobra.Command, q control.HistoryQuery, asJSON bool) error {
 	if q.Limit < 1 || q.Limit > 1000 {
-		return fmt.Errorf("--limit %d: give a number from 1 to 1000", q.Limit)
+		return fmt.Errorf("--limit %d: must be 1 ≤ limit ≤ 1000", q.Limit)
 	}
 	if q.Before != "" {
 		var err error
@@ -109,9 +109,9 @@ func (a *app) instanceShowCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show INSTANCE",
-		Short: "Show everything that is known of an instance",
-		Long: "Show everything that is known of an instance, live or ended. The beginning or the end of its id is\n" +
-			"enough where no other has it, here and wherever an INSTANCE is asked for.",
+		Short: "Show all details of an instance",
+		Long: "Show all details of a live or ended instance. Wherever a command takes an INSTANCE, the beginning or the end of\n" +
+			"its id is enough if it is unique.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {

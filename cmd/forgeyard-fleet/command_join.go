@@ -22,7 +22,7 @@ type joinFlags struct {
 
 func (f *joinFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.join, "join", "", "claim this `HOST` of an inventory and print the command that joins it")
-	flags.BoolVar(&f.foreground, "foreground", false, "with --join: the agent runs in the shell where the command is pasted, and not as a service")
+	flags.BoolVar(&f.foreground, "foreground", false, "with --join: run the agent in the foreground instead of as a service")
 	flags.BoolVar(&f.asJSON, "json", false, "with --join: print JSON")
 }
 
@@ -30,7 +30,7 @@ func (f *joinFlags) register(flags *pflag.FlagSet) {
 // line, so that it may be piped; what a person should know is beside it.
 func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) error {
 	if len(args) > 0 || len(fleets) > 1 || c.Flags().Changed("permission") || c.Flags().Changed("for") {
-		return errors.New("token create --join HOST takes no name, permission or time, and one --fleet at most: the token is good once and for 24 hours")
+		return errors.New("--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, within 24 hours")
 	}
 	request := control.JoinRequest{Host: host.join, Foreground: host.foreground}
 	if len(fleets) == 1 {
@@ -44,16 +44,16 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 		if host.asJSON {
 			return a.printJSON(ticket)
 		}
-		fmt.Fprintf(a.err, "Host %s is claimed for %s until %s. Paste this line on the host:\n\n", ticket.Host, ticket.Fleet, moment(ticket.Expires))
+		fmt.Fprintf(a.err, "Host %s is claimed for %s until %s. Run this line on the host:\n\n", ticket.Host, ticket.Fleet, moment(ticket.Expires))
 		a.printf("%s\n", ticket.Command)
 		fmt.Fprintln(a.err)
 		if ticket.Renewed {
-			fmt.Fprintln(a.err, "The line that was made before is void.")
+			fmt.Fprintln(a.err, "The previous line is no longer valid.")
 		}
 		for _, note := range ticket.Notes {
 			fmt.Fprintf(a.err, "! %s\n", note)
 		}
-		fmt.Fprintln(a.err, "It holds a token that is good once: keep it to yourself until it was used.")
+		fmt.Fprintln(a.err, "The line contains a one-time token; keep it secret until it is used.")
 		return nil
 	})
 }
@@ -63,11 +63,11 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 	if len(hosts) == 0 {
 		return
 	}
-	waits := "hosts wait"
+	wait := "wait"
 	if len(hosts) == 1 {
-		waits = "host waits"
+		wait = "waits"
 	}
-	a.printf("%s%d %s to be joined:\n", indent, len(hosts), waits)
+	a.printf("%s%s %s to be joined. Run:\n", indent, plural(len(hosts), "host"), wait)
 	for _, h := range hosts {
 		command := []string{"forgeyard-fleet", "token", "create", "--join", h.Host}
 		if h.Ambiguous {
@@ -75,16 +75,20 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 		}
 		until := ""
 		if !h.Until.IsZero() {
-			until = "   (claimed; its line is good until " + moment(h.Until) + ")"
+			until = "   (claimed; the line is valid until " + moment(h.Until) + ")"
 		}
 		a.printf("%s  %s%s\n", indent, strings.Join(command, " "), until)
 	}
 }
 
-// shellWord quotes an address of for_each, which has brackets and quotes.
+// shellWord is a word as it can be pasted into a shell: an address of for_each has
+// brackets and quotes, a path may have spaces.
 func shellWord(text string) string {
-	if strings.ContainsAny(text, `["]`) {
-		return "'" + text + "'"
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,+@%~", r) || r > 127
 	}
-	return text
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

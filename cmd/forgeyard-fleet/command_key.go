@@ -14,11 +14,11 @@ import (
 func (a *app) keyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key",
-		Short: "List, rotate and drop the installation's keys",
+		Short: "List, rotate and delete the installation's keys",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.keyListCommand(), a.keyRotateCommand(), a.keyDropCommand())
+	c.AddCommand(a.keyListCommand(), a.keyRotateCommand(), a.keyDeleteCommand())
 	return c
 }
 
@@ -26,7 +26,7 @@ func (a *app) keyListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the keys: what each is for, and what an old one is still needed for",
+		Short: "List the keys with their purposes, and what still needs an old key",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
@@ -49,21 +49,20 @@ func (a *app) keyListCommand() *cobra.Command {
 }
 
 func (a *app) keyRotateCommand() *cobra.Command {
-	var flags standingFlags
+	var flags overrideFlags
 	c := &cobra.Command{
 		Use:   "rotate KIND",
-		Short: "Replace a key (authority, enrollment or ownership) by a new one",
-		Long: "Replace the key of a kind by a new one, which is used from now on: authority (or ca), enrollment or\n" +
-			"ownership, as key list names them. The old one stays trusted until nothing needs it any more and is dropped\n" +
-			"then by itself; an old ownership key stays until it is dropped by hand. It works with a running manager and\n" +
-			"without.",
+		Short: "Replace a key (authority, enrollment or ownership) with a new one",
+		Long: "Replace the key of a kind (authority or ca, enrollment, ownership) with a new one, which is used from now on.\n" +
+			"The old key stays trusted while something needs it and is then deleted automatically; an old ownership key stays\n" +
+			"until key delete. Works with and without a running manager.",
 		ValidArgs: []string{"authority", "ca", "enrollment", "ownership"},
 		Args:      cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(c.ValidArgs, args[0]) {
-				return fmt.Errorf("there is no kind of key %.60q: it is authority, enrollment or ownership", args[0])
+				return fmt.Errorf("invalid kind of key %.60q; valid kinds: authority, enrollment, ownership", args[0])
 			}
-			question := fmt.Sprintf("Replace the %s key by a new one? It can't be taken back.", args[0])
+			question := fmt.Sprintf("Replace the %s key? This can't be undone.", args[0])
 			if yes, err := a.agreed(c, flags, nil, question); err != nil || !yes {
 				return err
 			}
@@ -72,9 +71,9 @@ func (a *app) keyRotateCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				a.printf("The %s key is %s now: %s.\n", key.Kind, key.ID, key.Replaces)
+				a.printf("The %s key is now %s: %s.\n", key.Kind, key.ID, key.Replaces)
 				if key.Fingerprint != "" {
-					a.printf("Its fingerprint is %s\n", key.Fingerprint)
+					a.printf("Fingerprint: %s\n", key.Fingerprint)
 				}
 				return nil
 			})
@@ -84,14 +83,14 @@ func (a *app) keyRotateCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) keyDropCommand() *cobra.Command {
-	var flags standingFlags
+func (a *app) keyDeleteCommand() *cobra.Command {
+	var flags overrideFlags
 	c := &cobra.Command{
-		Use:   "drop ID",
-		Short: "End the trust in an old key now, if nothing needs it",
+		Use:   "delete ID",
+		Short: "Delete an old key now, if nothing needs it",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			question := fmt.Sprintf("End the trust in the key %s? It can't be taken back.", args[0])
+			question := fmt.Sprintf("Delete the key %s? This can't be undone.", args[0])
 			if yes, err := a.agreed(c, flags, nil, question); err != nil || !yes {
 				return err
 			}
@@ -99,7 +98,7 @@ func (a *app) keyDropCommand() *cobra.Command {
 				if err := s.DropKey(ctx, args[0]); err != nil {
 					return err
 				}
-				a.printf("Key %s isn't trusted any more, and its file is removed.\n", args[0])
+				a.printf("Key %s deleted: it is no longer trusted, and its file is removed.\n", args[0])
 				return nil
 			})
 		},
@@ -118,11 +117,11 @@ func (a *app) renderKey(k control.Key) {
 		a.printf("  fingerprint %s\n", k.Fingerprint)
 	}
 	if k.Retired.IsZero() {
-		a.printf("  %s\n  rotate with: forgeyard-fleet key rotate %s; then %s\n", k.Purpose, k.Kind, k.Replaces)
+		a.printf("  %s\n  after a rotation, %s\n  rotate with: forgeyard-fleet key rotate %s\n", k.Purpose, k.Replaces, k.Kind)
 		return
 	}
 	if len(k.Needed) == 0 {
-		a.printf("  nothing needs it; it is dropped within the hour by a running manager\n")
+		a.printf("  not needed; a running manager deletes it within an hour\n")
 	}
 	for _, why := range k.Needed {
 		a.printf("  still needed: %s\n", strings.TrimSuffix(why, "."))

@@ -20,8 +20,8 @@ type orderFlags struct {
 }
 
 func (f *orderFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask before it is done")
-	c.Flags().DurationVar(&f.wait, "wait", 30*time.Minute, "without a manager that runs: how long this process is it, until everything is where it should be")
+	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask for confirmation")
+	c.Flags().DurationVar(&f.wait, "wait", 30*time.Minute, "without a running manager: how long this process waits until the fleets match")
 }
 
 func (a *app) instanceResolveCommand() *cobra.Command {
@@ -30,10 +30,10 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 	var notCreated, gone bool
 	c := &cobra.Command{
 		Use:   "resolve INSTANCE",
-		Short: "Say what became of an instance, where the manager can't find out by itself",
-		Long: "Say what became of the request or the resource of an instance: that the request made the resource of an id,\n" +
-			"that it made nothing, or that the resource exists no more. What the provider lists, and an agent that calls,\n" +
-			"count for more than your word: then it is refused.",
+		Short: "Record the outcome of an instance that the manager can't determine",
+		Long: "Record the outcome of an instance's request or resource: the request created the resource with an id, it created\n" +
+			"nothing, or the resource no longer exists. The command is refused if the provider's list or the agent's\n" +
+			"heartbeats contradict it.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := a.instanceNamed(c, args[0])
@@ -45,20 +45,20 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 			switch {
 			case created != "":
 				o.Kind, o.Resource = loop.ResolveCreated, fleet.ProviderInstanceRef(created)
-				question = fmt.Sprintf("Record %s as the resource of the instance %s?", created, id)
+				question = fmt.Sprintf("Record %s as the resource of instance %s?", created, id)
 			case notCreated:
-				o.Kind, question = loop.ResolveNotCreated, fmt.Sprintf("Close the request of the instance %s as one that made nothing? If it did, that is left behind.", id)
+				o.Kind, question = loop.ResolveNotCreated, fmt.Sprintf("Record that the request of instance %s created nothing? If it did create a resource, that becomes an orphan.", id)
 			case gone:
-				o.Kind, question = loop.ResolveGone, fmt.Sprintf("Close the instance %s as gone? If it isn't, it is left behind.", id)
+				o.Kind, question = loop.ResolveGone, fmt.Sprintf("Record that the resource of instance %s no longer exists? If it does, it becomes an orphan.", id)
 			}
 			return a.order(c, flags, o, question)
 		},
 	}
 	flags.register(c)
 	a.completes(c, a.instanceIDs, "", nil)
-	c.Flags().StringVar(&created, "created", "", "it made the resource of this id at the provider")
-	c.Flags().BoolVar(&notCreated, "not-created", false, "it made nothing")
-	c.Flags().BoolVar(&gone, "gone", false, "its resource exists no more")
+	c.Flags().StringVar(&created, "created", "", "the request created the resource with this id at the provider")
+	c.Flags().BoolVar(&notCreated, "not-created", false, "the request created nothing")
+	c.Flags().BoolVar(&gone, "gone", false, "the resource no longer exists")
 	sentAs(c, "created", "outcome", "provider_instance")
 	c.MarkFlagsOneRequired("created", "not-created", "gone")
 	c.MarkFlagsMutuallyExclusive("created", "not-created", "gone")
@@ -69,7 +69,7 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 	var flags orderFlags
 	c := &cobra.Command{
 		Use:   "replace INSTANCE",
-		Short: "Let an instance leave after its job; its fleet makes another",
+		Short: "Replace an instance after its job",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := a.instanceNamed(c, args[0])
@@ -77,7 +77,7 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 				return err
 			}
 			return a.order(c, flags, control.InstanceOrder{Kind: loop.ReplaceInstance, Instance: id},
-				fmt.Sprintf("Replace the instance %s? It leaves after its job.", id))
+				fmt.Sprintf("Replace instance %s? It is removed after its job.", id))
 		},
 	}
 	flags.register(c)
@@ -91,23 +91,22 @@ func (a *app) instanceAdoptCommand() *cobra.Command {
 	var remove bool
 	c := &cobra.Command{
 		Use:   "adopt PROVIDER RESOURCE",
-		Short: "Take a resource that is nobody's onto a fleet's books and remove it",
-		Long: "Take an orphan, or a foreign resource, onto the books of a fleet, which counts it until it is gone, and\n" +
-			"remove it. It can't become a runner: no agent of it enrolled with a token of ours. So --remove must be given.\n" +
-			"The provider must list it, once, in an inspection begun now, and it must be of no instance. What is removed\n" +
-			"is what you name: look twice.",
+		Short: "Remove an orphan or a foreign resource",
+		Long: "Assign an orphan or a foreign resource to a fleet, which counts it against its limits, and remove it. It can't\n" +
+			"become a runner because its agent never enrolled, so --remove is required. The provider must list the resource\n" +
+			"exactly once in a new inspection, and it must not belong to an instance. Check the id: the resource is removed.",
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !remove {
-				return errors.New("what is adopted can't become a runner, it can only be counted and removed: pass --remove if that is meant")
+				return errors.New("--remove is required: an adopted resource can't become a runner, it can only be removed")
 			}
 			o := control.InstanceOrder{Kind: loop.AdoptResource, Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
-			return a.order(c, flags, o, fmt.Sprintf("Remove %s of %s, whoever made it?", args[1], args[0]))
+			return a.order(c, flags, o, fmt.Sprintf("Remove resource %s at provider.%s?", args[1], args[0]))
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&address, "fleet", "", "the fleet that counts it until it is gone: its address or its name")
-	c.Flags().BoolVar(&remove, "remove", false, "remove it")
+	c.Flags().StringVar(&address, "fleet", "", "fleet that counts the resource until it is removed: address or name")
+	c.Flags().BoolVar(&remove, "remove", false, "remove the resource")
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	_ = c.MarkFlagRequired("fleet") // it is there: the line above made it
 	return c
@@ -118,9 +117,9 @@ func (a *app) drainCommand() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use:   "drain INSTANCE",
-		Short: "Let an instance leave after its job, or with --force give that job up",
-		Long: "Let an instance leave after its job. With --force an instance that drains already, or is quarantined, is\n" +
-			"removed without waiting for its job: for an agent that is dead or a job that never ends.",
+		Short: "Remove an instance after its job, or with --force at once",
+		Long: "Remove an instance after its job. With --force an instance that is draining or quarantined is removed without\n" +
+			"waiting for its job: use it for a dead agent or a job that never ends.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := a.instanceNamed(c, args[0])
@@ -128,16 +127,16 @@ func (a *app) drainCommand() *cobra.Command {
 				return err
 			}
 			o := control.InstanceOrder{Kind: loop.DrainInstance, Instance: id}
-			question := fmt.Sprintf("Drain the instance %s? It leaves after its job.", id)
+			question := fmt.Sprintf("Drain instance %s? It is removed after its job.", id)
 			if force {
-				o.Kind, question = loop.ForceDrain, fmt.Sprintf("Remove the instance %s and give up the job that may run on it?", id)
+				o.Kind, question = loop.ForceDrain, fmt.Sprintf("Remove instance %s and give up the job that may be running on it?", id)
 			}
 			return a.order(c, flags, o, question)
 		},
 	}
 	flags.register(c)
 	a.completes(c, a.instanceIDs, "", nil)
-	c.Flags().BoolVar(&force, "force", false, "give up the job of an instance that drains or is quarantined")
+	c.Flags().BoolVar(&force, "force", false, "give up the job of an instance that is draining or quarantined")
 	return c
 }
 
@@ -153,7 +152,7 @@ func fleetAddress(nameOrAddress string) fleet.FleetAddress {
 // or this process for as long as it takes.
 func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder, question string) (err error) {
 	if flags.wait <= 0 {
-		return fmt.Errorf("--wait %s: give a positive duration such as 10m", flags.wait)
+		return fmt.Errorf("--wait %s: must be a positive duration, for example 10m", flags.wait)
 	}
 	options, err := a.installed(c)
 	if err != nil {
@@ -173,7 +172,7 @@ func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder,
 			return err
 		}
 		if !yes {
-			a.printf("Nothing was done.\n")
+			a.printf("Nothing was changed.\n")
 			return exitStatus(exitDeclined)
 		}
 	}
@@ -228,9 +227,9 @@ func (a *app) listUnrecorded(ctx context.Context, look control.Reader, manager s
 	case asJSON:
 		return a.printJSON(found)
 	case len(found) == 0 && manager == "":
-		a.printf("No manager is running, so nobody knows what providers have: run forgeyard-fleet serve, or an apply, which tells at its end.\n")
+		a.printf("Unknown: no manager is running to inspect the providers. Start one with:\n  forgeyard-fleet serve\n")
 	case len(found) == 0:
-		a.printf("Every resource that providers list is accounted for.\n")
+		a.printf("Every listed resource belongs to an instance.\n")
 	default:
 		a.renderUnrecorded(found)
 	}

@@ -22,9 +22,9 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [DIR]",
 		Short: "Show what apply would change, and why",
-		Long: "Show what apply would change: the difference between the fleet files and what was applied last, and\n" +
-			"what would then happen to each fleet, with the chain of bounds behind the number. With --out the plan is\n" +
-			"saved, too: show prints it anywhere, and apply applies exactly it, once.",
+		Long: "Show what apply would change: the difference between the fleet files and the applied definition, and what would\n" +
+			"happen to each fleet, with the limits behind each number. With --out the plan is saved to a file that show\n" +
+			"prints on any machine and that apply applies exactly, once.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			plan, err := a.plan(c, args, flags)
@@ -37,7 +37,7 @@ func (a *app) planCommand() *cobra.Command {
 				a.renderPlan(plan)
 			}
 			if flags.out != "" {
-				fmt.Fprintf(a.err, "Saved as %s; apply it with: forgeyard-fleet apply %[1]s\n", flags.out)
+				fmt.Fprintf(a.err, "Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n", flags.out, shellWord(flags.out))
 			}
 			if err == nil && flags.detailed && plan.HasChanges() {
 				return exitStatus(exitChanges)
@@ -46,10 +46,10 @@ func (a *app) planCommand() *cobra.Command {
 		},
 	}
 	flags.variables.register(c.Flags())
-	c.Flags().BoolVar(&flags.detailed, "detailed-exitcode", false, "exit with 2 where applying would change the definition, or replace or remove instances")
-	c.Flags().BoolVar(&flags.pruned, "prune", false, "plan to take away the fleets that the files don't mention")
+	c.Flags().BoolVar(&flags.detailed, "detailed-exitcode", false, "exit with 2 if apply would change the definition, or replace or remove instances")
+	c.Flags().BoolVar(&flags.pruned, "prune", false, "plan to remove the fleets that the files don't mention")
 	c.Flags().BoolVar(&flags.asJSON, "json", false, "print the plan as JSON")
-	c.Flags().StringVar(&flags.out, "out", "", "save the plan as this file, too; it holds the fleet files, but no secret and no sensitive variable's value")
+	c.Flags().StringVar(&flags.out, "out", "", "save the plan to this file; it contains the fleet files, but no secrets and no sensitive values")
 	return c
 }
 

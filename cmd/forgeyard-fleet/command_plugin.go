@@ -36,14 +36,14 @@ type pluginFlags struct {
 }
 
 func (f *pluginFlags) fetch(c *cobra.Command) {
-	c.Flags().StringVar(&f.from, "from", "", "OCI layout that stands in for all registries")
+	c.Flags().StringVar(&f.from, "from", "", "OCI layout (a directory) to use instead of all registries")
 }
 
 func (f *pluginFlags) install(c *cobra.Command) {
 	f.fetch(c)
-	c.Flags().StringArrayVar(&f.trusted, "trust-key", nil, "signing key to trust, ed25519:…, instead of being asked; repeat it for several")
-	c.Flags().StringArrayVar(&f.platforms, "platform", nil, "fetch the binary for this platform too, such as linux_arm64; repeat it for several")
-	c.Flags().BoolVar(&f.noProgress, "no-progress", false, "show no bytes and rates, on a terminal either")
+	c.Flags().StringArrayVar(&f.trusted, "trust-key", nil, "signing key to trust without asking, as ed25519:…; can be repeated")
+	c.Flags().StringArrayVar(&f.platforms, "platform", nil, "also fetch the binary for this platform, for example linux_arm64; can be repeated")
+	c.Flags().BoolVar(&f.noProgress, "no-progress", false, "don't show download progress")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 }
 
@@ -95,7 +95,7 @@ func (a *app) origin(layout string) (pluginstore.Origin, error) {
 
 // agree asks about a key that signed a plugin and that no lock names yet.
 func (a *app) agree(ctx context.Context, s pluginstore.NewSigner) error {
-	a.printf("%s %s of %s is signed by a key that is new here:\n\n  %s\n\nCompare it with the one that its author names; of plugins from make build it is in bin/plugins.key.pub. The lock will name it, and every later version must be signed by it.\n", s.Plugin, s.Version, s.Source, s.Key)
+	a.printf("%s %s from %s is signed with a key that isn't in the lock file yet:\n\n  %s\n\nCompare it with the key that the author published (for plugins of make build: bin/plugins.key.pub). The lock file\nwill contain the key, and every later version must be signed with it.\n", s.Plugin, s.Version, s.Source, s.Key)
 	yes, err := a.confirm(ctx, "Trust this key for "+s.Plugin+"?")
 	if err == nil && !yes {
 		a.printf("Nothing was installed.\n")
@@ -110,15 +110,15 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 	var dev string
 	c := &cobra.Command{
 		Use:   "install [NAME…]",
-		Short: "Install the plugins that the fleet files require, and lock them",
-		Long: "Make the plugin store have what fleet.lock.hcl names, and add to the lock what the fleet files require and\n" +
-			"it doesn't have. Plugins come from their OCI repositories, a mirror of these, or an OCI layout (--from). A key\n" +
-			"that no lock names yet is asked about, or named with --trust-key. What is there already is asked of nobody.\n" +
-			"Only what is locked is ever started. The directory of the fleet files is the current one, or --dir.",
+		Short: "Install and lock the plugins that the fleet files require",
+		Long: "Install the plugins in fleet.lock.hcl, and add required plugins that are missing there. Plugins come from their OCI\n" +
+			"repositories, from a mirror, or from an OCI layout (--from). A signing key that isn't in the lock file must be\n" +
+			"confirmed, or given with --trust-key. Plugins that are installed already aren't fetched again. Only locked plugins\n" +
+			"are ever started.",
 		RunE: func(c *cobra.Command, names []string) error {
 			if dev != "" {
 				if f.from != "" || locked || len(f.trusted)+len(f.platforms) > 0 {
-					return errors.New("--dev installs builds of your own for this machine; it goes with none of --from, --locked, --trust-key and --platform")
+					return errors.New("--dev can't be combined with --from, --locked, --trust-key or --platform")
 				}
 				return a.installBuilds(c, f, names, dev)
 			}
@@ -129,8 +129,8 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 		},
 	}
 	f.install(c)
-	c.Flags().BoolVar(&locked, "locked", false, "fail where the lock would have to change, instead of changing it")
-	c.Flags().StringVar(&dev, "dev", "", "folder of forgeyard-plugin-NAME builds of your own: not signed, and locked for this machine alone")
+	c.Flags().BoolVar(&locked, "locked", false, "fail instead of changing the lock file")
+	c.Flags().StringVar(&dev, "dev", "", "directory with your own builds, named forgeyard-plugin-NAME: unsigned, and locked for this machine only")
 	return c
 }
 
@@ -138,9 +138,9 @@ func (a *app) pluginUpdateCommand() *cobra.Command {
 	var f pluginFlags
 	c := &cobra.Command{
 		Use:   "update [NAME…]",
-		Short: "Install and lock the newest versions that the fleet files allow",
-		Long: "Look for the newest version that required_plugins allows, of all plugins or the named ones, install it and\n" +
-			"lock it. It must be signed by the key that the lock names; --trust-key names another one from now on.",
+		Short: "Update plugins to the newest versions that the fleet files allow",
+		Long: "Install and lock the newest version that required_plugins allows, of all plugins or the named ones. It must be\n" +
+			"signed with the key in the lock file; --trust-key replaces that key.",
 		RunE: func(c *cobra.Command, names []string) error {
 			return a.installPlugins(c, f, names, func(w control.Workspace, o control.PluginOptions) ([]pluginstore.Installed, error) {
 				return w.UpdatePlugins(c.Context(), o)
@@ -182,7 +182,7 @@ func (a *app) installBuilds(c *cobra.Command, f pluginFlags, names []string, dir
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Warning: these are builds of your own, which nobody signed and no other machine can install: %s\n", nameList(installed))
+	fmt.Fprintf(a.err, "Warning: own builds are unsigned and can't be installed on other machines: %s\n", nameList(installed))
 	return a.renderInstalled(installed, f.asJSON)
 }
 
@@ -212,7 +212,7 @@ func (a *app) renderInstalled(installed []pluginstore.Installed, asJSON bool) er
 		return a.printJSON(rows)
 	}
 	if len(installed) == 0 {
-		a.printf("The fleet files require no plugin.\n")
+		a.printf("The fleet files require no plugins.\n")
 	}
 	for _, p := range installed {
 		version := p.Version
@@ -225,7 +225,18 @@ func (a *app) renderInstalled(installed []pluginstore.Installed, asJSON bool) er
 		}
 		a.printf("%s %s   %s   %s\n", p.Name, version, signedBy(p.LockedPlugin), state)
 	}
+	if len(installed) > 0 {
+		a.printf("\nLocked in %s. Commit this file, then run:\n  forgeyard-fleet plan%s\n", shellWord(filepath.Join(a.flags.dir, pluginstore.LockFileName)), a.dirArgument())
+	}
 	return nil
+}
+
+// dirArgument is --dir as an argument of a command to paste; empty: it wasn't given.
+func (a *app) dirArgument() string {
+	if a.flags.dir == "" {
+		return ""
+	}
+	return " " + shellWord(a.flags.dir)
 }
 
 // signedBy is enough of a key to tell it from another.
@@ -243,18 +254,18 @@ func (a *app) pluginMirrorCommand() *cobra.Command {
 	var f pluginFlags
 	c := &cobra.Command{
 		Use:   "mirror DEST",
-		Short: "Copy the locked plugins to a folder or a registry",
-		Long: "Copy what fleet.lock.hcl names, with its signatures, to an OCI layout (a folder) or to a registry\n" +
-			"(oci://HOST/PREFIX, where a source's own host is left out). Locks and signatures hold there as they are: the\n" +
-			"mirror needn't be trusted. plugin install takes from a folder with --from, and from either with a mirror block\n" +
-			"in its configuration file.",
+		Short: "Copy the locked plugins to a directory or a registry",
+		Long: "Copy the plugins in fleet.lock.hcl with their signatures to an OCI layout (a directory) or to a registry\n" +
+			"(oci://HOST/PREFIX, which replaces the host of each source). Lock file and signatures stay valid, so the mirror\n" +
+			"needn't be trusted. plugin install uses a directory with --from, and either with a mirror block in its\n" +
+			"configuration file.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			to := pluginstore.Destination{Layout: args[0]}
 			if prefix, remote := strings.CutPrefix(args[0], "oci://"); remote {
 				to = pluginstore.Destination{Prefix: prefix}
 				if len(f.platforms) > 0 {
-					return errors.New("a registry takes releases whole; leave --platform out")
+					return errors.New("--platform is valid only for a directory; a registry gets whole releases")
 				}
 			}
 			w, err := a.workspace(nil)
@@ -278,13 +289,13 @@ func (a *app) pluginMirrorCommand() *cobra.Command {
 				a.printf("%s %s   %s\n", p.Name, p.Version, p.Index)
 			}
 			if to.Layout != "" {
-				a.printf("\nInstall from it with: forgeyard-fleet plugin install --from %s\n", filepath.Clean(to.Layout))
+				a.printf("\nInstall from it with:\n  forgeyard-fleet plugin install --from %s\n", shellWord(filepath.Clean(to.Layout)))
 			}
 			return nil
 		},
 	}
 	f.fetch(c)
-	c.Flags().StringArrayVar(&f.platforms, "platform", nil, "copy the binaries for this platform only; repeat it for several (default: all)")
+	c.Flags().StringArrayVar(&f.platforms, "platform", nil, "copy only the binaries for this platform; can be repeated (default: all)")
 	return c
 }
 

@@ -22,22 +22,22 @@ func (a *app) pluginTestCommand() *cobra.Command {
 	var create, asJSON bool
 	c := &cobra.Command{
 		Use:   "test BINARY --config FILE",
-		Short: "Check that a plugin keeps the rules of the contract",
-		Long: "Start a built plugin, in whatever language it is written, and check every rule of the contract over the wire.\n" +
-			"FILE has a provider block, an instance block and a test block. Without --allow-create only what creates nothing\n" +
-			"is checked. With it the rules make a dozen instances, up to three at once, under an installation of their own,\n" +
-			"and remove them. The exit code is 1 where a rule is broken.",
+		Short: "Test a plugin against the plugin contract",
+		Long: "Start a built plugin, written in any language, and check every rule of the contract over the wire. FILE has a\n" +
+			"provider block, an instance block and a test block. Without --allow-create only rules that create nothing are\n" +
+			"checked. With it the rules create about a dozen instances, at most three at once, in a separate installation, and\n" +
+			"remove them. The exit code is 1 if the plugin breaks a rule.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if file == "" {
-				return errors.New("--config FILE is missing; name the file with the provider block to test with")
+				return errors.New("--config FILE is required: a file with the provider block to test with")
 			}
 			return a.testPlugin(c.Context(), args[0], file, create, asJSON)
 		},
 	}
-	c.Flags().StringVar(&file, "config", "", "file with the blocks to test with")
-	c.Flags().BoolVar(&create, "allow-create", false, "let the rules create instances, and remove them")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: each rule with its verdict")
+	c.Flags().StringVar(&file, "config", "", "file with the provider, instance and test blocks")
+	c.Flags().BoolVar(&create, "allow-create", false, "let the rules create and remove instances")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: each rule with its result")
 	return c
 }
 
@@ -97,7 +97,7 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 	} else {
 		a.printf("\nPlugin %s %s: %d passed, %d failed, %d skipped.\n", report.Plugin, report.Version, report.Passed, report.Failed, report.Skipped)
 		if !create {
-			a.printf("Without --allow-create no instance was made; the rules about instances were left out.\n")
+			a.printf("Rules that create instances were skipped; pass --allow-create to check them.\n")
 		}
 	}
 	if err == nil && report.Failed > 0 {
@@ -110,7 +110,7 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 func (a *app) testOptions(ctx context.Context, bench *pluginBench, info pluginhost.Info, file string) (conformance.Options, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return conformance.Options{}, fmt.Errorf("read the file of the test: %w", err)
+		return conformance.Options{}, fmt.Errorf("read the test configuration: %w", err)
 	}
 	test, found := config.LoadPluginTest(config.Source{Name: file, Bytes: content}, info.Schemas)
 	if err := a.report(found); err != nil {

@@ -176,7 +176,7 @@ func TestEveryRuleThatTakesAProcessIsBrokenByAPlugin(t *testing.T) {
 	}
 }
 
-func TestWithoutAllowCreateTheReportSaysWhatWasLeftOut(t *testing.T) {
+func TestPluginTestNamesTheRulesThatItSkipped(t *testing.T) {
 	var out, stderr strings.Builder
 	a := commandLine(&out, &stderr)
 	root := t.TempDir()
@@ -184,7 +184,7 @@ func TestWithoutAllowCreateTheReportSaysWhatWasLeftOut(t *testing.T) {
 	if code := a.run(t.Context(), []string{"plugin", "test", pluginBinary(t, "examples/plugin-process"), "--config", file}); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr.String())
 	}
-	for _, want := range []string{"PASS  validate-offline", "SKIP  creates", "it creates instances, which was not allowed", "Plugin process 0.1.0: ", " 0 failed", "Without --allow-create"} {
+	for _, want := range []string{"PASS  validate-offline", "SKIP  creates", "it creates instances, which was not allowed", "Plugin process 0.1.0: ", " 0 failed", "Rules that create instances were skipped; pass --allow-create to check them."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

@@ -14,19 +14,18 @@ func (a *app) pluginDocsCommand() *cobra.Command {
 	var policy bool
 	c := &cobra.Command{
 		Use:   "docs NAME [DIR]",
-		Short: "Print the reference of an installed plugin's blocks as Markdown, or its credentials' policy",
-		Long: "Print what an installed plugin says of its provider and instance blocks, as Markdown. It was recorded when the\n" +
-			"plugin was installed: nothing is started.\n" +
-			"With --policy print instead what the credentials of a provider block must be allowed to do for its fleets, in\n" +
-			"the infrastructure's own form. The plugin is started for it, and reaches no network. NAME is then the block's\n" +
-			"address (\"aws.main\"), or the plugin where it has one block.",
+		Short: "Print the reference of an installed plugin, or the permissions that it needs",
+		Long: "Print the reference of a plugin's provider and instance blocks as Markdown. It was recorded at installation; no\n" +
+			"plugin is started. With --policy, print the permissions that the credentials of a provider block need for its\n" +
+			"fleets, in the provider's own format. The plugin is started for it without network access. NAME is then the\n" +
+			"address of the block (\"aws.main\"), or the plugin if it has one block.",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if policy {
 				return a.printPolicy(c, args, variables)
 			}
 			if len(variables.assignments)+len(variables.files) > 0 {
-				return errors.New("--var and --var-file are for --policy, which reads the fleet files; the reference has none of their values: add --policy, or leave them out")
+				return errors.New("--var and --var-file are valid only with --policy")
 			}
 			w, err := a.workspace(args[1:])
 			if err != nil {
@@ -41,7 +40,7 @@ func (a *app) pluginDocsCommand() *cobra.Command {
 		},
 	}
 	variables.register(c.Flags())
-	c.Flags().BoolVar(&policy, "policy", false, "print what the credentials must be allowed to do")
+	c.Flags().BoolVar(&policy, "policy", false, "print the permissions that the credentials need")
 	return c
 }
 

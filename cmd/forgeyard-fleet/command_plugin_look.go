@@ -15,7 +15,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the required plugins: locked version, signer, and whether they are here",
+		Short: "List the required plugins with version, signer and state",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			w, err := a.workspace(nil)
@@ -44,7 +44,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 				a.printf("%s %s   %s   %s   protocol %d   %s\n", s.Name, s.Version, s.Source, signedBy(s.Locked), s.Protocol, here)
 			}
 			if len(states) == 0 {
-				a.printf("The fleet files require no plugin.\n")
+				a.printf("The fleet files require no plugins.\n")
 			}
 			return nil
 		},
@@ -57,8 +57,8 @@ func (a *app) pluginShowCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a locked plugin: digests, signer, and the settings of its blocks",
-		Long:  "Show what fleet.lock.hcl has of a plugin and what the plugin says of itself. Nothing is started, and nobody asked.",
+		Short: "Show a locked plugin: digests, signer, and the attributes of its blocks",
+		Long:  "Show the entry of a plugin in fleet.lock.hcl and the recorded description of the plugin. The plugin isn't started.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := a.workspace(nil)
@@ -125,9 +125,9 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 	var offline, asJSON bool
 	c := &cobra.Command{
 		Use:   "verify",
-		Short: "Check the stored plugins against the lock, and their signatures",
-		Long: "Hash every binary of a locked plugin that the store has, and ask where the plugin came from whether the key\n" +
-			"that the lock names still vouches for it.",
+		Short: "Verify installed plugins against the lock file and their signatures",
+		Long: "Compare the digest of every installed binary with the lock file, and check at the plugin's source that it is still\n" +
+			"signed with the key in the lock file.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			w, err := a.workspace(nil)
@@ -147,13 +147,13 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 				return errors.Join(append(problems, a.printJSON(map[string]any{"verified": names}))...)
 			}
 			for _, p := range passed {
-				a.printf("%s %s   %s   as it was locked\n", p.Name, p.Version, signedBy(p))
+				a.printf("%s %s   %s   matches the lock file\n", p.Name, p.Version, signedBy(p))
 			}
 			return errors.Join(problems...)
 		},
 	}
 	f.fetch(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&offline, "offline", false, "leave the signatures out, which need the network")
+	c.Flags().BoolVar(&offline, "offline", false, "don't check signatures, which needs the network")
 	return c
 }

@@ -34,22 +34,22 @@ func (a *app) pluginNewCommand() *cobra.Command {
 	var sdk string
 	c := &cobra.Command{
 		Use:   "new NAME --sdk DIR",
-		Short: "Write a new provider plugin that builds, and keeps the rules as it stands",
-		Long: "Write the folder forgeyard-plugin-NAME with a module of Go: a provider whose infrastructure is a folder on the\n" +
-			"disk, its test, and the file to test the built plugin with. The SDK has no release yet, so --sdk names a checkout\n" +
-			"of it, to which go.mod leads by a replace line. A LICENSE isn't written: which one is for you to choose.",
+		Short: "Write the source of a new provider plugin",
+		Long: "Write a Go module to the directory forgeyard-plugin-NAME: a working provider whose instances are directories, its\n" +
+			"test, and the configuration for plugin test. The SDK has no release yet, so go.mod refers to the checkout given\n" +
+			"with --sdk. Add a LICENSE of your choice.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			folder, err := newPlugin(args[0], sdk)
 			if err != nil {
 				return err
 			}
-			a.printf("Wrote %s: a plugin that builds, and keeps the rules as it stands. It has no LICENSE: choose one.\n\nNext:\n  cd %[1]s\n  go test ./...\n  go build -o bin/%[1]s .\n"+
+			a.printf("Wrote %s: a plugin that builds and passes its tests. Add a LICENSE.\n\nNext steps:\n  cd %[1]s\n  go test ./...\n  go build -o bin/%[1]s .\n"+
 				"  forgeyard-fleet plugin test bin/%[1]s --config testdata/plugin.hcl --allow-create\n", folder)
 			return nil
 		},
 	}
-	c.Flags().StringVar(&sdk, "sdk", "", "folder plugin-sdk of a checkout of forgeyard-fleet")
+	c.Flags().StringVar(&sdk, "sdk", "", "directory plugin-sdk in a checkout of forgeyard-fleet")
 	return c
 }
 
@@ -58,12 +58,12 @@ func newPlugin(name, sdk string) (folder string, err error) {
 	folder = "forgeyard-plugin-" + name
 	switch {
 	case !newPluginName.MatchString(name):
-		return "", fmt.Errorf("%q can't be the name of a plugin: it has lower-case letters, digits and dashes, and begins with a letter", name)
+		return "", fmt.Errorf("invalid plugin name %q: use lower-case letters, digits and dashes, starting with a letter", name)
 	case sdk == "":
-		return "", errors.New("--sdk DIR is missing: the SDK has no release yet, so clone forgeyard-fleet and name its folder plugin-sdk")
+		return "", errors.New("--sdk DIR is required: clone forgeyard-fleet and give its directory plugin-sdk")
 	}
 	if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is there already; nothing was written: choose another name, or move it away", folder)
+		return "", fmt.Errorf("%s already exists; nothing was written. Choose another name or move it away", folder)
 	}
 	if sdk, err = filepath.Abs(sdk); err != nil {
 		return "", fmt.Errorf("find the SDK: %w", err)
@@ -74,11 +74,11 @@ func newPlugin(name, sdk string) (folder string, err error) {
 	}
 	here, err := filepath.Abs(".")
 	if err != nil {
-		return "", fmt.Errorf("find the folder to write to: %w", err)
+		return "", fmt.Errorf("find the current directory: %w", err)
 	}
 	draft, err := os.MkdirTemp(here, ".new-plugin-")
 	if err != nil {
-		return "", fmt.Errorf("make the folder: %w", err)
+		return "", fmt.Errorf("create the directory: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -111,7 +111,7 @@ func newPlugin(name, sdk string) (folder string, err error) {
 func moduleFiles(module, sdk string) (mod, sum string, err error) {
 	content, err := os.ReadFile(filepath.Join(sdk, "go.mod"))
 	if err != nil {
-		return "", "", fmt.Errorf("read the SDK: %w; --sdk names the folder plugin-sdk of a checkout of forgeyard-fleet", err)
+		return "", "", fmt.Errorf("read the SDK: %w; --sdk must be the directory plugin-sdk in a checkout of forgeyard-fleet", err)
 	}
 	sums, err := os.ReadFile(filepath.Join(sdk, "go.sum"))
 	if err != nil {
@@ -131,7 +131,7 @@ func moduleFiles(module, sdk string) (mod, sum string, err error) {
 		}
 	}
 	if !isSDK {
-		return "", "", fmt.Errorf("%s is not the SDK; --sdk names the folder plugin-sdk of a checkout of forgeyard-fleet", sdk)
+		return "", "", fmt.Errorf("%s isn't the SDK; --sdk must be the directory plugin-sdk in a checkout of forgeyard-fleet", sdk)
 	}
 	mod = fmt.Sprintf("module %s\n\ngo %s\n\nrequire %s v0.0.0\n\nrequire (\n%s)\n\n// Until the SDK has a release.\nreplace %[3]s => %[5]s\n", module, version, sdkModule, needs, sdk)
 	return mod, string(sums), nil

@@ -21,19 +21,19 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 	var unsigned, replace, asJSON bool
 	c := &cobra.Command{
 		Use:   "publish HOST/PATH[:VERSION] FILE…",
-		Short: "Publish a plugin's builds as one signed release",
-		Long: "Push the builds of a plugin, one file for each platform, to its OCI repository as one release with a\n" +
-			"signature, or into an OCI layout under that name (--to). Platforms are read from the files themselves. The\n" +
-			"version is the plugin's own. Credentials are those of docker login.",
+		Short: "Publish the builds of a plugin as one signed release",
+		Long: "Push the builds of a plugin, one file per platform, to its OCI repository as one signed release, or to an OCI\n" +
+			"layout (--to). The platforms are read from the files, the version from the plugin. Credentials are those of\n" +
+			"docker login.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			release := control.PluginRelease{Files: args[1:], Replace: replace}
 			release.Source, release.Version = splitReference(args[0])
 			switch {
 			case key == "" && !unsigned:
-				return errors.New("--key is missing; name the signing key (plugin keygen makes one), or pass --unsigned, and then users need allow_unsigned = true")
+				return errors.New("--key is required: give a signing key (plugin keygen creates one), or pass --unsigned; users of an unsigned plugin need allow_unsigned = true")
 			case key != "" && unsigned:
-				return errors.New("--key and --unsigned contradict each other; leave one out")
+				return errors.New("--key and --unsigned can't be combined")
 			case key != "":
 				signing, err := a.signingKey(key)
 				if err != nil {
@@ -55,11 +55,11 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 			return a.renderPublished(published, asJSON)
 		},
 	}
-	c.Flags().StringVar(&key, "key", "", "signing key: a file, or env:NAME or file:/PATH")
+	c.Flags().StringVar(&key, "key", "", "signing key: a file, env:NAME or file:/PATH")
 	c.Flags().BoolVar(&unsigned, "unsigned", false, "publish without a signature")
-	c.Flags().StringVar(&to, "to", "", "OCI layout to write to, instead of the registry")
-	c.Flags().StringVar(&description, "description", "", "file with what the plugin prints for --describe, where none of the builds runs on this machine")
-	c.Flags().BoolVar(&replace, "replace", false, "make the tag name this release where it names another one already")
+	c.Flags().StringVar(&to, "to", "", "OCI layout to write to instead of the registry")
+	c.Flags().StringVar(&description, "description", "", "file with the output of the plugin's --describe, if no build runs on this machine")
+	c.Flags().BoolVar(&replace, "replace", false, "replace a release that has the same tag")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -75,7 +75,7 @@ func (a *app) publish(ctx context.Context, release control.PluginRelease, layout
 	}
 	run, err := os.MkdirTemp("", "forgeyard-") // for the sockets; there is no installation here
 	if err != nil {
-		return pluginstore.Published{}, fmt.Errorf("make a folder for the plugin's socket: %w", err)
+		return pluginstore.Published{}, fmt.Errorf("create a directory for the plugin's socket: %w", err)
 	}
 	defer os.RemoveAll(run)
 	origin, err := a.origin(layout)
@@ -141,10 +141,10 @@ func (a *app) signingKey(reference string) (pluginstore.SigningKey, error) {
 func (a *app) pluginKeygenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen FILE",
-		Short: "Make a key to sign plugins with",
-		Long: "Make a signing key. FILE gets the secret half, for you alone (mode 0600); FILE.pub and the output have the\n" +
-			"public one, which users compare and trust. Neither file is ever overwritten. Keep the secret half: whoever has\n" +
-			"it can publish as you, and without it users must be told to trust another key.",
+		Short: "Create a key to sign plugins",
+		Long: "Create a signing key. FILE gets the private key (mode 0600); FILE.pub and the output contain the public key, which\n" +
+			"users compare and trust. Existing files are never overwritten. Protect and back up the private key: anyone who\n" +
+			"has it can publish as you, and without it your users must trust a new key.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			key, err := pluginstore.NewSigningKey(rand.Reader)

@@ -17,11 +17,11 @@ import (
 func (a *app) reservationCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reservation",
-		Short: "Make, list and cancel reservations: capacity that is there for a time",
+		Short: "Create, list and delete reservations of capacity for a time",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.reservationCreateCommand(), a.reservationListCommand(), a.reservationCancelCommand())
+	c.AddCommand(a.reservationCreateCommand(), a.reservationListCommand(), a.reservationDeleteCommand())
 	return c
 }
 
@@ -31,12 +31,12 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	var shared, asJSON bool
 	c := &cobra.Command{
 		Use:   "create --class CLASS --quantity N --start TIME --end TIME",
-		Short: "Promise capacity of a class for a time",
-		Long: "Promise that a number of instances of a capacity class are there from --start to --end, made --lead-time before.\n" +
-			"Times are written with date and zone, such as 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00. It makes no\n" +
-			"lease: the scheduler decides what runs. Overlapping reservations add up, and waiting work of the class uses what\n" +
-			"is reserved. With --dedicated only fleets whose scope is the --tenant or --project may have it. What can't be\n" +
-			"had is said at once and in every plan; the reservation is kept all the same, and the status is 3.",
+		Short: "Reserve capacity of a class for a time",
+		Long: "Reserve a number of instances of a capacity class from --start to --end; they are started --lead-time earlier.\n" +
+			"Write times with date and zone, for example 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00. Overlapping\n" +
+			"reservations add up, and queued jobs of the class use the reserved instances; the scheduler still decides what\n" +
+			"runs where. With --dedicated only fleets whose scope is the --tenant or --project provide it. If part of a\n" +
+			"reservation isn't available, this command (exit code 3) and every plan say so; the reservation is stored anyway.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.Start, err = timeWithZone("start", start); err != nil {
@@ -56,17 +56,17 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.StringVar(&r.Class, "class", "", "the name of a fleet's capacity class")
-	numberFlag(f, &r.Quantity, "quantity", 1, control.MostInstances, "how many instances")
-	f.StringVar(&start, "start", "", "when they must be there")
-	f.StringVar(&end, "end", "", "when they needn't be there any more")
-	spanFlag(f, &r.LeadTime, "lead-time", 0, control.LongestStanding, "how long before the start they are made, such as 15m")
-	f.StringVar(&r.Fleet, "fleet", "", "the fleet that has to have them (default: any of the class)")
-	f.StringVar(&r.Scope.Tenant, "tenant", "", "for whom they are")
-	f.StringVar(&r.Scope.Project, "project", "", "for whom they are")
-	f.BoolVar(&r.Dedicated, "dedicated", false, "only in fleets that are for the tenant or project alone")
-	f.BoolVar(&shared, "shared", false, "others' jobs may use them, too (the default)")
-	f.Var(reason{&r.Reason}, "reason", "why, for others to read")
+	f.StringVar(&r.Class, "class", "", "name of the capacity class")
+	numberFlag(f, &r.Quantity, "quantity", 1, control.MostInstances, "number of instances")
+	f.StringVar(&start, "start", "", "when the instances must be ready")
+	f.StringVar(&end, "end", "", "when the reservation ends")
+	spanFlag(f, &r.LeadTime, "lead-time", 0, control.LongestStanding, "how long before the start the instances are started, for example 15m")
+	f.StringVar(&r.Fleet, "fleet", "", "fleet that provides the instances (default: any fleet of the class)")
+	f.StringVar(&r.Scope.Tenant, "tenant", "", "tenant the reservation is for")
+	f.StringVar(&r.Scope.Project, "project", "", "project the reservation is for")
+	f.BoolVar(&r.Dedicated, "dedicated", false, "use only fleets dedicated to the tenant or project")
+	f.BoolVar(&shared, "shared", false, "let other jobs use the instances too (the default)")
+	f.Var(reasonFlag{&r.Reason}, "reason", "why, shown to others")
 	sentAs(c, "class", "capacity_class")
 	c.MarkFlagsMutuallyExclusive("dedicated", "shared")
 	c.MarkFlagsMutuallyExclusive("tenant", "project")
@@ -78,7 +78,7 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	return c
 }
 
-// reserved says what was promised, and what of it can't be kept.
+// reserved shows a new reservation and what part of it isn't available.
 func (a *app) reserved(made planner.ReservationPlan, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(made); err != nil {
@@ -98,7 +98,7 @@ func (a *app) reserved(made planner.ReservationPlan, asJSON bool) error {
 func timeWithZone(flag, text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, fmt.Errorf("--%s %q: give date, time and zone, such as 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00", flag, text)
+		return at, fmt.Errorf("--%s %q: invalid time; give date, time and zone, for example 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00", flag, text)
 	}
 	return at, nil
 }
@@ -107,7 +107,7 @@ func (a *app) reservationListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the reservations that haven't ended, of the file and made by command",
+		Short: "List the current and future reservations, from the files and created by command",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
@@ -129,7 +129,7 @@ func (a *app) reservationListCommand() *cobra.Command {
 
 func (a *app) renderReservations(found []planner.ReservationPlan) {
 	if len(found) == 0 {
-		a.printf("There are no reservations.\n")
+		a.printf("No reservations.\n")
 		return
 	}
 	a.table([]string{"RESERVATION", "CLASS", "QUANTITY", "START", "END", "STATE", "FOR", "IN", "BY"}, len(found), func(n int) []any {
@@ -144,27 +144,27 @@ func (a *app) renderReservations(found []planner.ReservationPlan) {
 		}
 		by := r.Made.By
 		if r.ID == "" {
-			by = "the file"
+			by = "fleet file"
 		}
 		return []any{r.Address(), r.Class.Name, r.Quantity, moment(r.Start), moment(r.End), r.State, whom, orDash(strings.Join(in, ", ")), by}
 	})
 	a.renderUnkept(found)
 }
 
-// renderUnkept shows the promises that can't be kept.
+// renderUnkept shows what part of the reservations isn't available.
 func (a *app) renderUnkept(found []planner.ReservationPlan) {
 	for _, r := range found {
 		if r.Missing > 0 {
-			a.printf("! %s\n", r.Sentence)
+			a.renderReason("", "! ", r.Reason)
 		}
 	}
 }
 
-func (a *app) reservationCancelCommand() *cobra.Command {
+func (a *app) reservationDeleteCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "cancel RESERVATION",
-		Short: "End a reservation that was made by command; its hosts leave as for any scale-down",
+		Use:   "delete RESERVATION",
+		Short: "Delete a reservation that was created by command; its instances scale down as usual",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
@@ -172,9 +172,9 @@ func (a *app) reservationCancelCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return a.printJSON(map[string]string{"cancelled": args[0]})
+					return a.printJSON(map[string]string{"deleted": args[0]})
 				}
-				a.printf("Reservation %s is cancelled.\n", args[0])
+				a.printf("Reservation %s deleted.\n", args[0])
 				return nil
 			})
 		},
@@ -184,7 +184,7 @@ func (a *app) reservationCancelCommand() *cobra.Command {
 	return c
 }
 
-// reservationIDs are those that can be cancelled.
+// reservationIDs are those that can be deleted.
 func (a *app) reservationIDs(ctx context.Context, look control.Reader) ([]string, error) {
 	all, err := look.Reservations(ctx)
 	var found []string

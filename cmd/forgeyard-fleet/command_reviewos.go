@@ -19,17 +19,17 @@ import (
 func (a *app) reviewosCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reviewos",
-		Short: "Declare the pools and queues of a ReviewOS instance, and its registration tokens",
+		Short: "Manage the pools, queues and registration tokens of a ReviewOS instance",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	tokens := &cobra.Command{
 		Use:   "token",
-		Short: "Create and revoke the tokens by which machines join a pool by themselves",
+		Short: "Create and delete the tokens with which machines join a pool",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	tokens.AddCommand(a.reviewosTokenCreateCommand(), a.reviewosTokenRevokeCommand())
+	tokens.AddCommand(a.reviewosTokenCreateCommand(), a.reviewosTokenDeleteCommand())
 	c.AddCommand(a.reviewosApplyCommand(), tokens)
 	return c
 }
@@ -39,10 +39,10 @@ func (a *app) reviewosApplyCommand() *cobra.Command {
 	var at reviewosInstance
 	c := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Make pools and queues what a ReviewOS fleet file says",
-		Long: "Make the pools, queues, pauses, repositories and required signatures of a ReviewOS instance what its fleet file\n" +
-			"says. Applying twice does nothing the second time. Nothing is ever removed: what the instance has and the file\n" +
-			"doesn't mention is listed as drift and left alone.",
+		Short: "Apply a ReviewOS fleet file to pools and queues",
+		Long: "Apply a fleet file to the pools, queues, pauses, repositories and required signatures of a ReviewOS instance.\n" +
+			"A second apply changes nothing. Nothing is ever removed: what the instance has and the file doesn't mention is\n" +
+			"listed as drift and left alone.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := readReviewOSFile(args[0])
@@ -54,7 +54,7 @@ func (a *app) reviewosApplyCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&plan, "plan", false, "show what would change, and touch nothing")
+	c.Flags().BoolVar(&plan, "plan", false, "show what would change, and change nothing")
 	at.flags(c)
 	return c
 }
@@ -72,19 +72,19 @@ func (a *app) applyReviewOS(ctx context.Context, client *reviewos.Client, file r
 			continue
 		}
 		if err := change.do(ctx, client); err != nil {
-			return fmt.Errorf("%d of %d changes were made, and what is missing is made by the next apply: %w", n, len(changes), err)
+			return fmt.Errorf("%d of %d changes made; the next apply makes the others: %w", n, len(changes), err)
 		}
 	}
 	switch {
 	case len(changes) == 0:
-		a.printf("Nothing changes: the instance is what the file says.\n")
+		a.printf("No changes: the instance matches the file.\n")
 	case plan:
-		a.printf("%s planned, nothing was touched.\n", changesAre(len(changes)))
+		a.printf("%s planned; nothing was changed.\n", changesAre(len(changes)))
 	default:
 		a.printf("%s made.\n", changesAre(len(changes)))
 	}
 	if len(drift) > 0 {
-		a.printf("\nThe file doesn't mention, and nothing removes:\n")
+		a.printf("\nNot in the file, and never removed:\n")
 	}
 	for _, text := range drift {
 		a.printf("  %s\n", scheduler.Printable(text))
@@ -104,11 +104,11 @@ func (a *app) reviewosTokenCreateCommand() *cobra.Command {
 	var pool, queue int64
 	c := &cobra.Command{
 		Use:   "create NAME",
-		Short: "Create a registration token for a pool; it is shown once",
+		Short: "Create a registration token for a pool",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if pool <= 0 {
-				return fmt.Errorf("--pool must be the number of a pool, as in --pool 3")
+				return fmt.Errorf("--pool is required and must be the number of a pool, for example --pool 3")
 			}
 			return a.withReviewOS(c, at, func(ctx context.Context, client *reviewos.Client) error {
 				token, err := client.CreateToken(ctx, pool, queue, args[0])
@@ -116,33 +116,33 @@ func (a *app) reviewosTokenCreateCommand() *cobra.Command {
 					return err
 				}
 				a.printf("%s\n", token.Token)
-				fmt.Fprintf(a.err, "This is the token %d. It is shown this once; forgeyard-fleet reviewos token revoke %d ends it.\n", token.ID, token.ID)
+				fmt.Fprintf(a.err, "Token %d created; it is shown only now. Delete it with:\n  forgeyard-fleet reviewos token delete %d\n", token.ID, token.ID)
 				return nil
 			})
 		},
 	}
 	c.Flags().Int64Var(&pool, "pool", 0, "number of the pool that machines join")
-	c.Flags().Int64Var(&queue, "queue", 0, "number of the queue that they are put into")
+	c.Flags().Int64Var(&queue, "queue", 0, "number of the queue that machines are added to")
 	at.flags(c)
 	return c
 }
 
-func (a *app) reviewosTokenRevokeCommand() *cobra.Command {
+func (a *app) reviewosTokenDeleteCommand() *cobra.Command {
 	var at reviewosInstance
 	c := &cobra.Command{
-		Use:   "revoke NUMBER",
-		Short: "End a registration token; machines that joined by it work on",
+		Use:   "delete NUMBER",
+		Short: "Delete a registration token; machines that joined with it keep working",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id <= 0 {
-				return fmt.Errorf("%q is no number of a token; token create says which it is", args[0])
+				return fmt.Errorf("invalid token number %q; use the number that token create printed", args[0])
 			}
 			return a.withReviewOS(c, at, func(ctx context.Context, client *reviewos.Client) error {
 				if err := client.RevokeToken(ctx, id); err != nil {
 					return err
 				}
-				a.printf("The token %d is revoked: no machine joins by it any more.\n", id)
+				a.printf("Token %d deleted: machines can no longer join with it.\n", id)
 				return nil
 			})
 		},
@@ -155,8 +155,8 @@ func (a *app) reviewosTokenRevokeCommand() *cobra.Command {
 type reviewosInstance struct{ url, tokenFile string }
 
 func (i *reviewosInstance) flags(c *cobra.Command) {
-	c.Flags().StringVar(&i.url, "url", "", "where the instance answers; else REVIEWOS_URL")
-	c.Flags().StringVar(&i.tokenFile, "token-file", "", "file with a pool maintainer's token; else the variable REVIEWOS_TOKEN has the token")
+	c.Flags().StringVar(&i.url, "url", "", "URL of the instance (default: REVIEWOS_URL)")
+	c.Flags().StringVar(&i.tokenFile, "token-file", "", "file with the token of a pool maintainer (default: the token in REVIEWOS_TOKEN)")
 }
 
 // withReviewOS calls with a client of the instance.
@@ -164,18 +164,18 @@ func (a *app) withReviewOS(c *cobra.Command, at reviewosInstance, call func(cont
 	base := cmp.Or(at.url, a.variable("REVIEWOS_URL"))
 	parsed, err := url.Parse(base)
 	if err != nil || base == "" || parsed.Hostname() == "" || parsed.User != nil || parsed.RawQuery != "" {
-		return fmt.Errorf("where does the instance answer? Give --url https://reviewos.example, or set REVIEWOS_URL")
+		return fmt.Errorf("the URL of the ReviewOS instance is missing or invalid: give --url, for example --url https://reviewos.example, or set REVIEWOS_URL")
 	}
 	here := parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback()
 	if parsed.Scheme != "https" && !(parsed.Scheme == "http" && here) {
-		return fmt.Errorf("--url must be https, since the token goes with every call; plain http works on this machine only")
+		return fmt.Errorf("--url must use https because every call sends the token; http is allowed only for this machine")
 	}
 	token := func(context.Context) (string, error) {
 		if at.tokenFile == "" {
 			if secret := strings.TrimSpace(a.variable("REVIEWOS_TOKEN")); secret != "" {
 				return secret, nil
 			}
-			return "", fmt.Errorf("give --token-file, or set REVIEWOS_TOKEN to a pool maintainer's token")
+			return "", fmt.Errorf("the token is missing: give --token-file, or set REVIEWOS_TOKEN to the token of a pool maintainer")
 		}
 		content, err := os.ReadFile(at.tokenFile)
 		if err != nil {

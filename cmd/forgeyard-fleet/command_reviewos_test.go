@@ -60,7 +60,7 @@ func (w *reviewosWorld) run(file string, args ...string) (code int, out, err str
 	return code, stdout.String(), stderr.String()
 }
 
-func TestAReviewOSFileIsPlannedAppliedAndThenChangesNothing(t *testing.T) {
+func TestReviewOSApplyIsIdempotent(t *testing.T) {
 	w := newReviewOSWorld(t)
 	if code, out, err := w.run(pageFile, "apply", "--plan"); code != 0 || !strings.Contains(out, `pause the queue "macos-arm64": waiting for the new mac mini`) || len(w.server.Calls()) > 0 {
 		t.Fatalf("%d, calls %q\n%s%s", code, w.server.Calls(), out, err)
@@ -77,12 +77,12 @@ func TestAReviewOSFileIsPlannedAppliedAndThenChangesNothing(t *testing.T) {
 	}
 	calls := len(w.server.Calls())
 	code, out, _ := w.run(pageFile, "apply")
-	if code != 0 || !strings.Contains(out, "Nothing changes") || len(w.server.Calls()) != calls {
+	if code != 0 || !strings.Contains(out, "No changes: the instance matches the file.") || len(w.server.Calls()) != calls {
 		t.Errorf("%d, %d calls more\n%s", code, len(w.server.Calls())-calls, out)
 	}
 }
 
-func TestWhatAReviewOSFileDoesNotMentionIsDriftAndStays(t *testing.T) {
+func TestReviewOSApplyLeavesDriftAlone(t *testing.T) {
 	w := newReviewOSWorld(t)
 	w.server.Change(func(s *reviewos.Shape) {
 		s.Pools[0].Repositories = append(s.Pools[0].Repositories, "acme/old")
@@ -104,7 +104,7 @@ func TestWhatAReviewOSFileDoesNotMentionIsDriftAndStays(t *testing.T) {
 	}
 }
 
-func TestANewPoolIsMadeWithAllThatIsInItAndAHalfMadeOneIsFinished(t *testing.T) {
+func TestReviewOSApplyFinishesAPartialPool(t *testing.T) {
 	w := newReviewOSWorld(t)
 	file := strings.Replace(pageFile, "Deployment", "Release", 1)
 	file = strings.Replace(file, "macos-arm64", "macos-release", 1)
@@ -114,7 +114,7 @@ func TestANewPoolIsMadeWithAllThatIsInItAndAHalfMadeOneIsFinished(t *testing.T) 
 		}
 		return standin.Failure{}
 	})
-	if code, _, err := w.run(file, "apply"); code != 1 || !strings.Contains(err, "made by the next apply") {
+	if code, _, err := w.run(file, "apply"); code != 1 || !strings.Contains(err, "the next apply makes the others") {
 		t.Fatalf("%d\n%s", code, err)
 	}
 	w.server.Fail(nil)
@@ -155,15 +155,15 @@ func TestABadReviewOSFileSaysWhereWhatAndHow(t *testing.T) {
 	}
 }
 
-func TestARegistrationTokenIsShownOnceAndRevoked(t *testing.T) {
+func TestReviewOSTokenIsShownOnceAndDeleted(t *testing.T) {
 	w := newReviewOSWorld(t)
 	code, out, told := w.run("", "token", "create", "us-east autoscaler", "--pool", "3", "--queue", "7")
 	if secret := strings.TrimSpace(out); code != 0 || secret == "" || strings.Contains(told, secret) {
 		t.Fatalf("%d\n%s%s", code, out, told)
 	}
-	_, rest, _ := strings.Cut(told, "the token ")
-	number, _, _ := strings.Cut(rest, ".")
-	if code, out, err := w.run("", "token", "revoke", number); code != 0 {
+	_, rest, _ := strings.Cut(told, "reviewos token delete ")
+	number := strings.TrimSpace(rest)
+	if code, out, err := w.run("", "token", "delete", number); code != 0 {
 		t.Errorf("%d\n%s%s", code, out, err)
 	}
 	if calls := w.server.Calls(); len(calls) != 2 || calls[1] != "revoke-token "+number {
@@ -171,9 +171,9 @@ func TestARegistrationTokenIsShownOnceAndRevoked(t *testing.T) {
 	}
 }
 
-func TestATokenGoesToNobodyInTheClear(t *testing.T) {
+func TestReviewOSTokenNeedsHTTPS(t *testing.T) {
 	w := newReviewOSWorld(t)
-	if code, _, err := w.run(pageFile, "apply", "--url", "http://reviewos.example"); code != 1 || !strings.Contains(err, "must be https") {
+	if code, _, err := w.run(pageFile, "apply", "--url", "http://reviewos.example"); code != 1 || !strings.Contains(err, "must use https") {
 		t.Errorf("%d\n%s", code, err)
 	}
 }

@@ -26,11 +26,11 @@ func (a *app) serveCommand() *cobra.Command {
 	var flags serveFlags
 	c := &cobra.Command{
 		Use:   "serve [DIR]",
-		Short: "Be the manager: reconcile what was applied, until stopped",
-		Long: "Reconcile what was applied last, answer agents, and take applies from this machine over a socket in the\n" +
-			"runtime directory. With --api-listen it answers the HTTP API over TLS, too, to holders of a token. The\n" +
-			"files of DIR name the installation; --installation does so without files. SIGTERM stops it in order;\n" +
-			"apply is how its definition changes.",
+		Short: "Run the manager until stopped",
+		Long: "Run the manager: reconcile the applied definition, answer agents, and accept commands from this machine over a\n" +
+			"socket in the runtime directory. With --api-listen the manager also serves the HTTP API over TLS to holders of\n" +
+			"an API token. The installation is named by the files in DIR or by --installation. To change the definition, use\n" +
+			"apply. SIGTERM stops the manager after it has stored the results of running calls.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			options, err := a.serveOptions(c, args, flags)
@@ -40,8 +40,8 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(c.Context(), options, flags)
 		},
 	}
-	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, where there are no files here")
-	c.Flags().StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT of the HTTP API over TLS; without it only this machine's socket is answered")
+	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, if there are no fleet files here")
+	c.Flags().StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
 	return c
 }
 

@@ -13,9 +13,9 @@ func (a *app) showCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "show PLANFILE",
-		Short: "Show a saved plan as it was shown when it was made",
-		Long: "Show a plan that plan --out saved, as it was shown then. Neither plugins nor an installation are needed,\n" +
-			"so it can be looked at anywhere. Who made it, when, and what apply needs besides is told on standard error.",
+		Short: "Show a saved plan",
+		Long: "Show a plan that plan --out saved. It needs neither plugins nor an installation. Who created the plan, when, and\n" +
+			"which sensitive variables apply needs is printed to standard error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			saved, err := control.ReadPlan(args[0])
@@ -33,7 +33,7 @@ func (a *app) showCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON, as plan --json did")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON, as plan --json does")
 	return c
 }
 
@@ -43,7 +43,7 @@ func (a *app) noteOrigin(saved control.SavedPlan) {
 	fmt.Fprintf(a.err, "Plan %s for installation %s, saved by %s at %s with version %s.\n",
 		by.ID, saved.Plan.Installation, by.By, moment(by.Made), saved.Program)
 	if needed := saved.Sensitive.Needed; len(needed) > 0 {
-		fmt.Fprintf(a.err, "To apply it, give its sensitive variables again: %s.\n", joinWords(needed))
+		fmt.Fprintf(a.err, "To apply it, set its sensitive variables again: %s.\n", joinWords(needed))
 	}
 }
 

@@ -28,10 +28,10 @@ func (a *app) simulateCommand() *cobra.Command {
 	var f simulateFlags
 	c := &cobra.Command{
 		Use:   "simulate [DIR] --trace FILE",
-		Short: "Replay past jobs against the fleet files: how long they would have waited, and what it would have cost",
-		Long: "Replay past jobs against the fleet files, with the real planner in virtual time: how long they would have waited\n" +
-			"for a host, and what the hosts would have cost. FILE is CSV with a header; docs/simulate.md lists its columns and\n" +
-			"says what is modelled and what isn't. Nothing is started, no plugin is launched, and nothing is changed.",
+		Short: "Replay past jobs against the fleet files to see waiting times and cost",
+		Long: "Replay past jobs against the fleet files, with the real planner in virtual time, to see how long the jobs would\n" +
+			"have waited for an instance and what the instances would have cost. FILE is CSV with a header; docs/simulate.md\n" +
+			"lists its columns and the limits of the model. Nothing is started or changed, and no plugin is launched.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := a.directory(args)
@@ -54,14 +54,14 @@ func (a *app) simulateCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.trace, "trace", "", "CSV `FILE` of the jobs (required)")
-	flags.StringVar(&f.compare, "compare", "", "replay the same jobs against the fleet files of `DIR`, too, and compare")
-	flags.StringVar(&f.from, "from", "", "replay the jobs that arrive from this `TIME` on, such as 2026-10-05T00:00:00Z (default: from the first)")
-	flags.StringVar(&f.until, "until", "", "replay the jobs that arrive before this `TIME` (default: to the last)")
-	flags.DurationVar(&f.boot, "boot", replay.DefaultBoot, "how long a host takes from its launch until it takes a job")
-	flags.DurationVar(&f.step, "step", replay.DefaultStep, "the beat of the loop: the planner is asked at most once in it")
-	flags.DurationVar(&f.relaunch, "relaunch", replay.DefaultRelaunch, "how soon after a host has left a launch counts as its relaunch")
-	flags.BoolVar(&f.asJSON, "json", false, "print JSON: everything, with what there was over time")
+	flags.StringVar(&f.trace, "trace", "", "CSV `FILE` with the jobs (required)")
+	flags.StringVar(&f.compare, "compare", "", "replay the same jobs against the fleet files in `DIR` and compare")
+	flags.StringVar(&f.from, "from", "", "replay the jobs that arrive from this `TIME` on, for example 2026-10-05T00:00:00Z (default: the first)")
+	flags.StringVar(&f.until, "until", "", "replay the jobs that arrive before this `TIME` (default: the last)")
+	flags.DurationVar(&f.boot, "boot", replay.DefaultBoot, "time from the launch of an instance to its first job")
+	flags.DurationVar(&f.step, "step", replay.DefaultStep, "shortest time between two runs of the planner")
+	flags.DurationVar(&f.relaunch, "relaunch", replay.DefaultRelaunch, "a launch counts as a relaunch within this time after an instance was removed")
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON: all results with their time series")
 	f.variables.register(flags)
 	return c
 }
@@ -86,7 +86,7 @@ func (a *app) simulate(ctx context.Context, dir string, f simulateFlags) (*repla
 	settings.Allowed = definition.Policy
 	schedulers := replay.Schedulers(definition)
 	if len(schedulers) == 0 {
-		return nil, fmt.Errorf("no fleet of %s follows a scheduler, so that no job would reach one; give the fleet block a scheduler", dir)
+		return nil, fmt.Errorf("no fleet in %s has a scheduler, so no job would reach it; set scheduler in a fleet block", dir)
 	}
 	trace, err := readTrace(ctx, f.trace, schedulers)
 	if err != nil {
@@ -104,13 +104,13 @@ func (f simulateFlags) settings() (replay.Settings, error) {
 	const longest = 24 * time.Hour
 	switch {
 	case f.trace == "":
-		return s, errors.New("--trace FILE is missing: the CSV file of the jobs; docs/simulate.md says how to get one")
+		return s, errors.New("--trace FILE is required: a CSV file with the jobs; docs/simulate.md shows how to export it")
 	case f.boot < 0 || f.boot > longest:
-		return s, fmt.Errorf("--boot %s: it is from 0 to %s", f.boot, longest)
+		return s, fmt.Errorf("--boot %s: must be 0 ≤ boot ≤ %s", f.boot, hours(longest))
 	case f.step < time.Second || f.step > time.Hour:
-		return s, fmt.Errorf("--step %s: it is from 1s to 1h", f.step)
+		return s, fmt.Errorf("--step %s: must be 1s ≤ step ≤ 1h", f.step)
 	case f.relaunch < 0 || f.relaunch > longest:
-		return s, fmt.Errorf("--relaunch %s: it is from 0 to %s", f.relaunch, longest)
+		return s, fmt.Errorf("--relaunch %s: must be 0 ≤ relaunch ≤ %s", f.relaunch, hours(longest))
 	}
 	for _, one := range []struct {
 		flag, text string
@@ -121,12 +121,12 @@ func (f simulateFlags) settings() (replay.Settings, error) {
 		}
 		at, err := time.Parse(time.RFC3339, one.text)
 		if err != nil {
-			return s, fmt.Errorf("--%s %q: it is a time like 2026-10-05T00:00:00Z", one.flag, one.text)
+			return s, fmt.Errorf("--%s %q: invalid time; give date, time and zone, for example 2026-10-05T00:00:00Z", one.flag, one.text)
 		}
 		*one.into = at
 	}
 	if !s.From.IsZero() && !s.Until.IsZero() && !s.From.Before(s.Until) {
-		return s, fmt.Errorf("--from %s isn't before --until %s", f.from, f.until)
+		return s, fmt.Errorf("--from %s must be before --until %s", f.from, f.until)
 	}
 	return s, nil
 }

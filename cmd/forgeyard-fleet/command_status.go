@@ -19,7 +19,7 @@ func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status [FLEET]",
-		Short: "Show each fleet's numbers, health and reasons, and of a single one the last decisions",
+		Short: "Show the numbers and health of all fleets, or of one with its recent decisions",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
@@ -59,7 +59,7 @@ func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the fleets, a line each",
+		Short: "List the fleets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
@@ -95,8 +95,8 @@ func (a *app) look(c *cobra.Command, do func(context.Context, control.Reader, st
 	return a.reading(ctx, options, func(r control.Reader, manager string) error { return do(ctx, r, manager) })
 }
 
-// fleetIsThere fails where no fleet has a name or an address: a list of nothing would
-// look as if it had one, and nothing to show.
+// fleetIsThere fails if no fleet has the name or address: an empty list would look as
+// if the fleet had nothing to show.
 func fleetIsThere(ctx context.Context, look control.Reader, name string) error {
 	fleets, err := look.Fleets(ctx)
 	if err == nil {
@@ -126,7 +126,7 @@ type noFleetError struct {
 
 func (e *noFleetError) Error() string {
 	if len(e.there) == 0 {
-		return fmt.Sprintf("there is no fleet %q; nothing is applied", e.name)
+		return fmt.Sprintf("fleet %q not found; nothing was applied yet. Run:\n  forgeyard-fleet apply", e.name)
 	}
-	return fmt.Sprintf("there is no fleet %q; there are: %s", e.name, strings.Join(e.there, ", "))
+	return fmt.Sprintf("fleet %q not found; fleets: %s", e.name, strings.Join(e.there, ", "))
 }

@@ -17,11 +17,11 @@ import (
 func (a *app) tokenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
-		Short: "Make, list and revoke API tokens",
+		Short: "Create, list and delete API tokens, and join machines of an inventory",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.tokenCreateCommand(), a.tokenListCommand(), a.tokenRevokeCommand())
+	c.AddCommand(a.tokenCreateCommand(), a.tokenListCommand(), a.tokenDeleteCommand())
 	return c
 }
 
@@ -35,24 +35,27 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "create NAME --permission PERMISSION | --join HOST",
-		Short: "Make an API token, or the command that joins a host; its secret is shown this once",
-		Long: "Make an API token, whose secret is shown this once.\n\n" +
-			"With --join, claim a host of an inventory for a fleet and print the one line that, pasted on the host, makes\n" +
-			"it a runner. The line holds a token that is good once and for 24 hours; the same command again makes a new\n" +
-			"line and voids the one before, until the host is joined.",
+		Short: "Create an API token, or a command that joins a machine",
+		Long: "Create an API token. Its secret is shown only now.\n\n" +
+			"With --join, claim a machine of an inventory for a fleet and print one command line. Run on the machine, it\n" +
+			"installs the agent and makes the machine a runner. The line contains a token that can be used once, within 24\n" +
+			"hours; running token create --join again replaces the line until the machine has joined.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if host.join != "" {
 				return a.join(c, args, fleets, host)
 			}
 			if len(args) == 0 || host.foreground {
-				return errors.New("token create needs the NAME of an API token, or --join HOST, and --foreground goes with the latter")
+				return errors.New("give the NAME of an API token, or --join HOST; --foreground is valid only with --join")
 			}
 			if len(permissions) == 0 {
-				return fmt.Errorf("the token %q could do nothing: say what it may do with --permission, often or with commas: %s", args[0], strings.Join(names, ", "))
+				return fmt.Errorf("--permission is required for token %q; valid values, repeated or separated by commas: %s", args[0], strings.Join(names, ", "))
 			}
 			wanted.Name = args[0]
 			for _, p := range permissions {
+				if !slices.Contains(names, p) {
+					return fmt.Errorf("--permission: unknown value %q; valid: %s", p, strings.Join(names, ", "))
+				}
 				wanted.Permissions = append(wanted.Permissions, control.Permission(p))
 			}
 			for _, f := range fleets {
@@ -63,17 +66,17 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				a.printf("Token %s (%s). Its secret, shown this once:\n%s\n", token.Name, token.ID, secret)
+				a.printf("Token %s (%s) created. Its secret, shown only now:\n%s\n", token.Name, token.ID, secret)
 				return nil
 			})
 		},
 	}
 	host.register(c.Flags())
 	sentAs(c, "join", "host")
-	c.Flags().StringSliceVar(&permissions, "permission", nil, "what it may do, needed but with --join, often or with commas: "+strings.Join(names, ", "))
-	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit it to fleets, as fleet.NAME; may be given often. With --join: the one fleet that the host joins")
+	c.Flags().StringSliceVar(&permissions, "permission", nil, "permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
+	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
 	wanted.For = 30 * 24 * time.Hour
-	spanFlag(c.Flags(), &wanted.For, "for", 0, control.LongestToken, "how long it is good; 0: until it is revoked")
+	spanFlag(c.Flags(), &wanted.For, "for", 0, control.LongestToken, "how long the token is valid; 0: until it is deleted")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c
@@ -83,7 +86,7 @@ func (a *app) tokenListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the API tokens, without their secrets",
+		Short: "List the API tokens without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.look(c, func(ctx context.Context, s control.Reader, _ string) error {
@@ -103,17 +106,17 @@ func (a *app) tokenListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) tokenRevokeCommand() *cobra.Command {
+func (a *app) tokenDeleteCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "revoke NAME|ID",
-		Short: "End an API token at once",
+		Use:   "delete NAME|ID",
+		Short: "Delete an API token; it stops working at once",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
 				if err := s.RevokeToken(ctx, args[0]); err != nil {
 					return err
 				}
-				a.printf("Token %s is revoked.\n", args[0])
+				a.printf("Token %s deleted.\n", args[0])
 				return nil
 			})
 		},
@@ -124,7 +127,7 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 
 func (a *app) renderTokens(tokens []control.Token) {
 	if len(tokens) == 0 {
-		a.printf("There are no API tokens.\n")
+		a.printf("No API tokens.\n")
 		return
 	}
 	a.table([]string{"NAME", "ID", "PERMISSIONS", "FLEETS", "UNTIL", "BY"}, len(tokens), func(n int) []any {
@@ -133,11 +136,11 @@ func (a *app) renderTokens(tokens []control.Token) {
 		if len(t.Fleets) > 0 {
 			fleets = joinWords(t.Fleets)
 		}
-		until := "revoked"
+		until := "deleted"
 		switch {
 		case !t.Revoked.IsZero():
 		case t.Expires.IsZero():
-			until = "revoked by hand"
+			until = "no expiry"
 		default:
 			until = moment(t.Expires)
 		}

@@ -16,8 +16,8 @@ func (a *app) validateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check the fleet files of a directory",
-		Long: "Check the fleet files of a directory. Plugins are described by what was recorded when they were\n" +
-			"installed; none is started unless --plugins asks for the plugins' own checks.",
+		Long: "Check the fleet files of a directory, and that the lock file fits them. The blocks of plugins are checked against\n" +
+			"what was recorded at installation. No plugin is started, unless --plugins requests the plugins' own checks.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, found, err := a.validate(c, args, variables, plugins)
@@ -35,8 +35,8 @@ func (a *app) validateCommand() *cobra.Command {
 		},
 	}
 	variables.register(c.Flags())
-	c.Flags().BoolVar(&plugins, "plugins", false, "start the plugins and let them check their blocks, too")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: whether the files are valid, and what was found")
+	c.Flags().BoolVar(&plugins, "plugins", false, "start the plugins and let them check their blocks")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: whether the files are valid, and all diagnostics")
 	return c
 }
 
@@ -56,6 +56,9 @@ func (a *app) validate(c *cobra.Command, args []string, variables variableFlags,
 	loaded, found := w.Load(given)
 	if found.HasErrors() {
 		return fleet.Definition{}, found, nil
+	}
+	if err := w.CheckLock(); err != nil {
+		return fleet.Definition{}, nil, err
 	}
 	if plugins {
 		complaints, err := a.validateWithPlugins(c, w, loaded)

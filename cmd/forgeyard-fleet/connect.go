@@ -38,7 +38,7 @@ func (a *app) writer(ctx context.Context, o control.Options) (*connection, error
 	}
 	m, err := control.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, ofAnotherUser(o.Place.State, err)
 	}
 	return &connection{Service: m, embedded: m, where: "this process", close: m.Close}, nil
 }
@@ -55,7 +55,7 @@ func (a *app) reading(ctx context.Context, o control.Options, do func(control.Re
 	}
 	look, err := control.OpenToLook(ctx, o)
 	if err != nil {
-		return err
+		return ofAnotherUser(o.Place.State, err)
 	}
 	where := ""
 	if holder, held := control.Held(o.Place.State); held {
@@ -71,7 +71,7 @@ func (a *app) running(ctx context.Context, o control.Options) (*connection, erro
 	if a.flags.server != "" {
 		c, err := a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
 		if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && a.env("FLEET_SERVER_CA") == "" {
-			err = fmt.Errorf("%w; put the fingerprint of its authority into FLEET_SERVER_CA: serve prints it at its start, as sha256:…", err)
+			err = fmt.Errorf("%w; set FLEET_SERVER_CA to the fingerprint of its authority, which serve prints when it starts (sha256:…)", err)
 		}
 		return c, err
 	}
@@ -99,7 +99,7 @@ func (a *app) dial(ctx context.Context, e api.Endpoint, where string) (*connecti
 // one of this command would do shows only once that one is the manager.
 func (a *app) tellVersion(r control.Reader) {
 	if c, ok := r.(*connection); ok && c.version != "" && c.version != a.version {
-		fmt.Fprintf(a.err, "Note: the manager that runs is version %s, and this command %s. The plan is that manager's.\n", c.version, a.version)
+		fmt.Fprintf(a.err, "Note: the running manager has version %s, this command %s. The plan was made by the manager.\n", c.version, a.version)
 	}
 }
 
@@ -136,7 +136,7 @@ func (a *app) installed(c *cobra.Command) (control.Options, error) {
 	}
 	sources, err := config.ReadDir(dir)
 	if errors.Is(err, config.ErrNoSources) {
-		return control.Options{}, fmt.Errorf("find the installation: %w, or say where it is with --dir, --state or --server", err)
+		return control.Options{}, fmt.Errorf("find the installation: %w, or name it with --dir, --state or --server", err)
 	}
 	if err != nil {
 		return control.Options{}, err

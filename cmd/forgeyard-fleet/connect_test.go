@@ -11,7 +11,7 @@ import (
 )
 
 // Who runs the daemon has a state directory and maybe no files at all.
-func TestWhoLooksNeedsNoFleetFilesWhereTheStateIsNamed(t *testing.T) {
+func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 	d := newDesk(t)
 	if code, out := d.run(t.Context(), strings.NewReader(""), false, "apply", "--auto-approve", d.files); code != exitDone {
 		t.Fatalf("apply exits with %d:\n%s", code, out)
@@ -53,15 +53,15 @@ func TestADirectoryIsAnArgumentOrAFlagAndNotTwo(t *testing.T) {
 		if code != exitError {
 			t.Errorf("%s exits with %d", command, code)
 		}
-		wantScreen(t, out, "give one of them")
+		wantScreen(t, out, "give only one of them")
 	}
 }
 
 func TestAHistoryHasALimit(t *testing.T) {
 	d := newDesk(t)
 	for want, args := range map[string][]string{
-		"from 1 to 1000":  {"instance", "list", "--all", "--limit", "0"},
-		"give --all, too": {"instance", "list", "--limit", "7"},
+		"1 ≤ limit ≤ 1000": {"instance", "list", "--all", "--limit", "0"},
+		"need --all":       {"instance", "list", "--limit", "7"},
 	} {
 		code, out := d.run(t.Context(), strings.NewReader(""), false, args...)
 		if code != exitError {
@@ -102,10 +102,10 @@ func (d *desk) served() (url, authority string) {
 	}
 }
 
-func TestACommandOfAnotherVersionThanTheManagerSaysWhosePlanItShows(t *testing.T) {
+func TestPlanNotesAnotherManagerVersion(t *testing.T) {
 	d := newDesk(t)
 	d.served()
-	const note = "Note: the manager that runs is version 0.1.0, and this command 0.2.0."
+	const note = "Note: the running manager has version 0.1.0, this command 0.2.0."
 	_, out := d.run(t.Context(), strings.NewReader(""), false, "plan", d.files)
 	if strings.Contains(out.String(), "Note:") {
 		t.Errorf("nothing differs, and it is told:\n%s", out)
@@ -125,7 +125,7 @@ func TestACommandOfAnotherVersionThanTheManagerSaysWhosePlanItShows(t *testing.T
 	wantScreen(t, out, "Manager: process ", ", version 0.1.0.")
 }
 
-func TestAServerWhoseAuthorityNobodyNamedIsRefusedWithWhatToSet(t *testing.T) {
+func TestUnknownAuthorityNamesTheVariableToSet(t *testing.T) {
 	d := newDesk(t)
 	url, authority := d.served()
 	code, out := d.run(t.Context(), strings.NewReader(""), false, "token", "create", "far", "--permission", "fleet.read", "--dir", d.files)
@@ -138,7 +138,7 @@ func TestAServerWhoseAuthorityNobodyNamedIsRefusedWithWhatToSet(t *testing.T) {
 	if code != exitError {
 		t.Errorf("status exits with %d", code)
 	}
-	wantScreen(t, out, "put the fingerprint of its authority into FLEET_SERVER_CA")
+	wantScreen(t, out, "set FLEET_SERVER_CA to the fingerprint of its authority")
 	d.env["FLEET_SERVER_CA"] = authority // what the remedy says works
 	if code, out = d.run(t.Context(), strings.NewReader(""), false, "status", "--server", url); code != exitDone {
 		t.Errorf("with the fingerprint status exits with %d:\n%s", code, out)

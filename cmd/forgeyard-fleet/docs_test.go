@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The page of the command line is made from the commands themselves. After a
-// change of a command, write it anew:
+// The page of the command line is generated from the commands. After a change of a
+// command, regenerate it:
 //
-//go:generate go test . -run TestThePageOfTheCommandLine -update
-var updateDocs = flag.Bool("update", false, "write docs/cli.md anew")
+//go:generate go test . -run TestCommandLinePage -update
+var updateDocs = flag.Bool("update", false, "regenerate docs/cli.md")
 
 var cliPage = filepath.Join("..", "..", "docs", "cli.md")
 
-func TestThePageOfTheCommandLineIsWhatTheCommandsSay(t *testing.T) {
+func TestCommandLinePageMatchesTheCommands(t *testing.T) {
 	want := cliMarkdown((&app{}).root())
 	if *updateDocs {
 		if err := os.WriteFile(cliPage, []byte(want), 0o644); err != nil {
@@ -33,7 +33,7 @@ func TestThePageOfTheCommandLineIsWhatTheCommandsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != want {
-		t.Errorf("docs/cli.md is not what the commands say; write it anew with: go generate ./cmd/forgeyard-fleet")
+		t.Errorf("docs/cli.md differs from the commands; regenerate it with: go generate ./cmd/forgeyard-fleet")
 	}
 }
 
@@ -43,12 +43,12 @@ var exitCodes = []struct {
 	code int
 	when string
 }{
-	{exitDone, "Done, or nothing to do."},
-	{exitError, "An error, which was printed to standard error."},
-	{exitChanges, "`plan --detailed-exitcode` alone: applying would change the definition, or replace or remove instances. Starts on the way to the desired number are no change."},
-	{exitUnresolved, "`apply`: what was asked for is stored, but after `--wait` something is still on its way or unknown, or a person is needed. It was printed."},
-	{exitDeclined, "`apply`: the question wasn't answered with `yes`. Nothing was applied."},
-	{exitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` goes on."},
+	{exitDone, "Success, also if there was nothing to do."},
+	{exitError, "Error; the message is on standard error."},
+	{exitChanges, "Only `plan --detailed-exitcode`: apply would change the definition, or replace or remove instances. Starting instances to reach the desired number doesn't count as a change."},
+	{exitUnresolved, "`apply`: the definition is stored, but after `--wait` something is still in progress or unknown, or needs your action. The output says what. `reservation create`: a part isn't available."},
+	{exitDeclined, "The question wasn't answered with `yes`. Nothing was changed."},
+	{exitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` continues."},
 }
 
 func TestEveryExitCodeIsExplained(t *testing.T) {
@@ -71,7 +71,7 @@ func TestEveryExitCodeIsExplained(t *testing.T) {
 	}
 }
 
-func TestEveryCommandSaysWhatItDoes(t *testing.T) {
+func TestEveryCommandAndFlagIsDescribed(t *testing.T) {
 	walk((&app{}).root(), func(c *cobra.Command) {
 		if c.Short == "" {
 			t.Errorf("%s has no short description", c.CommandPath())
@@ -86,9 +86,9 @@ func TestEveryCommandSaysWhatItDoes(t *testing.T) {
 
 const cliHead = `# Command line
 
-<!-- Made from the commands by "go generate ./cmd/forgeyard-fleet"; a test compares. -->
+<!-- Generated from the commands by "go generate ./cmd/forgeyard-fleet"; a test compares. -->
 
-` + "`" + `[DIR]` + "`" + ` is a directory with fleet files; ` + "`--dir`" + ` says the same, for every command; left out, it is the current one. All ` + "`*.hcl`" + ` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. ` + "`status`, `list`, `instance` and `token`" + ` need no fleet files where ` + "`--server`, `--state` or `FLEET_STATE_DIR`" + ` says where the installation is. Colours are used on a terminal only, and never where ` + "`NO_COLOR`" + ` is set.
+` + "`" + `[DIR]` + "`" + ` is a directory with fleet files (default: the current one); ` + "`--dir`" + ` is the same for every command. All ` + "`*.hcl`" + ` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. ` + "`status`, `list`, `instance` and `token`" + ` need no fleet files if ` + "`--server`, `--state` or `FLEET_STATE_DIR`" + ` names the installation. Colours are used only on a terminal, and not if ` + "`NO_COLOR`" + ` is set.
 
 `
 
@@ -96,13 +96,16 @@ const cliHead = `# Command line
 func cliMarkdown(root *cobra.Command) string {
 	var page strings.Builder
 	page.WriteString(cliHead)
-	page.WriteString("| command | |\n|---|---|\n")
-	walk(root, func(c *cobra.Command) {
-		if c.Runnable() && !c.HasSubCommands() {
-			fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
-		}
-	})
-	page.WriteString("\n## Flags of every command\n\n")
+	for _, g := range root.Groups() {
+		fmt.Fprintf(&page, "**%s**\n\n| command | |\n|---|---|\n", g.Title)
+		walk(root, func(c *cobra.Command) {
+			if c.Runnable() && !c.HasSubCommands() && groupOf(c) == g.ID {
+				fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
+			}
+		})
+		page.WriteString("\n")
+	}
+	page.WriteString("## Flags of every command\n\n")
 	flagTable(&page, root.PersistentFlags())
 	page.WriteString("\n## Exit codes\n\n| code | when |\n|---|---|\n")
 	for _, one := range exitCodes {
@@ -114,6 +117,14 @@ func cliMarkdown(root *cobra.Command) string {
 		}
 	})
 	return page.String()
+}
+
+// groupOf is the group of a command, or of the command that it is part of.
+func groupOf(c *cobra.Command) string {
+	for c.GroupID == "" && c.HasParent() {
+		c = c.Parent()
+	}
+	return c.GroupID
 }
 
 func commandSection(page *strings.Builder, c *cobra.Command) {

@@ -33,7 +33,7 @@ type pluginBench struct {
 func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *pluginBench, err error) {
 	b := &pluginBench{lookup: lookup}
 	if b.folder, err = os.MkdirTemp("", "ffkit"); err != nil {
-		return nil, fmt.Errorf("make a folder for the test: %w", err)
+		return nil, fmt.Errorf("create a directory for the test: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -49,7 +49,7 @@ func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *p
 		return nil, err
 	}
 	if err := os.Mkdir(b.stateDir(), 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for the test: %w", err)
+		return nil, fmt.Errorf("create a directory for the test: %w", err)
 	}
 	if b.trap, err = newProxyTrap(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func copyExecutable(from, to string) (string, error) {
 	}
 	defer source.Close()
 	if info, err := source.Stat(); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-		return "", errors.Join(fmt.Errorf("%s is no program; give the path of the plugin's binary", from), err)
+		return "", errors.Join(fmt.Errorf("%s isn't executable; give the path of the plugin's binary", from), err)
 	}
 	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o500)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
-// A manager refuses a value in the words of its routes: body.permissions, path.id.
-// Who typed a command knows its flags and its arguments.
+// A manager refuses a value with the names of its routes: body.permissions, path.id.
+// The user knows the flags and arguments of the command.
 
 // requestMember is the annotation of a flag whose values go into members of the
 // request that no rule finds it by.
@@ -27,9 +27,9 @@ func sentAs(c *cobra.Command, flag string, members ...string) {
 	_ = c.Flags().SetAnnotation(flag, requestMember, members) // it is there: the command made it
 }
 
-// asTyped tells a refusal of single values by the flags and arguments of the command
-// that sent them. What else went wrong stays as it is, and so does a refusal of what
-// nobody typed, as of the files.
+// asTyped rewrites a refusal of single values with the flags and arguments of the command
+// that sent them. Other errors stay as they are, and so does a refusal of values that
+// weren't typed, such as the contents of files.
 func asTyped(c *cobra.Command, err error) error {
 	problem, ok := errors.AsType[*api.Problem](err)
 	if !ok || c == nil {
@@ -39,7 +39,7 @@ func asTyped(c *cobra.Command, err error) error {
 	for _, f := range problem.Fields {
 		location, message := f.Location, f.Message
 		if member, absent := absentMember(message); absent {
-			location, message = location+"."+member, "it is missing"
+			location, message = location+"."+member, "is required"
 		}
 		word, meaning := typedAs(c, location)
 		if word == "" {
@@ -50,7 +50,7 @@ func asTyped(c *cobra.Command, err error) error {
 	if len(said) == 0 {
 		return err
 	}
-	return fmt.Errorf("%s doesn't do as it was given: %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), strings.Join(said, "; "))
+	return errors.New(strings.Join(said, "; "))
 }
 
 // absentMember is the member that a request lacks, which is told of the whole.
@@ -99,12 +99,12 @@ func flagOf(c *cobra.Command, member string) (found *pflag.Flag) {
 	return found
 }
 
-// inPlainWords are the checks of a schema for who has never seen one.
+// inPlainWords is the message of a schema check without the schema's vocabulary.
 func inPlainWords(message string) string {
 	for begins, says := range map[string]string{
-		"expected array length >= ": "give at least %s", "expected array length <= ": "give at most %s",
-		"expected length >= ": "give at least %s characters", "expected length <= ": "give at most %s characters",
-		"expected number >= ": "give at least %s", "expected number <= ": "give at most %s",
+		"expected array length >= ": "needs at least %s", "expected array length <= ": "must be at most %s",
+		"expected length >= ": "must be at least %s characters", "expected length <= ": "must be at most %s characters",
+		"expected number >= ": "must be at least %s", "expected number <= ": "must be at most %s",
 	} {
 		if limit, ok := strings.CutPrefix(message, begins); ok {
 			return fmt.Sprintf(says, limit)
@@ -113,8 +113,8 @@ func inPlainWords(message string) string {
 	return message
 }
 
-// directoryMeant tells who gave a command a directory of fleet files, as plan and apply
-// take it, how the command takes it. Other failures stay as they are.
+// directoryMeant explains --dir if a command was given a directory of fleet files as its
+// argument, as plan and apply take it. Other errors stay as they are.
 func directoryMeant(c *cobra.Command, err error) error {
 	var absent *noFleetError
 	var missing *control.NotFoundError
@@ -128,7 +128,7 @@ func directoryMeant(c *cobra.Command, err error) error {
 		}
 		if takes := argumentsOf(c); len(takes) > 0 && !strings.Contains(takes[0], "DIR") {
 			name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
-			return fmt.Errorf("%s is a directory, and %s takes a %s; to say where the fleet files are, use: --dir %[1]s", argument, name, takes[0])
+			return fmt.Errorf("%s is a directory, but %s takes a %s. To name the directory of the fleet files, use --dir %[1]s", argument, name, takes[0])
 		}
 	}
 	return err

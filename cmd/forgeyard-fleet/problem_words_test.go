@@ -34,12 +34,12 @@ type document struct {
 // sentBy are the commands that send the request of a route, where its use case has
 // another name. Those of plan and apply send files, of which nobody typed a value.
 var sentBy = map[string]string{
-	"fleet scale": "scale", "instance pin": "pin", "instance drain": "drain", "break glass": "break-glass", "token join": "token create", "plan": "", "apply": "",
+	"fleet scale": "scale", "instance pin": "pin", "instance drain": "drain", "cost override": "cost-override", "token join": "token create", "plan": "", "apply": "",
 }
 
 // A value that a manager refuses was typed as a flag or an argument, and by that name
 // the refusal is told. A member that is added to a request later needs a flag, too.
-func TestEveryValueOfARequestIsToldByItsFlagOrArgument(t *testing.T) {
+func TestEveryRequestMemberHasAFlagOrArgument(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "openapi.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -84,16 +84,16 @@ func TestARefusedValueIsToldAsItWasTyped(t *testing.T) {
 	for _, test := range []struct {
 		command, location, message, want string
 	}{
-		{"token create", "body.permissions", "expected array length >= 1", "token create doesn't do as it was given: --permission: give at least 1 (what it may do, "},
-		{"token create", "body.fleets[3]", "expected string", "--fleet: expected string (limit it to fleets"},
-		{"token create", "body.name", "expected length <= 63", "NAME: give at most 63 characters"},
-		{"token create", "body.host", "expected length <= 253", "--join: give at most 253 characters (claim this HOST"},
-		{"pin", "path.id", "expected length <= 512", "INSTANCE: give at most 512 characters"},
-		{"image rollout", "path.id", "expected length <= 512", "FLEET|IMAGE: give at most 512 characters"},
-		{"freeze", "path.id", "expected length <= 512", "--provider: give at most 512 characters"},
-		{"reservation create", "body", "expected required property capacity_class to be present", "--class: it is missing"},
-		{"scale", "body.for_seconds", "expected number >= 1", "--for: give at least 1 "},
-		{"events", "query.limit", "expected number <= 1000", "--limit: give at most 1000 "},
+		{"token create", "body.permissions", "expected array length >= 1", "--permission: needs at least 1 (permissions, repeated "},
+		{"token create", "body.fleets[3]", "expected string", "--fleet: expected string (limit the token to this fleet"},
+		{"token create", "body.name", "expected length <= 63", "NAME: must be at most 63 characters"},
+		{"token create", "body.host", "expected length <= 253", "--join: must be at most 253 characters (claim this HOST"},
+		{"pin", "path.id", "expected length <= 512", "INSTANCE: must be at most 512 characters"},
+		{"image rollout", "path.id", "expected length <= 512", "FLEET|IMAGE: must be at most 512 characters"},
+		{"freeze", "path.id", "expected length <= 512", "--provider: must be at most 512 characters"},
+		{"reservation create", "body", "expected required property capacity_class to be present", "--class: is required"},
+		{"scale", "body.for_seconds", "expected number >= 1", "--for: must be at least 1 "},
+		{"events", "query.limit", "expected number <= 1000", "--limit: must be at most 1000 "},
 		{"apply", "body.submission.sources", "expected array", "the request isn't valid; body.submission.sources: expected array"},
 	} {
 		c, _, err := (&app{}).root().Find(strings.Fields(test.command))
@@ -112,22 +112,22 @@ func TestARefusedValueIsToldAsItWasTyped(t *testing.T) {
 	}
 }
 
-func TestATokenWithoutPermissionsNamesTheFlagAndItsValues(t *testing.T) {
+func TestTokenWithoutPermissionsNamesFlagAndValues(t *testing.T) {
 	d := newDesk(t)
-	want := "Error: the token \"nobody\" could do nothing: say what it may do with --permission, often or with commas: fleet.read, fleet.manage, "
+	want := "Error: --permission is required for token \"nobody\"; valid values, repeated or separated by commas: fleet.read, fleet.manage, "
 	if _, said := d.must(exitError, "token", "create", "nobody"); !strings.HasPrefix(said, want) {
 		t.Errorf("it says %s", said)
 	}
 }
 
 // status my-fleet, where my-fleet has the fleet files, said "no fleet files: .".
-func TestADirectoryInThePlaceOfAFleetIsToldHowItIsGiven(t *testing.T) {
+func TestADirectoryAsArgumentSuggestsDir(t *testing.T) {
 	d := newDesk(t)
 	d.must(exitDone, "apply", "--auto-approve", d.files)
 	t.Chdir(filepath.Dir(d.files)) // whose folder fleet has the files
 	for command, takes := range map[string]string{"status": "FLEET", "explain": "FLEET", "drain": "INSTANCE", "instance show": "INSTANCE", "quarantine": "FLEET|INSTANCE|IMAGE"} {
 		args := append(strings.Fields(command), "fleet")
-		want := "Error: fleet is a directory, and " + command + " takes a " + takes + "; to say where the fleet files are, use: --dir fleet\n"
+		want := "Error: fleet is a directory, but " + command + " takes a " + takes + ". To name the directory of the fleet files, use --dir fleet\n"
 		if command == "quarantine" {
 			args = append(args, "--auto-approve")
 		}
@@ -145,13 +145,12 @@ func TestADirectoryInThePlaceOfAFleetIsToldHowItIsGiven(t *testing.T) {
 	}
 }
 
-// It said "Nothing has happened.", and that all was well.
-func TestAListOfAFleetThatThereIsNotIsAnError(t *testing.T) {
+func TestListsOfAnUnknownFleetFail(t *testing.T) {
 	d := newDesk(t)
 	d.must(exitDone, "apply", "--auto-approve", d.files)
 	for _, line := range []string{"events --fleet nofleet", "events --json --fleet nofleet", "instance list --fleet nofleet", "instance list --all --fleet nofleet", "instance list --json --fleet nofleet"} {
 		out, said := d.must(exitError, strings.Fields(line)...)
-		if out != "" || said != "Error: there is no fleet \"nofleet\"; nothing is applied\n" {
+		if out != "" || said != "Error: fleet \"nofleet\" not found; nothing was applied yet. Run:\n  forgeyard-fleet apply\n" {
 			t.Errorf("%s says %q and %q", line, out, said)
 		}
 	}
@@ -159,13 +158,13 @@ func TestAListOfAFleetThatThereIsNotIsAnError(t *testing.T) {
 }
 
 // Every other order asks before it does what can't be taken back.
-func TestKeysAreRotatedAndDroppedOnlyAfterAYes(t *testing.T) {
+func TestKeysAreRotatedAndDeletedOnlyAfterAYes(t *testing.T) {
 	d := newDesk(t)
 	d.must(exitDone, "apply", "--auto-approve", d.files)
 	list := func() string { out, _ := d.must(exitDone, "key", "list", "--json"); return out }
 	before := list()
-	for _, args := range [][]string{{"key", "rotate", "ownership"}, {"key", "drop", "x"}} {
-		if code, out := d.run(t.Context(), strings.NewReader("no\n"), true, args...); code != exitDeclined || !strings.Contains(out.String(), "It can't be taken back.") || !strings.Contains(out.String(), "Nothing was done.") {
+	for _, args := range [][]string{{"key", "rotate", "ownership"}, {"key", "delete", "x"}} {
+		if code, out := d.run(t.Context(), strings.NewReader("no\n"), true, args...); code != exitDeclined || !strings.Contains(out.String(), "This can't be undone.") || !strings.Contains(out.String(), "Nothing was changed.") {
 			t.Errorf("%v exits with %d:\n%s", args, code, out)
 		}
 		if _, said := d.must(exitError, args...); !strings.Contains(said, "--auto-approve") {

@@ -12,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // progress shows each move of each instance as a line; on a terminal a last
@@ -26,7 +27,7 @@ type progress struct {
 
 	mu     sync.Mutex
 	said   time.Time
-	held   map[fleet.RunnerFleetID]string
+	held   map[fleet.RunnerFleetID]reason.Reason
 	unseen map[fleet.SchedulerAddress]string
 	faults map[fleet.ProviderAddress]string
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
@@ -40,7 +41,7 @@ const quietFor = 30 * time.Second
 
 func (a *app) newProgress() *progress {
 	p := &progress{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]reason.Reason{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stages: map[fleet.FleetAddress]planner.RolloutStage{},
 		stop:   make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -98,7 +99,7 @@ func (p *progress) observeRollouts(res control.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
 		if r := res.Rollouts[address]; p.stages[address] != r.Stage {
 			p.stages[address] = r.Stage
-			p.line("%s: %s", address.Name(), r.Sentence)
+			p.line("%s: %s", address.Name(), r.Reason)
 		}
 	}
 	maps.DeleteFunc(p.stages, func(a fleet.FleetAddress, _ planner.RolloutStage) bool { _, still := res.Rollouts[a]; return !still })
@@ -114,10 +115,10 @@ func (p *progress) observeHolds(res control.Progress) {
 			}
 		}
 		if changed {
-			p.line("%s held back: %s", strings.Join(held.names, ", "), planner.HoldSentence(held.hold, res.At))
+			p.line("%s held back: %s", strings.Join(held.names, ", "), holdText(held.hold, res.At))
 		}
 	}
-	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })
+	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ reason.Reason) bool { _, still := res.Holds[id]; return !still })
 }
 
 // observeFaults says what went wrong with providers, each time that changes, and
@@ -127,13 +128,13 @@ func (p *progress) observeFaults(res control.Progress) {
 		if why := res.Faults[address]; p.faults[address] != why {
 			p.faults[address] = why
 			if !isReason(res, why) {
-				p.line("provider.%s can't be relied on: %s", address, why)
+				p.line("provider.%s failed: %s", address, why)
 			}
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(p.faults)) {
 		if _, still := res.Faults[address]; !still {
-			p.line("provider.%s works again", address)
+			p.line("provider.%s recovered", address)
 			delete(p.faults, address)
 		}
 	}
@@ -145,12 +146,12 @@ func (p *progress) observeSchedulers(res control.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
 		if why := res.Schedulers[address]; p.unseen[address] != why {
 			p.unseen[address] = why
-			p.line("scheduler.%s can't be seen: %s", address, why)
+			p.line("scheduler.%s is unobservable: %s", address, why)
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(p.unseen)) {
 		if _, still := res.Schedulers[address]; !still {
-			p.line("scheduler.%s can be seen", address)
+			p.line("scheduler.%s recovered", address)
 			delete(p.unseen, address)
 		}
 	}
@@ -161,7 +162,7 @@ func (p *progress) observeSilence(res control.Progress) {
 	for _, id := range slices.Sorted(maps.Keys(res.Silent)) {
 		if _, known := p.silent[id]; !known {
 			p.silent[id] = res.Silent[id]
-			p.line("%s %s: silent, its heartbeats are missing", res.Silent[id].Name(), id)
+			p.line("%s %s: heartbeats stopped", res.Silent[id].Name(), id)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.silent)) {
@@ -170,7 +171,7 @@ func (p *progress) observeSilence(res control.Progress) {
 		}
 		gone := slices.ContainsFunc(res.Transitions, func(t loop.Transition) bool { return t.Instance == id && t.To == fleet.Terminated })
 		if !gone {
-			p.line("%s %s: beats again", p.silent[id].Name(), id)
+			p.line("%s %s: heartbeats resumed", p.silent[id].Name(), id)
 		}
 		delete(p.silent, id)
 	}
@@ -202,7 +203,7 @@ func (p *progress) end() {
 // step is one move in words.
 func step(t loop.Transition) string {
 	if t.From == "" {
-		return fmt.Sprintf("%s. %s", t.To, t.Reason)
+		return fmt.Sprintf("%s: %s", t.To, t.Reason)
 	}
-	return fmt.Sprintf("%s → %s. %s", t.From, t.To, t.Reason)
+	return fmt.Sprintf("%s → %s: %s", t.From, t.To, t.Reason)
 }

@@ -19,7 +19,7 @@ func lines(out *bytes.Buffer) []string {
 }
 
 // A log that says nothing for minutes looks like a pipeline that hangs.
-func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
+func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&app{out: &out, now: time.Now}).newProgress()
@@ -34,10 +34,10 @@ func TestAPipeHearsAtLeastEvery30SecondsWhatIsWaitedFor(t *testing.T) {
 		p.end()
 		got := lines(&out)
 		want := []string{
-			"   30s  waiting: the manager hasn't begun yet",
+			"   30s  waiting: the manager hasn't started yet",
 			"   31s  demo held back: 3 failures in a row",
-			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here can't be seen (it hangs)",
-			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here can't be seen (it hangs)",
+			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here is unreachable (it hangs)",
+			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here is unreachable (it hangs)",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -57,7 +57,7 @@ func TestATerminalIsNotReminded(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
+func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&app{out: &out, now: time.Now}).newProgress()
@@ -75,10 +75,10 @@ func TestAnAgentThatFallsSilentAndComesBackIsToldOnceEach(t *testing.T) {
 		p.observe(ended)
 		p.observe(silent())
 		p.end()
-		want := `    0s  demo a: silent, its heartbeats are missing
-    0s  demo b: silent, its heartbeats are missing
+		want := `    0s  demo a: heartbeats stopped
+    0s  demo b: heartbeats stopped
     0s  demo b: terminating → terminated. Gone.
-    0s  demo a: beats again
+    0s  demo a: heartbeats resumed
 `
 		if out.String() != want {
 			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// confirm asks a question that only "yes" answers. The error is the context's
-// where that ends before the answer: a question must not outlive the wish to go on.
+// confirm asks a question; only "yes" confirms. If the context ends before the answer,
+// its error is returned.
 func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	if !a.inTerminal {
-		return false, errors.New("nobody can be asked here; pass --auto-approve to go on without a question")
+		return false, errors.New("no terminal to ask on; pass --auto-approve")
 	}
-	fmt.Fprintf(a.out, "\n%s Only \"yes\" goes on: ", question)
+	fmt.Fprintf(a.out, "\n%s Type \"yes\" to continue: ", question)
 	answer := make(chan string, 1)
 	go func() {
 		// Without a line there is no "yes", whatever the reason. A read can't be

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,33 +11,42 @@ import (
 
 // renderCost shows what a fleet costs, as an estimate, beside what it may cost.
 func (a *app) renderCost(indent string, c *planner.CostReport) {
-	if c != nil {
-		a.printf("%s%s\n", indent, strings.Join(costParts(c), "; "))
+	if c == nil || c.Hourly.Micros == 0 && c.Then.Micros == 0 && c.Today.Micros == 0 && c.MaxHourly.IsZero() && c.MaxDaily.IsZero() && c.Unpriced == 0 {
+		return // it costs nothing, and nothing limits it
 	}
+	a.printf("%s%s\n", indent, strings.Join(costParts(c), "; "))
 }
 
 // costParts are an hour at most, the day, and what is missing from both.
 func costParts(c *planner.CostReport) []string {
 	parts := []string{hourWords(c) + of("max_hourly", c.MaxHourly)}
 	if c.Today.Micros > 0 || !c.MaxDaily.IsZero() {
-		parts = append(parts, fmt.Sprintf("today (UTC) %s so far, %s if all runs on%s", c.Today.About(), c.Whole.About(), of("max_daily", c.MaxDaily)))
+		parts = append(parts, fmt.Sprintf("today (UTC) %s so far, %s if all instances keep running%s", inCurrency(c.Today, c.MaxDaily).About(), inCurrency(c.Whole, c.MaxDaily).About(), of("max_daily", c.MaxDaily)))
 	}
 	if c.Unpriced > 0 {
-		parts = append(parts, fmt.Sprintf("%s without a known price not counted", plural(c.Unpriced, "instance")))
+		parts = append(parts, fmt.Sprintf("%s without a known price not included", plural(c.Unpriced, "instance")))
 	}
 	return parts
 }
 
-// hourWords are what an hour costs, and what it will once the hosts are there that
-// start now.
-func hourWords(c *planner.CostReport) string {
-	switch {
-	case c.Then == c.Hourly:
-		return fmt.Sprintf("costs about %s an hour at most", c.Hourly)
-	case c.Hourly.Micros == 0:
-		return fmt.Sprintf("costs nothing yet; about %s an hour at most once what starts now is there", c.Then)
+// inCurrency is an amount in the currency of its limit if it has none itself, as 0 may.
+func inCurrency(amount, limit fleet.Money) fleet.Money {
+	if amount.Currency == "" {
+		amount.Currency = cmp.Or(limit.Currency, "USD")
 	}
-	return fmt.Sprintf("costs about %s an hour at most now, about %s once what starts now is there", c.Hourly, c.Then)
+	return amount
+}
+
+// hourWords are the cost of an hour now, and with the instances that start now.
+func hourWords(c *planner.CostReport) string {
+	now, then := inCurrency(c.Hourly, c.MaxHourly), inCurrency(c.Then, c.MaxHourly)
+	switch {
+	case now == then && now.Micros == 0:
+		return fmt.Sprintf("estimated cost: %s per hour", now)
+	case now == then:
+		return fmt.Sprintf("estimated cost: up to %s per hour", now)
+	}
+	return fmt.Sprintf("estimated cost: up to %s per hour now, up to %s once the new instances run", now, then)
 }
 
 // of is the limit of an amount; "": it has none.
@@ -44,5 +54,5 @@ func of(name string, limit fleet.Money) string {
 	if limit.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf(", of %s %s", name, limit)
+	return fmt.Sprintf(" (%s = %s)", name, limit)
 }

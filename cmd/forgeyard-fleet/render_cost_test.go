@@ -11,11 +11,12 @@ import (
 func TestCostsAreShownAsAnEstimateBesideTheirLimits(t *testing.T) {
 	usd := func(micros int64) fleet.Money { return fleet.Money{Micros: micros, Currency: "USD"} }
 	for want, c := range map[string]*planner.CostReport{
-		"": nil,
-		"  costs about 0.384 USD an hour at most\n":                                                                         {Hourly: usd(384_000), Then: usd(384_000), Today: usd(0), Whole: usd(0)},
-		"  costs nothing yet; about 0.384 USD an hour at most once what starts now is there, of max_hourly 5 USD\n":         {Hourly: usd(0), Then: usd(384_000), MaxHourly: usd(5_000_000)},
-		"  costs about 0.192 USD an hour at most now, about 0.384 USD once what starts now is there, of max_hourly 5 USD\n": {Hourly: usd(192_000), Then: usd(384_000), MaxHourly: usd(5_000_000)},
-		"  costs about 0.384 USD an hour at most; today (UTC) 1.24 USD so far, 9.01 USD if all runs on, of max_daily 60 USD; 2 instances without a known price not counted\n": {
+		"  estimated cost: 0 USD per hour (max_hourly = 5 USD)\n": {MaxHourly: usd(5_000_000)},
+		"": {},
+		"  estimated cost: up to 0.384 USD per hour\n":                                                                      {Hourly: usd(384_000), Then: usd(384_000), Today: usd(0), Whole: usd(0)},
+		"  estimated cost: up to 0 USD per hour now, up to 0.384 USD once the new instances run (max_hourly = 5 USD)\n":     {Hourly: usd(0), Then: usd(384_000), MaxHourly: usd(5_000_000)},
+		"  estimated cost: up to 0.192 USD per hour now, up to 0.384 USD once the new instances run (max_hourly = 5 USD)\n": {Hourly: usd(192_000), Then: usd(384_000), MaxHourly: usd(5_000_000)},
+		"  estimated cost: up to 0.384 USD per hour; today (UTC) 1.24 USD so far, 9.01 USD if all instances keep running (max_daily = 60 USD); 2 instances without a known price not included\n": {
 			Hourly: usd(384_000), Then: usd(384_000), Today: usd(1_234_567), Whole: usd(9_000_001), MaxDaily: usd(60_000_000), Unpriced: 2},
 	} {
 		var out strings.Builder

@@ -7,42 +7,42 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // renderOutcome says how an apply ended and what is left.
 func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
 	for provider, u := range o.Last.Unrecorded {
-		a.printf("! %s has %s; see forgeyard-fleet instance list --unrecorded.\n", provider, view.UnrecordedWords(u))
+		a.renderReason("", "! ", reason.Of(reason.ResourcesUnrecorded{Provider: string(provider), Orphans: u.Orphans, Foreign: u.Foreign}))
 	}
 	switch o.Ending {
 	case control.Settled:
 		a.printf("Applied. %s.\n", capital(sum(o.Last)))
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Schedulers)) {
-			a.printf("! scheduler.%s can't be seen (%s): nobody knows how many jobs wait.\n", address, o.Last.Schedulers[address])
+			a.printf("! scheduler.%s is unobservable (%s): the number of queued jobs is unknown.\n", address, o.Last.Schedulers[address])
 		}
 		switch {
 		case daemon:
 		case len(o.Last.States) > 0:
-			a.printf("They run on by themselves, but nothing scales, renews or removes them until forgeyard-fleet serve or the next apply.\n")
+			a.printf("The instances keep running, but nothing scales, renews or removes them until the next apply. To run a manager:\n  forgeyard-fleet serve\n")
 		case o.Last.Following > 0:
-			a.printf("Nothing starts for jobs that wait until forgeyard-fleet serve runs.\n")
+			a.printf("No instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n")
 		}
 		return nil
 	case control.Interrupted:
-		a.printf("Interrupted: %s. What was asked for is stored; the next apply goes on from here.\n", sum(o.Last))
+		a.printf("Interrupted: %s. The definition is stored; the next apply continues from here.\n", sum(o.Last))
 		return exitStatus(exitInterrupted)
 	case control.Stuck:
-		a.printf("Stopped: %s, and what is missing needs a person:\n", sum(o.Last))
-		for provider, reason := range o.Last.Blocked {
-			a.printf("  provider.%s: %s\n", provider, reason)
+		a.printf("Stopped: %s. The rest needs your action:\n", sum(o.Last))
+		for provider, why := range o.Last.Blocked {
+			a.printf("  provider.%s: %s\n", provider, why)
 		}
 		for _, id := range slices.Sorted(maps.Keys(o.Last.Holds)) {
 			a.printf("  %s: %s\n", o.Last.Fleets[id], o.Last.Holds[id].Reason)
 		}
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Rollouts)) {
-			a.printf("  %s: %s\n", address, o.Last.Rollouts[address].Sentence)
+			a.renderReason("  ", string(address)+": ", o.Last.Rollouts[address].Reason)
 		}
 		return exitStatus(exitUnresolved)
 	}
@@ -52,18 +52,18 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 
 // renderUnfinished says what is still waited for, and who goes on.
 func (a *app) renderUnfinished(last control.Progress, wait time.Duration, daemon bool) {
-	next := "The next apply goes on from here."
+	next := "The next apply continues from here."
 	if daemon {
-		next = "The manager goes on with it: see forgeyard-fleet status."
+		next = "The manager continues. To see its progress:\n  forgeyard-fleet status"
 	}
 	why := reasons(last)
 	if len(why) == 0 {
 		a.printf("Not finished after %s: %s. %s\n", wait, state(last), next)
 		return
 	}
-	a.printf("Not finished after %s: %s. It waits:\n", wait, state(last))
-	for _, reason := range why {
-		a.printf("  %s.\n", reason)
+	a.printf("Not finished after %s: %s. Waiting for:\n", wait, state(last))
+	for _, text := range why {
+		a.printf("  %s.\n", text)
 	}
 	a.printf("%s\n", next)
 }

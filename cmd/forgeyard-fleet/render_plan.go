@@ -31,17 +31,18 @@ func (a *app) renderPlan(p control.Plan) {
 			}
 		}
 	}
+	a.renderRenames(p.Changes)
 	if len(p.Changes) > 0 {
 		a.printf("\n")
 	}
 	for _, address := range slices.Sorted(maps.Keys(p.Accounts)) {
-		a.printf("  provider.%s reaches %s.\n", address, p.Accounts[address])
+		a.printf("  provider.%s: account %s\n", address, p.Accounts[address])
 	}
 	starts, replaced, leave, unseen := 0, 0, 0, ""
 	for _, f := range p.Forecast.Fleets {
 		a.renderForecast(f)
-		if f.Unseen != "" {
-			unseen = " What waiting jobs need beyond that isn't known."
+		if !f.Unseen.IsZero() {
+			unseen = " The demand of queued jobs is unknown."
 		}
 		starts, replaced = starts+f.Create, replaced+len(f.Drifted)
 		for _, act := range f.Actions {
@@ -52,68 +53,88 @@ func (a *app) renderPlan(p control.Plan) {
 	}
 	a.renderUnkept(p.Forecast.Reservations)
 	for _, u := range p.Forecast.Unmet {
-		a.printf("! %s\n", u.Sentence)
+		a.renderReason("", "! ", u.Reason)
 	}
 	if p.Unresolved > 0 {
-		a.printf("! %s unknown: inspected at the next apply, never guessed.\n", plural(p.Unresolved, "outcome")+" "+isAre(p.Unresolved))
+		a.printf("! %s of provider calls: the next apply inspects the provider.\n", plural(p.Unresolved, "unknown outcome"))
 	}
 	if n := len(p.Unrecorded); n > 0 {
-		a.printf("! %s without a live record, which this plan doesn't touch:\n", plural(n, "resource"))
+		a.printf("! %s without a live record, not changed by this plan:\n", plural(n, "resource"))
 		a.renderUnrecorded(p.Unrecorded)
 	}
 	if !p.HasChanges() {
 		a.printf("No changes. %s, %s.", plural(len(p.Forecast.Fleets), "fleet"), plural(instances(p.Forecast), "instance"))
 		if starts > 0 {
-			a.printf(" %s on the way to the desired number.", plural(starts, "start")+" "+isAre(starts))
+			a.printf(" %s to start to reach the desired number.", plural(starts, "instance"))
 		}
 		a.printf("%s\n", unseen)
 		return
 	}
-	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to leave.%s\n",
+	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to scale down.%s\n",
 		sums[config.Create], sums[config.Modify], sums[config.Drain], plural(starts, "instance"), replaced, leave, unseen)
+}
+
+// renderRenames points to moved blocks if fleets both appear and disappear: a fleet with
+// a new name is a new fleet, whose instances would run beside those of the old one.
+func (a *app) renderRenames(changes []config.Change) {
+	var created, gone []string
+	for _, c := range changes {
+		switch {
+		case !strings.HasPrefix(c.Address, "fleet."):
+		case c.Action == config.Create:
+			created = append(created, c.Address)
+		case c.Action == config.Drain || c.Action == config.Drift:
+			gone = append(gone, c.Address)
+		}
+	}
+	if len(created) == 0 || len(gone) == 0 {
+		return
+	}
+	a.printf("\nIf %s is a new name of %s, add this block to keep its instances:\n  moved {\n    from = %s\n    to   = %s\n  }\n",
+		strings.Join(created, " or "), strings.Join(gone, " or "), gone[0], created[0])
 }
 
 // renderForecast shows what will happen to one fleet and why.
 func (a *app) renderForecast(f planner.FleetPlan) {
-	a.printf("  %s: %d ready, %d wanted", f.Address, f.Counts.Ready, f.Desired)
+	a.printf("  %s: %d ready, %d desired", f.Address, f.Counts.Ready, f.Desired)
 	var chain []string
 	for _, b := range f.Bounds {
 		link := fmt.Sprintf("%s %d", b.Name, b.After)
-		if b.Name == "demand" && f.Unseen != "" {
-			link = fmt.Sprintf("demand unknown, keeps %d", b.After)
+		if b.Name == "demand" && !f.Unseen.IsZero() {
+			link = fmt.Sprintf("demand unknown, keep %d", b.After)
 		}
 		chain = append(chain, link)
 	}
 	a.printf(" (%s)", strings.Join(chain, " → "))
 	if f.Create > 0 {
-		a.printf("; %s now", plural(f.Create, "start"))
+		a.printf("; %d to start now", f.Create)
 	}
 	if way := underWay(f.Counts); way != "" {
 		a.printf("; %s", way)
 	}
 	a.printf("\n")
-	if f.Unseen != "" {
-		a.printf("      ! %s.\n", f.Unseen)
+	if !f.Unseen.IsZero() {
+		a.renderReason("      ", "! ", f.Unseen)
 	}
 	a.renderNextWarm("      ", f.NextWarm)
 	a.renderCost("      ", f.Cost)
-	for _, text := range f.Standing {
-		a.printf("      * %s\n", text)
+	for _, r := range f.Standing {
+		a.renderReason("      ", "* ", r)
 	}
 	for _, act := range f.Actions {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
 	}
 	if n := len(f.Drifted); n > 0 {
-		a.printf("      %s replaced, each after its job ends\n", plural(n, "instance")+" "+isAre(n))
+		a.printf("      %s to replace, each after its job\n", plural(n, "instance"))
 	}
 	if f.Rollout != nil {
-		a.printf("      %s\n", f.Rollout.Sentence)
+		a.renderReason("      ", "", f.Rollout.Reason)
 	}
 	a.renderOffers("      ", f.Offers, planOffers)
 	a.renderToJoin("      ", f.Address, f.ToJoin)
 	for _, w := range f.Waiting {
-		if w.Code != planner.RolloutStopped { // said above
-			a.printf("      ! %s\n", w.Sentence)
+		if !planner.StandsStill(w) { // said above
+			a.renderReason("      ", "! ", w)
 		}
 	}
 }
@@ -139,7 +160,7 @@ func underWay(c planner.Counts) string {
 // afterJob says in words what happens to a running job.
 func afterJob(act planner.Action) string {
 	if act.Kind == planner.Drain {
-		return " It leaves after its job ends."
+		return " It is removed after its job."
 	}
 	return ""
 }
@@ -147,13 +168,13 @@ func afterJob(act planner.Action) string {
 func consequence(c config.Change) string {
 	switch {
 	case c.Action == config.Drain && strings.HasPrefix(c.Address, "reservation."):
-		return "   removed: its hosts leave as for any scale-down"
+		return "   removed: its instances scale down as usual"
 	case c.Action == config.Drain:
-		return "   removed: every runner leaves after its job ends"
+		return "   removed: each instance is removed after its job"
 	case c.Action == config.Drift && !strings.HasPrefix(c.Address, "fleet."):
-		return "   no longer in the files: it is kept for as long as instances need it"
+		return "   no longer in the files: kept while instances need it"
 	case c.Action == config.Drift:
-		return "   no longer in the files: it runs on as it was applied; take it away with a removed block"
+		return "   no longer in the files: keeps running as applied; remove it with a removed block or apply --prune"
 	case c.ReplacesInstances:
 		return "   replaces instances"
 	}
@@ -181,6 +202,14 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// pluralVerb is "1 instance uses", "2 instances use".
+func pluralVerb(n int, noun, verb string) string {
+	if n == 1 {
+		verb += "s"
+	}
+	return plural(n, noun) + " " + verb
 }
 
 func isAre(n int) string {

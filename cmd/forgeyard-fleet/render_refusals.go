@@ -10,12 +10,12 @@ func (a *app) renderRefusals(all []fleet.Refusal) {
 	if len(all) == 0 {
 		return
 	}
-	a.printf("\nCalls of agents that were refused since the manager started:\n")
+	a.printf("\nAgent calls refused since the manager started:\n")
 	for _, r := range all[:min(len(all), shownRefusals)] {
 		a.renderRefusal(r)
 	}
 	if more := len(all) - shownRefusals; more > 0 {
-		a.printf("  and %s more; see its log\n", plural(more, "kind"))
+		a.printf("  %d more kinds; see the log of the manager\n", more)
 	}
 }
 
@@ -24,5 +24,5 @@ func (a *app) renderRefusal(r fleet.Refusal) {
 	if r.Instance != "" {
 		whose = " of instance " + string(r.Instance)
 	}
-	a.printf("  ! %s%s (%s), the last %s ago from %s: %s\n", plural(r.Calls, "call"), whose, r.Code, a.ago(r.At), r.Address, r.Reason)
+	a.printf("  ! %s%s (%s), last %s ago from %s: %s\n", plural(r.Calls, "call"), whose, r.Code, a.ago(r.At), r.Address, r.Reason)
 }

@@ -29,7 +29,7 @@ func (a *app) showSimulated(all []simulated, asJSON bool) error {
 func (a *app) renderReplay(r *replay.Result) {
 	a.printf("%s from %s to %s.\n", plural(r.Jobs, "job"), moment(r.Begin), moment(r.End))
 	a.renderUnrun("", r)
-	a.printf("\nWaited for a host: half of the jobs at most %s, 95%% %s, 99%% %s, the longest %s; %s on average, and %s waited at all.\n",
+	a.printf("\nWaiting time for an instance: median %s, 95%% %s, 99%% %s, maximum %s, average %s; %s of the jobs waited.\n",
 		span(r.Wait.P50), span(r.Wait.P95), span(r.Wait.P99), span(r.Wait.Max), span(r.Wait.Mean), percent(r.Wait.Waited))
 	a.printf("\n")
 	a.renderFleetUse(r)
@@ -45,20 +45,20 @@ func (a *app) renderReplay(r *replay.Result) {
 // renderUnrun says which jobs didn't run, and why.
 func (a *app) renderUnrun(indent string, r *replay.Result) {
 	if r.Unrunnable > 0 {
-		a.printf("%s! %s of them can be run by no fleet.\n", indent, count(r.Unrunnable))
+		a.printf("%s! %s of them: no fleet can run them.\n", indent, count(r.Unrunnable))
 	}
 	if r.Unfinished > 0 {
-		a.printf("%s! %s of them waited for a host that never came.\n", indent, count(r.Unfinished))
+		a.printf("%s! %s of them never got an instance.\n", indent, count(r.Unfinished))
 	}
 	for _, u := range r.Unmet {
-		a.printf("%s    %s\n", indent, u.Sentence)
+		a.printf("%s    %s\n", indent, u.Reason)
 	}
 }
 
 // renderFleetUse is a table of the fleets and of all together.
 func (a *app) renderFleetUse(r *replay.Result) {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FLEET\tJOBS\tCOST\tINSTANCE HOURS\tPER BUSY HOUR\tUTILISED\tLAUNCHES\tPER JOB\tRELAUNCHES PER JOB\tMOST HOSTS")
+	fmt.Fprintln(w, "FLEET\tJOBS\tCOST\tINSTANCE HOURS\tPER BUSY HOUR\tUTILISED\tLAUNCHES\tPER JOB\tRELAUNCHES PER JOB\tMOST INSTANCES")
 	line := func(name, cost string, u replay.Use) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.2f\t%s\t%s\t%.3f\t%.3f\t%d\n", withoutControls(name), count(u.Jobs), cost, u.InstanceHours,
 			u.InstanceHoursPerBusyHour, percent(u.Utilisation), count(u.Launches), u.LaunchesPerJob, u.RelaunchesPerJob, u.MostHosts)
@@ -122,7 +122,7 @@ func (a *app) renderComparison(first, second simulated) {
 	}
 	_ = w.Flush() // there is nowhere else to say it
 	if !sameCurrency(one, other) {
-		a.printf("\nThe costs aren't compared: they are %s and %s.\n", costs(one), costs(other))
+		a.printf("\nThe costs can't be compared: %s and %s.\n", costs(one), costs(other))
 	}
 	for _, s := range []simulated{first, second} {
 		for _, note := range s.Result.Notes {
@@ -168,9 +168,9 @@ func measures(one, other *replay.Result) []measure {
 		measure{name: "launches", one: float64(a.Launches), other: float64(b.Launches), text: whole},
 		measure{name: "launches per job", one: a.LaunchesPerJob, other: b.LaunchesPerJob, text: ratio},
 		measure{name: "relaunches per job", one: a.RelaunchesPerJob, other: b.RelaunchesPerJob, text: ratio},
-		measure{name: "most hosts at once", one: float64(a.MostHosts), other: float64(b.MostHosts), text: whole, neither: true},
-		measure{name: "jobs that no fleet runs", one: float64(one.Unrunnable), other: float64(other.Unrunnable), text: whole},
-		measure{name: "jobs that got no host", one: float64(one.Unfinished), other: float64(other.Unfinished), text: whole},
+		measure{name: "most instances at once", one: float64(a.MostHosts), other: float64(b.MostHosts), text: whole, neither: true},
+		measure{name: "jobs that no fleet can run", one: float64(one.Unrunnable), other: float64(other.Unrunnable), text: whole},
+		measure{name: "jobs without an instance", one: float64(one.Unfinished), other: float64(other.Unfinished), text: whole},
 	)
 }
 

@@ -39,15 +39,15 @@ func rendered(a *app, r *replay.Result) string {
 
 func TestAReplayIsShownPlainWhereThereIsNoTerminal(t *testing.T) {
 	want := `1200 jobs from 2026-10-05 08:00:00 UTC to 2026-10-05 08:08:00 UTC.
-! 2 of them can be run by no fleet.
+! 2 of them: no fleet can run them.
     2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os "darwin", and it has "linux".
 
-Waited for a host: half of the jobs at most 0.0 s, 95% 1.6 min, 99% 1.6 min, the longest 2.0 h; 12.3 s on average, and 25.0% waited at all.
+Waiting time for an instance: median 0.0 s, 95% 1.6 min, 99% 1.6 min, maximum 2.0 h, average 12.3 s; 25.0% of the jobs waited.
 
-FLEET    JOBS   COST       INSTANCE HOURS  PER BUSY HOUR  UTILISED  LAUNCHES  PER JOB  RELAUNCHES PER JOB  MOST HOSTS
+FLEET    JOBS   COST       INSTANCE HOURS  PER BUSY HOUR  UTILISED  LAUNCHES  PER JOB  RELAUNCHES PER JOB  MOST INSTANCES
 fleet.a  1,198  19.20 USD  100.0           1.25           62.5%     40        0.033    0.003               12
 
-Jobs that waited at once
+Queued jobs
     12 |   #
        |   #
        |   #
@@ -55,7 +55,7 @@ Jobs that waited at once
        |   ##
      0 |  ###
 
-Hosts: with a job, and above them those without
+Instances: busy, and above them idle
      6 |   .
        |   .
        |   .
@@ -115,7 +115,7 @@ func TestAComparisonSaysWhichIsBetterOnWhat(t *testing.T) {
 		"wait, 95%                     1.6 min    46.5 s     -50.0%      after\n",
 		"cost                          19.20 USD  24.00 USD  +25.0%      before\n",
 		"utilised                      62.5%      50.0%      -20.0%      before\n",
-		"most hosts at once            12         20         +66.7%      \n",
+		"most instances at once        12         20         +66.7%      \n",
 		"wait, 99%                     1.6 min    1.6 min                the same\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -130,7 +130,7 @@ func TestCostsThatCannotBeComparedAreNot(t *testing.T) {
 	other.Fleets[0].Cost = nil
 	var out strings.Builder
 	(&app{out: &out}).renderComparison(simulated{"before", morning()}, simulated{"after", other})
-	if text := out.String(); strings.Contains(text, "\ncost ") || !strings.Contains(text, "The costs aren't compared: they are 19.20 USD and unknown.") {
+	if text := out.String(); strings.Contains(text, "\ncost ") || !strings.Contains(text, "The costs can't be compared: 19.20 USD and unknown.") {
 		t.Error(text)
 	}
 	if text := rendered(&app{}, other); !strings.Contains(text, "unknown") {
@@ -144,12 +144,12 @@ func TestTheFlagsOfAReplayAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*simulateFlags){
-		"--trace FILE is missing":                   func(f *simulateFlags) { f.trace = "" },
-		"--boot -1s: it is from 0 to 24h0m0s":       func(f *simulateFlags) { f.boot = -time.Second },
-		"--step 1ms: it is from 1s to 1h":           func(f *simulateFlags) { f.step = time.Millisecond },
-		"--relaunch 25h0m0s: it is from 0 to":       func(f *simulateFlags) { f.relaunch = 25 * time.Hour },
-		`--from "monday": it is a time like`:        func(f *simulateFlags) { f.from = "monday" },
-		"isn't before --until 2026-10-05T00:00:00Z": func(f *simulateFlags) { f.from, f.until = "2026-10-06T00:00:00Z", "2026-10-05T00:00:00Z" },
+		"--trace FILE is required":                       func(f *simulateFlags) { f.trace = "" },
+		"--boot -1s: must be 0 ≤ boot ≤ 24h":             func(f *simulateFlags) { f.boot = -time.Second },
+		"--step 1ms: must be 1s ≤ step ≤ 1h":             func(f *simulateFlags) { f.step = time.Millisecond },
+		"--relaunch 25h0m0s: must be 0 ≤ relaunch ≤ 24h": func(f *simulateFlags) { f.relaunch = 25 * time.Hour },
+		`--from "monday": invalid time; give`:            func(f *simulateFlags) { f.from = "monday" },
+		"must be before --until 2026-10-05T00:00:00Z":    func(f *simulateFlags) { f.from, f.until = "2026-10-06T00:00:00Z", "2026-10-05T00:00:00Z" },
 	} {
 		f := good
 		change(&f)

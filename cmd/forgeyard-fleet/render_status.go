@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-const noFleets = "There are no fleets."
+const noFleets = "No fleets."
 
 func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 	if len(fleets) == 0 {
@@ -28,7 +28,7 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 		a.printf("\nManager: %s.\n", manager)
 		return
 	}
-	a.printf("\nNo manager is running: the numbers are as last stored, and nothing scales, renews or removes until serve or the next apply.\n")
+	a.printf("\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until the\nnext apply. To run a manager:\n  forgeyard-fleet serve\n")
 }
 
 func (a *app) renderFleet(f view.Fleet, manager string) {
@@ -36,7 +36,7 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 	a.printf("%s   %s, %s\n", f.Address, f.Health, f.Operational)
 	follows := ""
 	if f.Scheduler != "" {
-		follows = fmt.Sprintf(", follows %s", f.Scheduler)
+		follows = fmt.Sprintf(", scheduler %s", f.Scheduler)
 	}
 	a.printf("  provider %s, class %s%s%s\n", f.Provider, f.Class, follows, a.ages(f))
 	a.printf("  ready %d (%s)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
@@ -45,20 +45,20 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
 	a.renderCost("  ", f.Cost)
-	for _, text := range f.Standing {
-		a.printf("  * %s\n", text)
+	for _, r := range f.Standing {
+		a.renderReason("  ", "* ", r)
 	}
 	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons
-		a.printf("  > %s\n", r.Sentence)
+		a.renderReason("  ", "> ", r.Reason)
 	}
 	for _, r := range f.Reasons {
-		a.printf("  ! %s\n", r)
+		a.renderReason("  ", "! ", r)
 	}
-	a.renderCalmWaits(f)
+	a.renderExpectedWaits(f)
 	a.renderOffers("  ", f.Offers, statusOffers)
 	a.renderToJoin("  ", f.Address, f.ToJoin)
 	if len(f.Decisions) > 0 {
-		a.printf("  last decisions\n")
+		a.printf("  recent decisions\n")
 	}
 	for _, d := range f.Decisions {
 		a.printf("    %s  %-10s  %s\n", moment(d.At), d.Kind, d.Reason)
@@ -69,26 +69,26 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 // running manager knows, which asks it.
 func busyWords(f view.Fleet, manager string) string {
 	if f.Scheduler != "" && manager == "" && f.Counts.Ready > 0 {
-		return "how many are busy isn't known while no manager runs"
+		return "busy and idle unknown without a running manager"
 	}
 	return fmt.Sprintf("busy %d, idle %d", f.Counts.Busy, f.Counts.Idle)
 }
 
-// renderBounds shows the chain of bounds, each with its sentence.
+// renderBounds shows the chain of bounds, each with its reason.
 func (a *app) renderBounds(indent string, bounds []fleet.Bound) {
 	width := 8
 	for _, b := range bounds {
 		width = max(width, len(b.Name))
 	}
 	for _, b := range bounds {
-		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Sentence)
+		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Reason.TextAt(a.now()))
 	}
 }
 
 // renderNextWarm says when a schedule changes how many idle runners are kept.
 func (a *app) renderNextWarm(indent string, change *planner.WarmChange) {
 	if change != nil {
-		a.printf("%s%s\n", indent, change.Sentence)
+		a.printf("%s%s\n", indent, change.Reason.TextAt(a.now()))
 	}
 }
 
@@ -96,7 +96,7 @@ func (a *app) renderNextWarm(indent string, change *planner.WarmChange) {
 func (a *app) ages(f view.Fleet) string {
 	text := ""
 	if !f.Seen.IsZero() {
-		text += fmt.Sprintf("; seen %s ago", a.ago(f.Seen))
+		text += fmt.Sprintf("; inspected %s ago", a.ago(f.Seen))
 	}
 	if !f.Heard.IsZero() {
 		text += fmt.Sprintf("; last heartbeat %s ago", a.ago(f.Heard))
@@ -111,7 +111,7 @@ func (a *app) renderHistory(page control.History) {
 		return []any{i.ID, orDash(string(i.Fleet)), i.State, moment(i.Since), moment(i.Created), i.Reason}
 	})
 	if page.Next != "" {
-		a.printf("\nThere are more: add --before %s\n", page.Next)
+		a.printf("\nMore instances exist. To continue, add:\n  --before %s\n", page.Next)
 	}
 }
 
@@ -146,64 +146,6 @@ func (a *app) leases(i view.Instance) string {
 		return fmt.Sprintf("0 for %s", a.ago(at.IdleSince))
 	default:
 		return fmt.Sprint(*at.Leases)
-	}
-}
-
-func (a *app) renderScheduling(i view.Instance) {
-	at := i.Scheduling
-	if at == nil {
-		return
-	}
-	a.printf("  scheduler %s: leases %s", at.Scheduler, a.leases(i))
-	if at.Cordoned {
-		a.printf(", cordoned: it gets no more")
-	}
-	if at.Removed {
-		a.printf(", forgotten there")
-	}
-	a.printf("\n")
-}
-
-func (a *app) renderInstance(i view.Instance) {
-	a.printf("%s   %s for %s\n  %s\n", i.ID, i.State, a.ago(i.Since), i.Reason)
-	a.printf("  fleet %s, provider %s, provider instance %s (%s)\n", i.Fleet, i.Provider, orDash(string(i.ProviderInstance)), orDash(string(i.Seen)))
-	if i.Detail != "" {
-		a.printf("  %s\n", i.Detail)
-	}
-	if i.Conflict != "" {
-		a.printf("  ! %s\n", i.Conflict)
-	}
-	if i.Interruption != nil {
-		a.printf("  ! %s\n", i.Interruption.Sentence)
-	}
-	if r := i.Runner; r != nil {
-		a.printf("  runner %s, agent %s at %s, last heartbeat %s ago, %s, %s\n", r.ID, r.AgentVersion, r.Address, a.ago(r.LastBeat), r.Phase, plural(r.JobsRun, "job")+" done")
-		if r.LastExit != "" {
-			a.printf("  last job: %s\n", r.LastExit)
-		}
-		if r.Alert != "" {
-			a.printf("  ! %s\n", r.Alert)
-		}
-	}
-	if i.Pin != nil {
-		a.printf("  pinned by %s until %s\n", i.Pin.By, moment(i.Pin.Until))
-	}
-	a.renderScheduling(i)
-	for _, r := range i.Refusals {
-		a.renderRefusal(r)
-	}
-	if len(i.Admission.Checks) > 0 {
-		a.printf("  admission %s\n", i.Admission.State)
-		for _, c := range i.Admission.Checks {
-			a.printf("    %-8s %-14s%s\n", c.Result, c.Name, c.Evidence)
-		}
-	}
-	for _, op := range i.Operations {
-		a.printf("  %s %s: %s after %s", op.Kind, op.ID, op.State, plural(op.Attempts, "call"))
-		if op.Message != "" {
-			a.printf("; %s", op.Message)
-		}
-		a.printf("\n")
 	}
 }
 

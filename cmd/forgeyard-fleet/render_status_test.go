@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
+func TestStatusShowsRecentDecisions(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -18,7 +18,7 @@ func TestTheStatusOfAFleetShowsItsLastDecisions(t *testing.T) {
 		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: "3 ready, 2 wanted."}, {At: at, Kind: fleet.ScaleUp, Reason: "0 ready, 2 wanted."},
 	}}
 	a.renderFleet(f, "process 7")
-	want := `  last decisions
+	want := `  recent decisions
     2026-11-29 12:01:00 UTC  scale_down  3 ready, 2 wanted.
     2026-11-29 12:00:00 UTC  scale_up    0 ready, 2 wanted.
 `

@@ -247,9 +247,9 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 
 // Commands that change something, show text or go on for as long as they run.
 var withoutJSON = map[string]bool{
-	"init": true, "fmt": true, "serve": true, "completion": true, "plugin mirror": true, "plugin keygen": true, "plugin new": true, "plugin docs": true, "token revoke": true,
-	"drain": true, "instance adopt": true, "instance replace": true, "instance resolve": true, "key drop": true, "key rotate": true,
-	"reviewos apply": true, "reviewos token create": true, "reviewos token revoke": true,
+	"init": true, "fmt": true, "serve": true, "completion": true, "plugin mirror": true, "plugin keygen": true, "plugin new": true, "plugin docs": true, "token delete": true,
+	"drain": true, "instance adopt": true, "instance replace": true, "instance resolve": true, "key delete": true, "key rotate": true,
+	"reviewos apply": true, "reviewos token create": true, "reviewos token delete": true,
 }
 
 func TestEveryCommandThatReadsHasJSON(t *testing.T) {

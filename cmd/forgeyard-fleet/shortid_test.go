@@ -38,8 +38,7 @@ func (d *desk) withInstances(ids ...fleet.CapacityInstanceID) {
 	}
 }
 
-// events shows "demo …cet6vksa", which every command that takes an instance refused.
-func TestAnInstanceIsTakenAsEventsShowsItByEveryCommandThatTakesOne(t *testing.T) {
+func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 	const one, other = fleet.CapacityInstanceID("01jabcdefghjkmnpqrcet6vksa"), fleet.CapacityInstanceID("01jabcdefghjkmnpqrcet6vksb")
 	const twin = fleet.CapacityInstanceID("01jabcdefghjkmnpqscet6vksb")
 	d := newDesk(t)
@@ -51,7 +50,7 @@ func TestAnInstanceIsTakenAsEventsShowsItByEveryCommandThatTakesOne(t *testing.T
 		if out, _ := d.must(exitDone, "instance", "show", shown); !strings.HasPrefix(out, string(one)) {
 			t.Errorf("instance show %s:\n%s", shown, out)
 		}
-		for _, args := range [][]string{{"pin"}, {"unpin"}, {"quarantine", "--auto-approve"}, {"quarantine", "--release", "--auto-approve"}} {
+		for _, args := range [][]string{{"pin"}, {"pin", "--clear"}, {"quarantine", "--auto-approve"}, {"quarantine", "--clear", "--auto-approve"}} {
 			if out, _ := d.must(exitDone, append(args, shown)...); !strings.Contains(out, string(one)) {
 				t.Errorf("%v %s:\n%s", args, shown, out)
 			}
@@ -64,7 +63,7 @@ func TestAnInstanceIsTakenAsEventsShowsItByEveryCommandThatTakesOne(t *testing.T
 		}
 		d.must(exitDone, "instance", "list", "--all", "--before", shown)
 	}
-	for _, line := range []string{"instance show", "pin", "unpin", "quarantine --auto-approve", "drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve", "instance list --all --before"} {
+	for _, line := range []string{"instance show", "pin", "pin --clear", "quarantine --auto-approve", "drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve", "instance list --all --before"} {
 		_, said := d.must(exitError, append(strings.Fields(line), shortID(other))...)
 		if !strings.Contains(said, "2 instances have an id that begins or ends with") || !strings.Contains(said, string(other)+"  fleet.demo, healthy") || !strings.Contains(said, string(twin)) {
 			t.Errorf("%s of an ambiguous one: %s", line, said)
@@ -72,7 +71,7 @@ func TestAnInstanceIsTakenAsEventsShowsItByEveryCommandThatTakesOne(t *testing.T
 	}
 }
 
-func TestASlipInAFleetsNameQuarantinesNoInstance(t *testing.T) {
+func TestAMisspeltFleetQuarantinesNoInstance(t *testing.T) {
 	d := newDesk(t)
 	d.withInstances("01jabcdefghjkmnpqrcet6vksa")
 	for _, word := range []string{"vksa", "01jabcd", "dem"} {

@@ -6,7 +6,7 @@ forgeyard {
   }
 }
 
-# Hosts are processes on this machine: nothing to rent, nothing to configure.
+# Instances are processes on this machine. Nothing has to be rented or configured.
 provider "local" "here" {
 }
 
@@ -37,14 +37,14 @@ fleet "demo" {
     max = 4
   }
 
-  # What a runner does once it is admitted. Without a scheduler one run of the
-  # command is one job; it is run again and again.
+  # The command that a runner executes once it is admitted. Without a scheduler each
+  # execution counts as one job, and the command is executed repeatedly.
   runner {
     command = ["sh", "-c", "echo working; sleep 5"]
   }
 
-  # Jobs run as you here. On real hosts leave this out: then a host is admitted
-  # only if jobs can't reach the agent's files.
+  # Jobs run as your user here. Remove this on real machines: then an instance is
+  # admitted only if jobs can't access the agent's files.
   admission {
     job_isolation = "none"
   }

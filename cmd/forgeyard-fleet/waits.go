@@ -9,13 +9,14 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // waitsFor says in one line what keeps an apply from its end.
 func waitsFor(res control.Progress) string {
 	if res.At.IsZero() {
-		return "the manager hasn't begun yet"
+		return "the manager hasn't started yet"
 	}
 	return strings.Join(append([]string{state(res)}, reasons(res)...), "; ")
 }
@@ -29,35 +30,38 @@ func state(res control.Progress) string {
 	return text
 }
 
-// reasons say, each in a sentence without its full stop, why not everything is where
-// it should be.
+// reasons are sentences without their full stops: why the fleets don't match the
+// definition yet.
 func reasons(res control.Progress) (out []string) {
 	say := func(format string, args ...any) {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf(format, args...), "."))
 	}
 	if n := len(res.Silent); n > 0 {
-		say("%s silent: no heartbeat comes", plural(n, "instance")+" "+isAre(n))
+		say("%s no longer sending heartbeats", plural(n, "instance")+" "+isAre(n))
 	}
 	for _, held := range heldBack(res) {
 		say("%s held back: %s", held.who(), held.hold.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Waits)) {
 		for _, wait := range res.Waits[address] {
-			say("%s: %s", address.Name(), wait.Sentence)
+			say("%s: %s", address.Name(), wait.TextAt(res.At))
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
-		say("scheduler.%s can't be seen (%s)", address, res.Schedulers[address])
+		say("scheduler.%s is unobservable (%s)", address, res.Schedulers[address])
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
-		say("%s: %s", address.Name(), res.Rollouts[address].Sentence)
+		say("%s: %s", address.Name(), res.Rollouts[address].Reason)
+		if !res.Rollouts[address].SoakEnds.IsZero() {
+			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", shellWord(address.Name()))
+		}
 	}
 	for _, u := range res.Unmet {
-		say("%s", u.Sentence)
+		say("%s", u.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
 		if why := res.Unobserved[address]; !isReason(res, why) {
-			say("provider.%s can't be seen (%s)", address, why)
+			say("provider.%s is unreachable (%s)", address, why)
 		}
 	}
 	return out
@@ -94,7 +98,7 @@ func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(l
 // so needn't be said twice.
 func isReason(res control.Progress, why string) bool {
 	for _, hold := range res.Holds {
-		if strings.Contains(hold.Reason, why) {
+		if reason.Message(hold.Reason) == why {
 			return true
 		}
 	}

@@ -19,9 +19,7 @@ func ended(ending control.Ending, last control.Progress, daemon bool) string {
 	return out.String()
 }
 
-// It said how many instances there were and how many outcomes were unknown, and
-// nothing of what it had waited for.
-func TestAnApplyThatIsNotFinishedSaysWhatItWaitsFor(t *testing.T) {
+func TestUnfinishedApplySaysWhatItWaitsFor(t *testing.T) {
 	const why = "no credentials were found"
 	last := control.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
@@ -35,25 +33,24 @@ func TestAnApplyThatIsNotFinishedSaysWhatItWaitsFor(t *testing.T) {
 		Unobserved: map[fleet.ProviderAddress]string{"aws.virginia": why, "local.here": "it hangs"},
 	}
 	want := `
-Not finished after 1m0s: 1 healthy. It waits:
+Not finished after 1m0s: 1 healthy. Waiting for:
   linux, spot are held back: What its provider offers isn't known: no credentials were found.
   mac is held back: 3 failures in a row. Last: no route (transient).
   big: max_hourly 1 USD binds; 1 instance is missing.
-  scheduler.reviewos.main can't be seen (connection refused).
-  provider.local.here can't be seen (it hangs).
-The next apply goes on from here.
+  scheduler.reviewos.main is unobservable (connection refused).
+  provider.local.here is unreachable (it hangs).
+The next apply continues from here.
 `
 	if got := ended(control.WaitOver, last, false); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
-	const brief = "\nNot finished after 1m0s: 1 provisioning, 2 unknown outcomes. The manager goes on with it: see forgeyard-fleet status.\n"
+	const brief = "\nNot finished after 1m0s: 1 provisioning, 2 unknown outcomes. The manager continues. To see its progress:\n  forgeyard-fleet status\n"
 	if got := ended(control.WaitOver, control.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 1}, Unresolved: 2}, true); got != brief {
 		t.Errorf("where a manager runs it says\n%s\nwant\n%s", got, brief)
 	}
 }
 
-// "Applied. No instances." was all that one read whose scheduler nobody asks.
-func TestAnApplyWithoutInstancesSaysThatNothingStartsUntilAManagerRuns(t *testing.T) {
+func TestApplyOfAScaledFleetPointsToServe(t *testing.T) {
 	follows := control.Progress{Following: 1}
 	unseen := control.Progress{Following: 1, Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"}}
 	for _, test := range []struct {
@@ -62,10 +59,10 @@ func TestAnApplyWithoutInstancesSaysThatNothingStartsUntilAManagerRuns(t *testin
 		daemon bool
 		want   string
 	}{
-		{"a fleet that follows a scheduler", follows, false, "\nApplied. No instances.\nNothing starts for jobs that wait until forgeyard-fleet serve runs.\n"},
+		{"a fleet that follows a scheduler", follows, false, "\nApplied. No instances.\nNo instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n"},
 		{"where a manager runs", follows, true, "\nApplied. No instances.\n"},
 		{"no fleet is left", control.Progress{}, false, "\nApplied. No instances.\n"},
-		{"its scheduler can't be seen", unseen, true, "\nApplied. No instances.\n! scheduler.reviewos.main can't be seen (connection refused): nobody knows how many jobs wait.\n"},
+		{"its scheduler can't be seen", unseen, true, "\nApplied. No instances.\n! scheduler.reviewos.main is unobservable (connection refused): the number of queued jobs is unknown.\n"},
 	} {
 		if got := ended(control.Settled, test.last, test.daemon); got != test.want {
 			t.Errorf("%s: it says\n%s\nwant\n%s", test.name, got, test.want)
@@ -73,7 +70,7 @@ func TestAnApplyWithoutInstancesSaysThatNothingStartsUntilAManagerRuns(t *testin
 	}
 }
 
-func TestAProviderThatFailsIsToldOnceAndWhenItWorksAgain(t *testing.T) {
+func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Now()
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return at }}).newProgress()
@@ -82,24 +79,41 @@ func TestAProviderThatFailsIsToldOnceAndWhenItWorksAgain(t *testing.T) {
 	p.observe(fails)
 	p.observe(control.Progress{At: at})
 	p.end()
-	const want = "    0s  provider.local.here can't be relied on: it hangs\n    0s  provider.local.here works again\n"
+	const want = "    0s  provider.local.here failed: it hangs\n    0s  provider.local.here recovered\n"
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 	}
 }
 
 // A first plan said "demand 0", as if somebody had asked.
-func TestAPlanThatAskedNoSchedulerSaysSo(t *testing.T) {
+func TestPlanWithoutDemandSaysSo(t *testing.T) {
 	var out bytes.Buffer
 	(&app{out: &out, now: time.Now}).renderPlan(control.Plan{Forecast: planner.Output{Fleets: []planner.FleetPlan{{
 		Address: "fleet.demo", Desired: 1, Counts: planner.Counts{Ready: 1, Footprint: 1}, Bounds: []fleet.Bound{{Name: "demand", After: 1}},
 		Unseen: "scheduler.forgeyard.ci has not been asked yet how many jobs wait",
 	}}}})
-	const want = `  fleet.demo: 1 ready, 1 wanted (demand unknown, keeps 1)
+	const want = `  fleet.demo: 1 ready, 1 desired (demand unknown, keep 1)
       ! scheduler.forgeyard.ci has not been asked yet how many jobs wait.
-No changes. 1 fleet, 1 instance. What waiting jobs need beyond that isn't known.
+No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
 `
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestAnApplyThatSoaksShowsHowToSkipIt(t *testing.T) {
+	soaking := planner.RolloutPlan{Stage: planner.RolloutCanary, SoakEnds: time.Now().Add(time.Minute), Sentence: "1 canary healthy for 1 of 15 minutes."}
+	got := ended(control.WaitOver, control.Progress{
+		States:   map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
+		Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": soaking},
+	}, false)
+	const want = `
+Not finished after 1m0s: 2 healthy. Waiting for:
+  demo: 1 canary healthy for 1 of 15 minutes.
+  to skip the soak: forgeyard-fleet image rollout demo --skip-soak.
+The next apply continues from here.
+`
+	if got != want {
+		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
 }

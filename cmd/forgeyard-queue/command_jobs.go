@@ -37,7 +37,7 @@ func jobsCommand() *cobra.Command {
 		},
 	}
 	n.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "as the queue's own JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -93,7 +93,7 @@ func ofOneJob(use, short string, does func(c *cobra.Command, client *queue.Clien
 }
 
 func logCommand() *cobra.Command {
-	return ofOneJob("log", "Show the end of a job's output", func(c *cobra.Command, client *queue.Client, id string) error {
+	return ofOneJob("log", "Print the end of a job's output", func(c *cobra.Command, client *queue.Client, id string) error {
 		tail, err := client.Tail(c.Context(), id)
 		if err == nil {
 			_, err = io.WriteString(c.OutOrStdout(), tail)
@@ -103,13 +103,13 @@ func logCommand() *cobra.Command {
 }
 
 func cancelCommand() *cobra.Command {
-	return ofOneJob("cancel", "End a job", func(c *cobra.Command, client *queue.Client, id string) error {
+	return ofOneJob("cancel", "Cancel a job", func(c *cobra.Command, client *queue.Client, id string) error {
 		j, err := client.Cancel(c.Context(), id)
 		if err != nil {
 			return err
 		}
 		if j.CancelRequested {
-			fmt.Fprintf(c.OutOrStdout(), "%s is %s; its runner %s was told to end it\n", j.ID, j.State, j.Runner)
+			fmt.Fprintf(c.OutOrStdout(), "%s is %s; runner %s was asked to end it\n", j.ID, j.State, j.Runner)
 			return nil
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%s is %s\n", j.ID, j.State)

@@ -28,31 +28,31 @@ type serving struct {
 func serveCommand() *cobra.Command {
 	var s serving
 	c := &cobra.Command{
-		Use: "serve", Short: "Run the queue until it is stopped", Args: cobra.NoArgs,
+		Use: "serve", Short: "Run the queue until stopped", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.OutOrStdout()) },
 	}
-	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "the loopback `ADDRESS` to listen at; port 0: a free one")
-	c.Flags().StringVar(&s.url, "url", "", "the `URL` under which workers on other hosts reach this queue, by a proxy with TLS (default: where it listens)")
-	c.Flags().StringVar(&s.tokenFile, "token-file", "", "the `FILE` with the token, made where it isn't there (default: $"+tokenVariable+", else "+tokenFile+")")
-	c.Flags().DurationVar(&s.leaseTime, "lease-time", 30*time.Second, "how long a lease holds without being renewed")
-	c.Flags().StringToIntVar(&s.limits, "tenant-limit", nil, "how many jobs of a tenant run at once, as `TENANT=N`; may be repeated")
+	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on; port 0 chooses a free port")
+	c.Flags().StringVar(&s.url, "url", "", "`URL` of a TLS proxy by which workers on other machines reach this queue (default: the listen address)")
+	c.Flags().StringVar(&s.tokenFile, "token-file", "", "`FILE` with the token, created if it doesn't exist (default: $"+tokenVariable+", otherwise "+tokenFile+")")
+	c.Flags().DurationVar(&s.leaseTime, "lease-time", 30*time.Second, "how long a lease is valid without renewal")
+	c.Flags().StringToIntVar(&s.limits, "tenant-limit", nil, "maximum number of running jobs of a tenant, as `TENANT=N`; can be repeated")
 	return c
 }
 
 func (s serving) check() error {
 	host, _, err := net.SplitHostPort(s.listen)
 	if err != nil {
-		return fmt.Errorf("--listen %s is no address of the form HOST:PORT: %w", s.listen, err)
+		return fmt.Errorf("--listen %s: invalid address; use HOST:PORT: %w", s.listen, err)
 	}
 	if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--listen %s is not a loopback address, and this queue speaks no TLS: tokens would go over the network in the clear. Listen at 127.0.0.1, put a proxy with TLS before it, and give its address by --url", s.listen)
+		return fmt.Errorf("--listen %s: not a loopback address. The queue doesn't support TLS, so tokens would be sent unencrypted. Listen on 127.0.0.1 behind a TLS proxy and give the URL of the proxy with --url", s.listen)
 	}
 	if s.leaseTime < time.Second {
-		return fmt.Errorf("--lease-time %s is too short: workers need at least 1s to renew", s.leaseTime)
+		return fmt.Errorf("--lease-time %s: must be at least 1s", s.leaseTime)
 	}
 	for tenant, limit := range s.limits {
 		if limit < 0 {
-			return fmt.Errorf("--tenant-limit %s=%d: it can't be negative", tenant, limit)
+			return fmt.Errorf("--tenant-limit %s=%d: must not be negative", tenant, limit)
 		}
 	}
 	return nil
@@ -83,9 +83,9 @@ func (s serving) run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "forgeyard-queue listens at %s\n", here)
 	if made {
-		fmt.Fprintf(out, "A token was made in %s.\n", from)
+		fmt.Fprintf(out, "Created a token in %s.\n", from)
 	}
-	fmt.Fprintln(out, "It is a reference scheduler and no CI system: jobs are in memory alone, and end with this process.")
+	fmt.Fprintln(out, "This is a reference scheduler, not a CI system: jobs are kept only in memory and are lost when it stops.")
 	return serveUntil(ctx, listener, handler, q)
 }
 

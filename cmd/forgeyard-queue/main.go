@@ -29,16 +29,17 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	root := &cobra.Command{
 		Use:   "forgeyard-queue",
-		Short: "A small job queue that shows how a scheduler works with forgeyard-fleet; no CI system",
-		Long: "forgeyard-queue is the reference scheduler: a job queue in memory that speaks the\n" +
-			"fleet manager's contract. It is no CI system: it knows no repositories, no\n" +
-			"pipelines and no users, and what it holds ends with its process.",
+		Short: "Reference scheduler for forgeyard-fleet: a small job queue in memory",
+		Long: "forgeyard-queue is the reference scheduler: a job queue in memory that implements the\n" +
+			"scheduler API of the fleet manager. It isn't a CI system: it has no repositories,\n" +
+			"pipelines or users, and its jobs are lost when it stops.",
 		Version: version.Version, SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.SetVersionTemplate("forgeyard-queue {{.Version}}\n")
 	root.AddCommand(serveCommand(), submitCommand(), jobsCommand(), logCommand(), cancelCommand())
-	usage.Explain(root)
+	usage.Explain(root, usage.Hints{})
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 	"github.com/forgeyard/forgeyard-fleet/core/queue"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
@@ -58,7 +59,7 @@ func newLab(t *testing.T) *lab {
 		said = append(said, lines.Text())
 	}
 	text := strings.Join(said, "\n")
-	if !strings.Contains(text, "no CI system") || !strings.Contains(text, "token was made in forgeyard-queue.token") {
+	if !strings.Contains(text, "not a CI system") || !strings.Contains(text, "Created a token in forgeyard-queue.token") {
 		t.Errorf("it says:\n%s", text)
 	}
 	_, l.url, _ = strings.Cut(said[0], " at ")
@@ -165,15 +166,17 @@ func TestWrongCallsSayWhatToDo(t *testing.T) {
 		"no address":          {[]string{"serve", "--listen", "here"}, "HOST:PORT"},
 		"a token for all":     {[]string{"serve", "--token-file", "open"}, "chmod 600 open"},
 		"a short token":       {[]string{"serve", "--token-file", "short"}, "at least 16"},
-		"a short lease":       {[]string{"serve", "--lease-time", "1ms"}, "too short"},
-		"no queue":            {[]string{"jobs"}, "Give --url"},
+		"a short lease":       {[]string{"serve", "--lease-time", "1ms"}, "must be at least 1s"},
+		"no queue":            {[]string{"jobs"}, "--url is required"},
 		"no token":            {[]string{"jobs", "--url", "http://127.0.0.1:1"}, "give --token-file"},
-		"no command":          {[]string{"submit"}, "an argument is missing; usage: forgeyard-queue submit [flags] -- COMMAND"},
-		"a size without unit": {[]string{"submit", "--memory", "4", "--", "true"}, "as in 512MiB"},
-		"a size below zero":   {[]string{"submit", "--disk", "-1GiB", "--", "true"}, "as in 512MiB"},
+		"no command":          {[]string{"submit"}, "missing argument. Usage:\n  forgeyard-queue submit [flags] -- COMMAND"},
+		"a size without unit": {[]string{"submit", "--memory", "4", "--", "true"}, "such as 4GiB"},
+		"a size below zero":   {[]string{"submit", "--disk", "-1GiB", "--", "true"}, `--disk: invalid size "-1GiB"`},
 		"no cpu":              {[]string{"submit", "--cpu", "-1", "--", "true"}, "--cpu -1"},
 		"no variable":         {[]string{"submit", "--env", "NOT_SET_ANYWHERE", "--", "true"}, "NOT_SET_ANYWHERE=VALUE"},
-		"no jobs":             {[]string{"submit", "--count", "0", "--", "true"}, "at least one"},
+		"an unknown os":       {[]string{"submit", "--os", "Linux", "--", "true"}, `--os: unknown value "Linux"; valid: linux, darwin, windows`},
+		"an unknown arch":     {[]string{"submit", "--arch", "amd64", "--", "true"}, `--arch: unknown value "amd64"; valid: x86_64, arm64`},
+		"no jobs":             {[]string{"submit", "--count", "0", "--", "true"}, "must be at least 1"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(context.Background(), c.args, &out, &errs); code != 1 || !strings.Contains(errs.String(), c.says) {
@@ -198,8 +201,7 @@ func TestSizesAreReadInBothKindsOfUnit(t *testing.T) {
 	}
 }
 
-// It showed "sleep" alone of sleep 300.
-func TestAJobIsListedWithTheArgumentsOfItsCommand(t *testing.T) {
+func TestJobsShowsCommandsWithArguments(t *testing.T) {
 	for want, words := range map[string][]string{
 		"sleep 300":                             {"sleep", "300"},
 		`sh -c "make test && ls" ""`:            {"sh", "-c", "make test && ls", ""},
@@ -210,5 +212,12 @@ func TestAJobIsListedWithTheArgumentsOfItsCommand(t *testing.T) {
 		if err := table(&out, []queue.Job{{ID: "j1", Command: words}}); err != nil || !strings.Contains(out.String(), "  "+want+"  ") && !strings.Contains(out.String(), "  "+want+"\n") {
 			t.Errorf("%q: %v\n%s", words, err, out.String())
 		}
+	}
+}
+
+func TestVersionFlagPrintsTheVersion(t *testing.T) {
+	var out bytes.Buffer
+	if code := run(context.Background(), []string{"--version"}, &out, &out); code != 0 || out.String() != "forgeyard-queue "+version.Version+"\n" {
+		t.Errorf("exit code %d: %q", code, out.String())
 	}
 }

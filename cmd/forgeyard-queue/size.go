@@ -29,5 +29,5 @@ func bytesOf(flag, text string) (int64, error) {
 	if size := amount * factor; err == nil && factor > 0 && size >= 0 && size < math.MaxInt64 {
 		return int64(size), nil
 	}
-	return 0, fmt.Errorf("%s %s is no size; give a number and a unit, as in 512MiB or 4GiB", flag, text)
+	return 0, fmt.Errorf("%s: invalid size %q: use a number with a unit, such as 4GiB", flag, text)
 }

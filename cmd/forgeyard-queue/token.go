@@ -34,7 +34,7 @@ func findToken(path string, makeIt bool) (token, from string, made bool, err err
 		return token, path, true, err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", path, false, fmt.Errorf("there is no token: give --token-file FILE or set %s (%w)", tokenVariable, err)
+		return "", path, false, fmt.Errorf("no token found: give --token-file FILE or set %s (%w)", tokenVariable, err)
 	}
 	return token, path, false, err
 }
@@ -45,7 +45,7 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("read the queue's token: %w", err)
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("the token in %s can be read by others (%s); make it yours alone: chmod 600 %s", path, info.Mode().Perm(), path)
+		return "", fmt.Errorf("the token file %s can be read by other users (%s). Restrict it with:\n  chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func readToken(path string) (string, error) {
 	}
 	token := strings.TrimSpace(string(content))
 	if token == "" {
-		return "", fmt.Errorf("the file %s is empty, and should have the queue's token", path)
+		return "", fmt.Errorf("the token file %s is empty", path)
 	}
 	return token, nil
 }
@@ -64,11 +64,11 @@ func makeToken(path string) (string, error) {
 	token := base64.RawURLEncoding.EncodeToString(random)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("make a token for the queue: %w", err)
+		return "", fmt.Errorf("create a token for the queue: %w", err)
 	}
 	_, err = file.WriteString(token + "\n")
 	if err = errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("make a token for the queue: %w", err)
+		return "", fmt.Errorf("create a token for the queue: %w", err)
 	}
 	return token, nil
 }

@@ -37,7 +37,7 @@ func (c *Client) orderStanding(ctx context.Context, o control.StandingOrder, que
 	case control.FreezeWrites:
 		one.send = FreezeRequest{ScaleUpOnly: o.ScaleUpOnly, Reason: o.Reason}
 	case control.BreakGlass:
-		one.send = BreakGlassRequest{MaxHourly: amountOf(o.MaxHourly), MaxDaily: amountOf(o.MaxDaily), ForSeconds: wholeSeconds(o.For), Reason: o.Reason}
+		one.send = CostOverrideRequest{MaxHourly: amountOf(o.MaxHourly), MaxDaily: amountOf(o.MaxDaily), ForSeconds: wholeSeconds(o.For), Reason: o.Reason}
 	case control.QuarantineIt:
 		one.send = ReasonRequest{Reason: o.Reason}
 	default:

@@ -32,22 +32,22 @@ type rolloutInput[T any] struct {
 
 func (h *Handler) addImages() {
 	add(h, route{id: "images", method: http.MethodGet, path: "/v1/images", useCase: "images", tag: "images",
-		summary: "The images that fleets should boot or that instances were made from",
-		about:   "Each says what it is to its fleets, and how far its rollouts are."},
+		summary: "The images of fleets and instances",
+		about:   "Each with its state in its fleets and the progress of its rollouts."},
 		func(ctx context.Context, _ *struct{}) (*body[List[view.ImageReport]], error) {
 			found, err := h.service.Images(ctx)
 			return listOf(found), err
 		})
 	for _, of := range []struct{ prefix, path string }{{"", "/v1/images/{id}"}, {"fleet-", "/v1/fleets/{id}"}} {
 		add(h, route{id: of.prefix + "rollout", method: http.MethodPost, path: of.path + "/rollout", useCase: "image rollout", tag: "images", status: http.StatusOK,
-			summary: "Take up a rollout that was halted, paused or rolled back, or pause it",
-			about:   "What was halted or rolled back begins with a canary again. Where there is nothing to take up, that is the answer."},
+			summary: "Pause a rollout, or resume one that was paused, halted or rolled back",
+			about:   "After a halt or a rollback it starts with a canary again. If there is nothing to resume, the answer says so."},
 			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[control.RolloutReceipt], error) {
 				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
 			})
 		add(h, route{id: of.prefix + "rollback", method: http.MethodPost, path: of.path + "/rollback", useCase: "image rollback", tag: "images", status: http.StatusOK,
-			summary: "Go back to the image that was known good before",
-			about:   "It holds until an apply changes the image, or the rollout is taken up again. Without an image that was known good it is a problem 409."},
+			summary: "Return to the last known good image",
+			about:   "It holds until an apply changes the image, or the rollout is resumed. Without a known good image it is a problem 409."},
 			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[control.RolloutReceipt], error) {
 				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: fleet.RollBack, Reason: in.Body.Reason})
 			})

@@ -17,9 +17,9 @@ import (
 const maxPage = 1000
 
 type instancesInput struct {
-	Fleet  string `query:"fleet" maxLength:"512" doc:"Of this fleet alone: its address or its name."`
-	State  string `query:"state" maxLength:"64" doc:"In this state alone."`
-	All    bool   `query:"all" doc:"Ended ones, too, the newest first, without runners and operations."`
+	Fleet  string `query:"fleet" maxLength:"512" doc:"Only of this fleet: its address or its name. An unknown fleet is a problem 404."`
+	State  string `query:"state" maxLength:"64" doc:"Only in this state."`
+	All    bool   `query:"all" doc:"Ended instances too, the newest first, without runners and operations."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many on a page."`
 	Cursor string `query:"cursor" maxLength:"1024" doc:"Where the page begins: next of the page before."`
 }
@@ -27,14 +27,14 @@ type instancesInput struct {
 func (h *Handler) addInstances() {
 	add(h, route{id: "instances", method: http.MethodGet, path: "/v1/instances", useCase: "instances", tag: "instances",
 		summary: "The live instances, by fleet and age",
-		about:   "With all, ended ones, too, the newest first. A page begins behind the last instance of the page before, whether or not that is still there: what lives throughout is on exactly one page."},
+		about:   "With all, ended instances too, the newest first. A page begins after the last instance of the previous page, even if that is gone: an instance that lives throughout is on exactly one page."},
 		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
 			after, err := readCursor(in.Cursor)
 			if err != nil {
 				return nil, err
 			}
 			if in.State != "" && !slices.Contains(fleet.CapacityInstanceStates(), fleet.CapacityInstanceState(in.State)) {
-				return nil, &control.InvalidError{Reason: "there is no state of that name; there are requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
+				return nil, &control.InvalidError{Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
 			}
 			if in.All {
 				return h.history(ctx, *in, after)
@@ -43,7 +43,11 @@ func (h *Handler) addInstances() {
 			if err != nil {
 				return nil, err
 			}
-			return &body[List[view.Instance]]{page(all, *in, after)}, nil
+			list := page(all, *in, after)
+			if len(list.Items) == 0 && after == nil {
+				err = h.fleetExists(ctx, in.Fleet)
+			}
+			return &body[List[view.Instance]]{list}, err
 		})
 	type instanceInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
@@ -67,11 +71,32 @@ func (h *Handler) history(ctx context.Context, in instancesInput, after *positio
 	if err != nil {
 		return nil, err
 	}
+	if len(page.Instances) == 0 && after == nil { // a removed fleet still has ended instances
+		if err := h.fleetExists(ctx, in.Fleet); err != nil {
+			return nil, err
+		}
+	}
 	list := List[view.Instance]{Items: append([]view.Instance{}, page.Instances...)}
 	if page.Next != "" {
 		list.Next = cursorOf(position{ID: page.Next})
 	}
 	return &body[List[view.Instance]]{list}, nil
+}
+
+// fleetExists fails if no fleet has the address or the name: an empty list would look as if
+// the fleet had no instances. An empty name is every fleet.
+func (h *Handler) fleetExists(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	fleets, err := h.service.Fleets(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(fleets, func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name }) {
+		return nil
+	}
+	return &control.NotFoundError{Kind: "fleet", ID: name}
 }
 
 // position is an instance's place in the order of the pages.

@@ -11,7 +11,7 @@ import (
 func (h *Handler) addKeys() {
 	add(h, route{id: "refusals", method: http.MethodGet, path: "/v1/refusals", useCase: "refusals", tag: "instances",
 		summary: "Agents' calls that were refused since the manager started",
-		about:   "Counted by instance and code, the latest first. Calls that showed no instance's token or certificate are nobody's; callers limited to fleets see those of their instances."},
+		about:   "Counted by instance and code, the latest first. Calls without an instance's token or certificate belong to no instance; callers limited to fleets see those of their instances."},
 		func(ctx context.Context, _ *struct{}) (*body[List[fleet.Refusal]], error) {
 			refusals, err := h.service.Refusals(ctx)
 			return listOf(refusals), err
@@ -27,19 +27,19 @@ func (h *Handler) addKeys() {
 		Kind string `path:"kind" maxLength:"64" doc:"The kind of the key, as the list shows it."`
 	}
 	add(h, route{id: "rotate-key", method: http.MethodPost, path: "/v1/keys/{kind}/rotate", useCase: "key rotate", tag: "keys", status: http.StatusCreated,
-		summary: "Replace a key by a new one",
+		summary: "Replace a key with a new one",
 		about:   "The old one stays trusted until nothing needs it; until then another rotation of the kind is a problem 409."},
 		func(ctx context.Context, in *rotateInput) (*body[control.Key], error) {
 			key, err := h.service.RotateKey(ctx, in.Kind)
 			return &body[control.Key]{key}, err
 		})
-	type dropInput struct {
+	type deleteInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The key's id."`
 	}
-	add(h, route{id: "drop-key", method: http.MethodDelete, path: "/v1/keys/{id}", useCase: "key drop", tag: "keys", status: http.StatusNoContent,
-		summary: "End the trust in an old key",
-		about:   "Old keys are dropped by themselves within the hour in which nothing needs them any more. One that is in use or still needed is a problem 409 that says what for."},
-		func(ctx context.Context, in *dropInput) (*struct{}, error) {
+	add(h, route{id: "delete-key", method: http.MethodDelete, path: "/v1/keys/{id}", useCase: "key delete", tag: "keys", status: http.StatusNoContent,
+		summary: "Delete an old key",
+		about:   "An old key that nothing needs is deleted automatically within an hour. A key that is in use or still needed is a problem 409 that names what needs it."},
+		func(ctx context.Context, in *deleteInput) (*struct{}, error) {
 			return nil, h.service.DropKey(ctx, in.ID)
 		})
 }

@@ -26,16 +26,16 @@ type PinRequest struct {
 
 // FreezeRequest stops what the loop does.
 type FreezeRequest struct {
-	ScaleUpOnly bool   `json:"scale_up_only,omitempty" doc:"Instances start, and none leaves for want of work, age or a newer definition. Else no provider is written to at all."`
+	ScaleUpOnly bool   `json:"scale_up_only,omitempty" doc:"Instances still start, and none is removed for lack of jobs, age or a newer definition. Otherwise nothing is started or removed."`
 	Reason      string `json:"reason,omitempty" maxLength:"500"`
 }
 
-// BreakGlassRequest raises a fleet's cost guardrails for a time.
-type BreakGlassRequest struct {
+// CostOverrideRequest raises a fleet's cost guardrails for a time.
+type CostOverrideRequest struct {
 	MaxHourly  *Amount `json:"max_hourly,omitempty" doc:"More than the file's, in its currency. Left out: the file's holds, or, without max_daily either, none."`
 	MaxDaily   *Amount `json:"max_daily,omitempty" doc:"The same for a day."`
 	ForSeconds int64   `json:"for_seconds" minimum:"1" maximum:"259200" doc:"When it ends by itself: at most 3 days."`
-	Reason     string  `json:"reason" minLength:"1" maxLength:"500" doc:"Somebody will ask about the money."`
+	Reason     string  `json:"reason" minLength:"1" maxLength:"500" doc:"Others will ask why the fleet cost more."`
 }
 
 // Amount is money.
@@ -112,49 +112,49 @@ func ofInstance(kind control.StandingKind) func(string) control.StandingOrder {
 
 func (h *Handler) addStanding() {
 	addStanding(h, standing{id: "scale", path: "/v1/fleets/{id}/scale", useCase: "fleet scale", tag: "fleets",
-		set:   "Replace a fleet's min, max or both for a time",
-		about: "It may be more than the file's max. One that contradicts itself or the file is a problem 422. Another one takes the place of the one before.",
-		end:   "Let the file's min and max hold again", of: ofFleet(control.ScaleFleet)},
+		set:   "Override a fleet's min, max or both for a time",
+		about: "It may be more than the file's max. An override that contradicts itself or the file is a problem 422. A new one replaces the current one.",
+		end:   "Clear a scale override", of: ofFleet(control.ScaleFleet)},
 		func(o *control.StandingOrder, r ScaleRequest) {
 			o.Min, o.Max, o.For, o.Reason = r.Min, r.Max, time.Duration(r.ForSeconds)*time.Second, r.Reason
 		})
 	addStanding(h, standing{id: "pin", path: "/v1/instances/{id}/pin", useCase: "instance pin", tag: "instances",
-		set:   "Keep an instance out of scale-downs, max_age and rollouts for a time",
-		about: "An operator's drain, a quarantine and the provider still take it.",
-		end:   "End a pin", of: ofInstance(control.PinInstance)},
+		set:   "Exclude an instance from scale-down, max_age and rollouts for a time",
+		about: "It is still removed by drain, by a quarantine and by its provider.",
+		end:   "Clear a pin", of: ofInstance(control.PinInstance)},
 		func(o *control.StandingOrder, r PinRequest) {
 			o.For, o.Reason = time.Duration(r.ForSeconds)*time.Second, r.Reason
 		})
-	addStanding(h, standing{id: "break-glass", path: "/v1/fleets/{id}/break-glass", useCase: "break glass", tag: "fleets",
+	addStanding(h, standing{id: "cost-override", path: "/v1/fleets/{id}/cost-override", useCase: "cost override", tag: "fleets",
 		set:   "Raise or lift a fleet's cost guardrails for a time",
-		about: "Nothing else is relaxed. One that the file doesn't need is a problem 422. Another one takes the place of the one before.",
-		end:   "Let the file's cost guardrails hold again", of: ofFleet(control.BreakGlass)},
-		func(o *control.StandingOrder, r BreakGlassRequest) {
+		about: "No other limit changes. An override that changes nothing is a problem 422. A new one replaces the current one.",
+		end:   "Clear a cost override", of: ofFleet(control.BreakGlass)},
+		func(o *control.StandingOrder, r CostOverrideRequest) {
 			o.MaxHourly, o.MaxDaily = r.MaxHourly.money(), r.MaxDaily.money()
 			o.For, o.Reason = time.Duration(r.ForSeconds)*time.Second, r.Reason
 		})
 	freeze := func(o *control.StandingOrder, r FreezeRequest) { o.ScaleUpOnly, o.Reason = r.ScaleUpOnly, r.Reason }
 	addStanding(h, standing{id: "freeze", path: "/v1/fleets/{id}/freeze", useCase: "freeze", tag: "fleets",
 		set:   "Freeze a fleet",
-		about: "Once this is answered no call that starts or ends an instance goes out, whatever its cause; what went out before is answered. Inspections go on.",
-		end:   "Thaw a fleet", of: ofFleet(control.FreezeWrites)}, freeze)
+		about: "After the answer no call that starts or removes an instance is sent, whatever its cause; calls already sent are completed. Inspections continue.",
+		end:   "Clear the freeze of a fleet", of: ofFleet(control.FreezeWrites)}, freeze)
 	addStanding(h, standing{id: "freeze-provider", path: "/v1/providers/{id}/freeze", useCase: "freeze", tag: "fleets",
 		set:   "Freeze all fleets and instances of a provider",
-		about: "As for a fleet. Work that other fleets can run goes to them.",
-		end:   "Thaw a provider", of: func(id string) control.StandingOrder {
+		about: "As for a fleet. Other fleets take the queued jobs that they can run.",
+		end:   "Clear the freeze of a provider", of: func(id string) control.StandingOrder {
 			return control.StandingOrder{Kind: control.FreezeWrites, Provider: fleet.ProviderAddress(id)}
 		}}, freeze)
 	quarantine := func(o *control.StandingOrder, r ReasonRequest) { o.Reason = r.Reason }
-	about := "A job that runs goes on. Once released they aren't trusted again: they leave once no job is on them."
+	about := "A running job continues. Instances that were quarantined aren't trusted again: each is removed once it has no job."
 	addStanding(h, standing{id: "quarantine-fleet", path: "/v1/fleets/{id}/quarantine", useCase: "quarantine", tag: "fleets",
-		set: "Take a fleet's instances out of work, and let no new ones come", about: about,
-		end: "Release a fleet", of: ofFleet(control.QuarantineIt)}, quarantine)
+		set: "Take a fleet's instances out of service", about: about,
+		end: "Clear the quarantine of a fleet", of: ofFleet(control.QuarantineIt)}, quarantine)
 	addStanding(h, standing{id: "quarantine-instance", path: "/v1/instances/{id}/quarantine", useCase: "quarantine", tag: "instances",
-		set: "Take an instance out of work", about: about,
-		end: "Release an instance", of: ofInstance(control.QuarantineIt)}, quarantine)
+		set: "Take an instance out of service", about: about,
+		end: "Clear the quarantine of an instance", of: ofInstance(control.QuarantineIt)}, quarantine)
 	addStanding(h, standing{id: "quarantine-image", path: "/v1/images/{id}/quarantine", useCase: "quarantine", tag: "fleets",
-		set: "Take what was made from an image out of work, and make nothing more from it", about: about,
-		end: "Release an image", of: func(id string) control.StandingOrder {
+		set: "Take the instances of an image out of service", about: about,
+		end: "Clear the quarantine of an image", of: func(id string) control.StandingOrder {
 			return control.StandingOrder{Kind: control.QuarantineIt, Image: id}
 		}}, quarantine)
 	h.addReservations()
@@ -172,8 +172,8 @@ func addStanding[T any](h *Handler, s standing, fill func(*control.StandingOrder
 		func(ctx context.Context, in *standingInput[T]) (*body[control.StandingReceipt], error) {
 			return give(ctx, in.ID, in.CheckInput, func(o *control.StandingOrder) { fill(o, in.Body) })
 		})
-	add(h, route{id: "end-" + s.id, method: http.MethodDelete, path: s.path, useCase: s.useCase, tag: s.tag, status: http.StatusOK, summary: s.end,
-		about: "Where there is nothing to take back, that is the answer."},
+	add(h, route{id: "clear-" + s.id, method: http.MethodDelete, path: s.path, useCase: s.useCase, tag: s.tag, status: http.StatusOK, summary: s.end,
+		about: "If there is nothing to clear, the answer says so."},
 		func(ctx context.Context, in *endInput) (*body[control.StandingReceipt], error) {
 			return give(ctx, in.ID, in.CheckInput, func(o *control.StandingOrder) { o.End = true })
 		})
@@ -195,16 +195,16 @@ type NewReservation struct {
 
 func (h *Handler) addReservations() {
 	add(h, route{id: "reservations", method: http.MethodGet, path: "/v1/reservations", useCase: "reservations", tag: "reservations",
-		summary: "The reservations that haven't ended, of the file and made by command",
-		about:   "Each says which fleets have it now, and what of it can't be had at some time, and why."},
+		summary: "The current and future reservations, from the files and created by command",
+		about:   "Each names the fleets that provide it, and what part isn't available, when and why."},
 		func(ctx context.Context, _ *struct{}) (*body[List[planner.ReservationPlan]], error) {
 			found, err := h.service.Reservations(ctx)
 			return listOf(found), err
 		})
 	type reserveInput struct{ Body NewReservation }
 	add(h, route{id: "reserve", method: http.MethodPost, path: "/v1/reservations", useCase: "reservation create", tag: "reservations", status: http.StatusCreated,
-		summary: "Promise capacity of a class for a time",
-		about:   "It makes no lease: the scheduler decides what runs. A promise that can't be kept is kept on the books, and the answer says what is missing."},
+		summary: "Reserve capacity of a class for a time",
+		about:   "The scheduler still decides what runs where. A reservation of which a part isn't available is stored, and the answer says what is missing."},
 		func(ctx context.Context, in *reserveInput) (*body[planner.ReservationPlan], error) {
 			r := in.Body
 			made, err := h.service.Reserve(ctx, control.ReservationRequest{Class: r.Class, Quantity: r.Quantity, Start: r.Start, End: r.End,
@@ -212,13 +212,13 @@ func (h *Handler) addReservations() {
 				Dedicated: r.Dedicated, Reason: r.Reason})
 			return &body[planner.ReservationPlan]{made}, err
 		})
-	type cancelInput struct {
+	type deleteInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The reservation's id."`
 	}
-	add(h, route{id: "cancel-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}", useCase: "reservation cancel", tag: "reservations", status: http.StatusNoContent,
-		summary: "End a reservation that was made by command",
-		about:   "Its hosts leave as for any scale-down. One of the file is a problem 409."},
-		func(ctx context.Context, in *cancelInput) (*struct{}, error) {
+	add(h, route{id: "delete-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}", useCase: "reservation delete", tag: "reservations", status: http.StatusNoContent,
+		summary: "Delete a reservation that was created by command",
+		about:   "Its instances scale down as usual. One of the file is a problem 409."},
+		func(ctx context.Context, in *deleteInput) (*struct{}, error) {
 			return nil, h.service.CancelReservation(ctx, fleet.CapacityReservationID(in.ID))
 		})
 }

@@ -15,20 +15,20 @@ type TokenRequest struct {
 	Name        string               `json:"name" minLength:"1" maxLength:"63" doc:"A name that no live token has."`
 	Permissions []control.Permission `json:"permissions" nullable:"false" minItems:"1" maxItems:"16"`
 	Fleets      []fleet.FleetAddress `json:"fleets,omitempty" maxItems:"1000" doc:"Limits the token to these; none: all."`
-	ForSeconds  int64                `json:"for_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"How long it is good, at most 3650 days; 0: until it is revoked."`
+	ForSeconds  int64                `json:"for_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"How long it is good, at most 3650 days; 0: until it is deleted."`
 }
 
 // NewToken is a token that was just made.
 type NewToken struct {
 	Token  control.Token `json:"token"`
-	Secret string        `json:"secret" doc:"What callers send. It is shown this once."`
+	Secret string        `json:"secret" doc:"What callers send. It is shown only now."`
 }
 
 func (h *Handler) addTokens() {
 	type createInput struct{ Body TokenRequest }
 	add(h, route{id: "create-token", method: http.MethodPost, path: "/v1/tokens", useCase: "token create", tag: "tokens", status: http.StatusCreated,
-		summary: "Make a token",
-		about:   "With at most the caller's own permissions, fleets and time. A name that a live token has is a problem 409: whoever lost the answer revokes that token and makes another."},
+		summary: "Create a token",
+		about:   "With at most the caller's own permissions, fleets and time. If a valid token has the name, that is a problem 409: after a lost answer, delete that token and create another."},
 		func(ctx context.Context, in *createInput) (*body[NewToken], error) {
 			seconds := min(in.Body.ForSeconds, int64(math.MaxInt64/time.Second))
 			token, secret, err := h.service.CreateToken(ctx, control.NewToken{
@@ -42,16 +42,16 @@ func (h *Handler) addTokens() {
 			tokens, err := h.service.Tokens(ctx)
 			return listOf(tokens), err
 		})
-	type revokeInput struct {
+	type deleteInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The token's id or name."`
 	}
-	add(h, route{id: "revoke-token", method: http.MethodDelete, path: "/v1/tokens/{id}", useCase: "token revoke", tag: "tokens", status: http.StatusNoContent,
-		summary: "End a token at once"},
-		func(ctx context.Context, in *revokeInput) (*struct{}, error) {
+	add(h, route{id: "delete-token", method: http.MethodDelete, path: "/v1/tokens/{id}", useCase: "token delete", tag: "tokens", status: http.StatusNoContent,
+		summary: "Delete a token"},
+		func(ctx context.Context, in *deleteInput) (*struct{}, error) {
 			return nil, h.service.RevokeToken(ctx, in.ID)
 		})
 	add(h, route{id: "audit", method: http.MethodGet, path: "/v1/audit", useCase: "audit", tag: "tokens",
-		summary: "What was done by whom, the newest first"},
+		summary: "The actions of users, newest first"},
 		func(ctx context.Context, in *limitInput) (*body[List[control.AuditRecord]], error) {
 			records, err := h.service.Audit(ctx, in.Limit)
 			return listOf(records), err

@@ -207,6 +207,9 @@ func TestPagesHoldEveryInstanceOnceWhileOthersComeAndGo(t *testing.T) {
 	if got := strings.Join(seen, ""); got != "aceg" {
 		t.Errorf("seen %s", got)
 	}
+	for _, query := range []string{"", "&all=true"} {
+		wantProblem(t, operation{path: "/v1/instances"}, "an unknown fleet", answerTo(h, ask("GET", "/v1/instances?fleet=nofleet"+query, "")), http.StatusNotFound, codeNotFound)
+	}
 	w := answerTo(h, ask("GET", "/v1/instances?state=draining", ""))
 	if !strings.Contains(w.Body.String(), `{"items":[]}`) {
 		t.Errorf("draining: %s", w.Body)

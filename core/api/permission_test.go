@@ -74,7 +74,7 @@ func (o operation) request() *http.Request {
 
 			"/v1/fleets/{id}/scale":         `{"min":3,"for_seconds":60}`,
 			"/v1/instances/{id}/pin":        `{"for_seconds":60}`,
-			"/v1/fleets/{id}/break-glass":   `{"for_seconds":60,"reason":"incident 12"}`,
+			"/v1/fleets/{id}/cost-override": `{"for_seconds":60,"reason":"incident 12"}`,
 			"/v1/fleets/{id}/freeze":        `{"scale_up_only":true}`,
 			"/v1/providers/{id}/freeze":     `{}`,
 			"/v1/fleets/{id}/quarantine":    `{"reason":"incident 12"}`,

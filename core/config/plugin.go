@@ -140,12 +140,12 @@ func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
 	}
 	l.pluginSchemas[plugin] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not known", plugin), "Run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)")
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", plugin), "Run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)")
 		return nil
 	}
 	schemas, err := l.schemas.Schemas(plugin)
 	if err != nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", plugin), upperFirst(err.Error()))
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", plugin), upperFirst(err.Error()))
 		return nil
 	}
 	l.pluginSchemas[plugin] = &schemas

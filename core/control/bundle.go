@@ -42,6 +42,9 @@ func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *plugins
 	return b, nil
 }
 
+// CheckLock refuses a lock file that doesn't fit the files, as a plan does.
+func (b Bundle) CheckLock() error { return b.checkLocked() }
+
 // checkLocked refuses a lock whose plugins don't fit what the files ask for.
 func (b Bundle) checkLocked() error {
 	for _, r := range b.Requirements.Plugins {

@@ -24,7 +24,7 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 		return ruling{order: b, subject: string(f.Address), done: "its file's cost guardrails hold again"}, nil
 	}
 	if why := cantBreak(f, b); why != "" {
-		return ruling{}, &InvalidError{fmt.Sprintf("the glass of %s can't be broken like that: %s", f.Address, why)}
+		return ruling{}, &InvalidError{fmt.Sprintf("invalid cost override for %s: %s", f.Address, why)}
 	}
 	if d.For <= 0 || d.For > LongestBrokenGlass {
 		return ruling{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, LongestBrokenGlass/(24*time.Hour))}

@@ -168,7 +168,7 @@ func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rollo
 		if last.Word == fleet.RollBack {
 			return r, &ConflictError{fmt.Sprintf("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)}
 		}
-		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout takes it up again"
+		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout --resume"
 		r.changed = last.Word != fleet.PauseRollout
 		return r, nil
 	}
@@ -214,7 +214,7 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 			continue
 		}
 		r.order.From, r.order.To = f.Image, good.Image
-		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout takes %s up again", imageText(good.Image), imageText(f.Image))
+		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", imageText(good.Image), imageText(f.Image))
 		return r, nil
 	}
 	return r, &ConflictError{fmt.Sprintf("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)}

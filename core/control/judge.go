@@ -87,7 +87,7 @@ func (j *judgement) freeze(d StandingOrder) (ruling, error) {
 		done = "instances start, and none leaves for want of work, age or a newer definition"
 	}
 	if d.End {
-		done = "thawed"
+		done = "freeze cleared"
 	}
 	if d.Provider == "" {
 		f, err := j.fleet(d.Fleet)

@@ -167,7 +167,7 @@ func (m *Manager) writeKeyring(ctx context.Context, kind keyKind, ring keyring, 
 
 // DropKey ends the trust in a retired key, if nothing needs it.
 func (m *Manager) DropKey(ctx context.Context, id string) error {
-	if err := m.authorizeKeys(ctx, "key drop"); err != nil {
+	if err := m.authorizeKeys(ctx, "key delete"); err != nil {
 		return err
 	}
 	m.keysMu.Lock()
@@ -245,7 +245,7 @@ func (m *Manager) dropIdle(ctx context.Context, kind keyKind, ring keyring, stat
 func (m *Manager) drop(ctx context.Context, kind keyKind, ring keyring, n int) (keyring, error) {
 	next := append(keyring{}, ring...)
 	next[n].Dropped = m.options.Clock().UTC()
-	if err := m.writeKeyring(ctx, kind, next, "key drop", fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID)); err != nil {
+	if err := m.writeKeyring(ctx, kind, next, "key delete", fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID)); err != nil {
 		return ring, err
 	}
 	m.options.Log.Info("an old key isn't trusted any more", "kind", kind.name, "key", next[n].ID)

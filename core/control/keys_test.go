@@ -255,7 +255,7 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 		did = append(did, r.By+": "+r.Action)
 	}
 	slices.Sort(did)
-	if want := []string{"ada: key rotate", "the manager: key drop"}; !slices.Equal(did, want) {
+	if want := []string{"ada: key rotate", "the manager: key delete"}; !slices.Equal(did, want) {
 		t.Errorf("the audit has %q, want %q", did, want)
 	}
 	if _, err := y.manager.RotateKey(y.ctx(), "authority"); err != nil {

@@ -123,10 +123,24 @@ func (m *Manager) open(ctx context.Context) (err error) {
 		}
 		m.options.Installation, o.Installation = name, name
 	}
-	if err = m.remember(ctx, "installation", o.Installation, "the state directory belongs to installation %q, the file says %q; use another --state or set the name back"); err != nil {
+	if err = m.bind(ctx, o.Installation); err != nil {
 		return err
 	}
 	return m.loadKeys(ctx)
+}
+
+// bind makes the state directory that of an installation, and refuses one that is
+// another's. A directory to which nothing was applied is nobody's yet.
+func (m *Manager) bind(ctx context.Context, installation string) error {
+	applied, _, err := m.store.LoadApplied(ctx)
+	if err != nil {
+		return err
+	}
+	if applied.Serial == 0 {
+		return m.store.SetSetting(ctx, "installation", installation)
+	}
+	return m.remember(ctx, "installation", installation,
+		"the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state")
 }
 
 const databaseName = "fleet.db"

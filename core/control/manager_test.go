@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
 func options(t testing.TB) Options {
@@ -64,11 +65,22 @@ func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
 
 func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	o := options(t)
-	if err := open(t, o).Close(); err != nil {
+	unused := o
+	unused.Installation = "misspelt" // nothing is applied: the directory isn't bound to it
+	if err := open(t, unused).Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, o)
+	applied, _, err := m.store.LoadApplied(t.Context())
+	if err == nil {
+		_, err = m.store.ApplyDefinition(t.Context(), store.Apply{Expect: applied.Serial, Definition: fleet.Definition{Installation: "demo"}, By: "a test"})
+	}
+	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
 	o.Installation = "other"
-	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), `belongs to installation "demo", the file says "other"`) {
+	const want = `the state directory belongs to installation "demo", not to "other"; name the first in the forgeyard block or with --installation, or use another --state`
+	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("error %v", err)
 	}
 	if _, running := Held(o.Place.State); running {

@@ -58,20 +58,20 @@ var Permissions = map[string]Permission{
 	"image rollout":  ManageImages,
 	"image rollback": ManageImages,
 	// It lets money be spent that the file, which needs the same, doesn't let.
-	"break glass":        ManageFleets,
+	"cost override":      ManageFleets,
 	"reservations":       ReadFleets,
 	"reservation create": ManageReservations,
-	"reservation cancel": ManageReservations,
+	"reservation delete": ManageReservations,
 
 	"token join":   ManageFleets,
 	"refusals":     ReadFleets,
 	"token create": ManageFleets,
 	"token list":   ManageFleets,
-	"token revoke": ManageFleets,
+	"token delete": ManageFleets,
 	"audit":        ManageFleets,
 	"key list":     ManageFleets,
 	"key rotate":   ManageFleets,
-	"key drop":     ManageFleets,
+	"key delete":   ManageFleets,
 }
 
 // Caller is who asks, as the surface has established it: a user of this machine

@@ -156,7 +156,7 @@ func classOf(s snapshot.State, address fleet.FleetAddress, name string) (fleet.C
 
 // CancelReservation ends a reservation that was made by command.
 func (m *Manager) CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error {
-	caller, err := authorize(ctx, "reservation cancel")
+	caller, err := authorize(ctx, "reservation delete")
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (m *Manager) CancelReservation(ctx context.Context, id fleet.CapacityReserv
 	if n < 0 || !caller.mayKnow(state.Standing.Reservations[n]) {
 		return missing
 	}
-	record, err := m.auditRecord(ctx, "reservation cancel", string(id))
+	record, err := m.auditRecord(ctx, "reservation delete", string(id))
 	if err != nil {
 		return err
 	}

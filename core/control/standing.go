@@ -27,7 +27,7 @@ const (
 	// [135, 136].
 	QuarantineIt StandingKind = "quarantine"
 	// BreakGlass raises or lifts a fleet's cost guardrails for a time [237].
-	BreakGlass StandingKind = "break-glass"
+	BreakGlass StandingKind = "cost-override"
 )
 
 // StandingOrder is what a person decides beside the file. Which fields count is
@@ -72,7 +72,7 @@ type StandingReceipt struct {
 // standingUseCases name what each kind needs permission for.
 var standingUseCases = map[StandingKind]string{
 	ScaleFleet: "fleet scale", PinInstance: "instance pin", FreezeWrites: "freeze", QuarantineIt: "quarantine",
-	BreakGlass: "break glass",
+	BreakGlass: "cost override",
 }
 
 const (

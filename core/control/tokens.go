@@ -164,7 +164,7 @@ func (r *reading) tokensWithin(ctx context.Context, caller Caller) ([]Token, err
 // RevokeToken ends a token at once, by id or name. One that the caller can't see
 // isn't there.
 func (m *Manager) RevokeToken(ctx context.Context, idOrName string) error {
-	caller, err := authorize(ctx, "token revoke")
+	caller, err := authorize(ctx, "token delete")
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (m *Manager) RevokeToken(ctx context.Context, idOrName string) error {
 	if n < 0 {
 		return missing
 	}
-	record, err := m.auditRecord(ctx, "token revoke", fmt.Sprintf("token %q (%s)", tokens[n].Name, tokens[n].ID))
+	record, err := m.auditRecord(ctx, "token delete", fmt.Sprintf("token %q (%s)", tokens[n].Name, tokens[n].ID))
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func TestALimitedCallerSeesAndRevokesOnlyTokensThatReachNoFurther(t *testing.T) 
 		t.Error("a token was revoked twice")
 	}
 	mine, err := m.Audit(as(t, limited), 0)
-	if err != nil || len(mine) != 1 || mine[0].Action != "token revoke" {
+	if err != nil || len(mine) != 1 || mine[0].Action != "token delete" {
 		t.Errorf("a limited caller's audit: %v, %v", mine, err)
 	}
 }
@@ -220,7 +220,7 @@ func TestEveryMakingAndRevokingOfATokenIsAudited(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		`10:00 ada token create token "ci" (` + token.ID + `) with fleet.read for all fleets, until 2026-05-04T11:00:00Z`,
-		`10:01 bob token revoke token "ci" (` + token.ID + `)`,
+		`10:01 bob token delete token "ci" (` + token.ID + `)`,
 		`10:01 cyd apply definition 2`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -239,7 +239,7 @@ func TestTokensAndAuditNeedThePermissionThatTheTableNames(t *testing.T) {
 			return err
 		},
 		"token list":   func(ctx context.Context) error { _, err := m.Tokens(ctx); return err },
-		"token revoke": func(ctx context.Context) error { return m.RevokeToken(ctx, "x") },
+		"token delete": func(ctx context.Context) error { return m.RevokeToken(ctx, "x") },
 		"audit":        func(ctx context.Context) error { _, err := m.Audit(ctx, 1); return err },
 	}
 	for useCase, call := range calls {

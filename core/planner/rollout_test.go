@@ -121,16 +121,16 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.StandingOrders{},
 			"max_held_by_unproven", 0, "Rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left."},
 		{"halted: nothing is replaced, and what is missing is of before", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.StandingOrders{}, "create 1, rollout_halted", 1,
-			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled. 6 of 6 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
+			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled. 6 of 6 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo --resume, and back by forgeyard-fleet image rollback demo."},
 		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_halted", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
+			"Rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo --resume, and back by forgeyard-fleet image rollback demo."},
 		{"from zero there is one canary, and the rest is of before", rolled(4, 9, usual), none, none, nil, fleet.StandingOrders{}, "create 4", 3,
 			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left."},
 		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.StandingOrders{}, "drain i02 (scale_down)", 0,
 			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left."},
 		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}), states(3, h), states(1, h), haltedFor("it was lost"), fleet.StandingOrders{},
 			"drain i03 (scale_down), rollout_halted", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost. 3 of 4 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo, and back by forgeyard-fleet image rollback demo."},
+			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost. 3 of 4 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo --resume, and back by forgeyard-fleet image rollback demo."},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
 			Rollouts: recorded(test.fleet, test.record), Standing: test.standing}).Fleets[0]
@@ -241,7 +241,7 @@ func TestARollbackBootsTheImageThatWasKnownGoodUntilTheFileSaysOtherwise(t *test
 	if story(p) != "drain i03 (rollout)" || p.Remember.Passed.IsZero() || len(p.Remember.Good) != 0 {
 		t.Errorf("%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good", story(p), p.Remember)
 	}
-	want := "ada rolled the fleet back on 2026-11-29 11:00 UTC (incident 12): it boots image ubuntu-24 (sha256:1111…), and its file says image ubuntu-24 (sha256:2c26…). To take that up again: forgeyard-fleet image rollout demo."
+	want := "ada rolled the fleet back on 2026-11-29 11:00 UTC (incident 12): it boots image ubuntu-24 (sha256:1111…), and its file says image ubuntu-24 (sha256:2c26…). To take that up again: forgeyard-fleet image rollout demo --resume."
 	if len(p.Standing) != 1 || p.Standing[0] != want {
 		t.Errorf("it says %q\nwant %q", p.Standing, want)
 	}

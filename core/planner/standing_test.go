@@ -118,10 +118,10 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 		code     WaitCode
 		says     string
 	}{
-		{"frozen", fleet.StandingOrders{Freezes: []fleet.Freeze{{Fleet: f.ID, Decided: ada}}}, IsFrozen, "ada froze the fleet on 2026-11-29 11:00 UTC (incident 12): nothing starts, drains or ends. To thaw it: forgeyard-fleet thaw demo."},
-		{"its provider is frozen", fleet.StandingOrders{Freezes: []fleet.Freeze{{Provider: f.Provider, Decided: ada}}}, IsFrozen, "forgeyard-fleet thaw --provider local.here."},
+		{"frozen", fleet.StandingOrders{Freezes: []fleet.Freeze{{Fleet: f.ID, Decided: ada}}}, IsFrozen, "ada froze the fleet on 2026-11-29 11:00 UTC (incident 12): nothing starts, drains or ends. To clear it: forgeyard-fleet freeze demo --clear."},
+		{"its provider is frozen", fleet.StandingOrders{Freezes: []fleet.Freeze{{Provider: f.Provider, Decided: ada}}}, IsFrozen, "forgeyard-fleet freeze --provider local.here --clear."},
 		{"frozen goes before scale-up only", fleet.StandingOrders{Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Decided: ada}, {Provider: f.Provider, Decided: ada}}}, IsFrozen, "nothing starts"},
-		{"quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Decided: ada}}}, IsQuarantined, "forgeyard-fleet quarantine demo --release"},
+		{"quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Decided: ada}}}, IsQuarantined, "forgeyard-fleet quarantine demo --clear"},
 		{"its image is quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Decided: ada}}}, IsQuarantined, "ada quarantined its image"},
 	} {
 		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Standing: test.standing})

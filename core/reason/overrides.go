@@ -151,7 +151,7 @@ func (d RollbackInForce) Text() string {
 
 // Commands implements commander.
 func (d RollbackInForce) Commands() []Command {
-	return []Command{command("use the file's image", "image", "rollout", d.Fleet)}
+	return []Command{command("use the file's image", "image", "rollout", d.Fleet, "--resume")}
 }
 
 // PinInForce: a person pinned an instance for a time.

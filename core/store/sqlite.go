@@ -183,21 +183,27 @@ func lockFile(ctx context.Context, path string) (unlock func(done bool) error, e
 	}, nil
 }
 
+// noSpace is the advice for a full disk.
+const noSpace = "the disk is full: free some space; nothing of this write was kept"
+
 // sqliteAdvice says what a person can do about an error of SQLite.
 func sqliteAdvice(err error) string {
 	failure, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return ""
 	}
+	if failure.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // a reader must extend -shm, too
+		return noSpace
+	}
 	switch failure.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return "the file is damaged or is no store: stop the manager and restore the file (with -wal and -shm beside it removed) from a backup"
 	case sqlite3.SQLITE_FULL:
-		return "no space is left: nothing of this write was kept; free some space, then it is tried again"
+		return noSpace
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return "the file and its folder must be writable for this user"
 	case sqlite3.SQLITE_IOERR:
-		return "the disk failed to read or write: check its space and its health"
+		return "the disk failed to read or write: check its free space and its health"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "another process holds the file's lock: end that process or wait for it"
 	}

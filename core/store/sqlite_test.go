@@ -112,7 +112,7 @@ func TestSQLiteDiskIsFull(t *testing.T) {
 		must(t, err)
 	}
 	limit(pages)
-	mustSay(t, s.Commit(t.Context(), change(11, 1000)), "commit a change", "no space is left")
+	mustSay(t, s.Commit(t.Context(), change(11, 1000)), "commit a change", "the disk is full")
 	if state, err := s.Load(t.Context()); err != nil || len(state.Instances) != 10 {
 		t.Errorf("with the disk full: %d instances, error %v; want 10", len(state.Instances), err)
 	}

@@ -27,7 +27,7 @@ type APIToken struct {
 type NameTakenError struct{ Name string }
 
 func (e *NameTakenError) Error() string {
-	return fmt.Sprintf("there is a token %q already: revoke it first, or choose another name", e.Name)
+	return fmt.Sprintf("token %q already exists; delete it first, or choose another name", e.Name)
 }
 
 // CreateAPIToken keeps a token with the digest of its secret and the record of

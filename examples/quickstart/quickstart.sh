@@ -149,10 +149,15 @@ idle for 3s they left, each only after the queue and its agent had shown that no
 job was on it.
 
 Try next:
-  make dev              the same, and it stays: submit jobs of your own
+  make dev              the same, and it keeps running: submit jobs of your own
   docs/schedulers.md    how a fleet follows demand
-or, in a folder of your own, with the built programs on your PATH:
+or, in an empty directory, two runners of your own:
+  export PATH="$bin:\$PATH"
   forgeyard-fleet init my-fleet
-  forgeyard-fleet plugin install --dir my-fleet --from $bin/plugins
-  forgeyard-fleet apply my-fleet
+  forgeyard-fleet plugin install --dir my-fleet --from "$bin/plugins" --trust-key "\$(cat "$bin/plugins.key.pub")"
+  forgeyard-fleet plan my-fleet
+  forgeyard-fleet serve my-fleet >serve.log 2>&1 &
+  until grep -q ^Serving serve.log; do sleep 1; done
+  forgeyard-fleet apply --auto-approve my-fleet
+  forgeyard-fleet status --dir my-fleet
 TEXT

@@ -1,5 +1,5 @@
-// Package usage says in words for people what is wrong with a command line. Cobra
-// and pflag find it out, and their own words are for who wrote the program.
+// Package usage explains to the user what is wrong with a command line. Cobra and
+// pflag find the mistake; their own messages are written for developers.
 package usage
 
 import (
@@ -13,54 +13,50 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Explain has root and every command below it say how it is used where its arguments
-// or flags are wrong, and name the commands that are like an unknown one. It is for
-// commands that are complete: their checks are wrapped.
-func Explain(root *cobra.Command) {
-	root.SetFlagErrorFunc(badFlag)
-	explain(root)
+// Explain makes root and every command below it explain wrong arguments and flags, and
+// name what was probably meant. Call it once all commands are added: their checks are
+// wrapped. Hints may be empty.
+func Explain(root *cobra.Command, hints Hints) {
+	root.SetFlagErrorFunc(hints.badFlag)
+	explain(root, hints)
 }
 
-func explain(c *cobra.Command) {
+func explain(c *cobra.Command, hints Hints) {
 	if check := c.Args; check != nil {
-		c.Args = arguments(check)
+		c.Args = arguments(check, hints)
 	}
 	if c.Runnable() {
 		c.PreRunE = flags(c.PreRunE)
 	}
-	c.SuggestionsMinimumDistance = 2
 	for _, sub := range c.Commands() {
-		explain(sub)
+		explain(sub, hints)
 	}
 }
 
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+func arguments(check cobra.PositionalArgs, hints Hints) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		err := check(c, args)
 		switch {
 		case err == nil:
 			return nil
 		case len(args) == 0:
-			return fmt.Errorf("an argument is missing; usage: %s", c.UseLine())
+			return fmt.Errorf("missing argument. Usage:\n  %s", c.UseLine())
 		case !c.HasSubCommands():
-			return fmt.Errorf("the arguments %q don't fit; usage: %s", args, c.UseLine())
+			return fmt.Errorf("invalid arguments %q. Usage:\n  %s", args, c.UseLine())
 		}
-		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-			return fmt.Errorf("there is no command %q; there is: %s %s", args[0], c.CommandPath(), strings.Join(like, ", "))
-		}
-		return fmt.Errorf("there is no command %q; run: %s --help", args[0], c.CommandPath())
+		return hints.unknownCommand(c, args[0])
 	}
 }
 
-// The annotations by which cobra knows what the Mark… methods of a command said. It
-// names the first one alone; of the others a test sees whether they still hold.
+// The annotations in which cobra keeps what a command's Mark… methods were given. It
+// exports only the first name; tests notice if the others change.
 const (
 	required  = cobra.BashCompOneRequiredFlag
 	oneOf     = "cobra_annotation_one_required"
 	exclusive = "cobra_annotation_mutually_exclusive"
 )
 
-// flags checks what cobra checks next, whose words would be about groups.
+// flags checks what cobra would check next with a message about groups.
 func flags(then func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if err := errors.Join(missing(c), together(c)); err != nil {
@@ -73,7 +69,7 @@ func flags(then func(*cobra.Command, []string) error) func(*cobra.Command, []str
 	}
 }
 
-// missing says which flags a command can't go without.
+// missing is the error for required flags that weren't given.
 func missing(c *cobra.Command) (err error) {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -86,21 +82,21 @@ func missing(c *cobra.Command) (err error) {
 		if len(names) > 1 {
 			is = "are"
 		}
-		return fmt.Errorf("%s %s missing; usage: %s", listed(names, "and"), is, c.UseLine())
+		return fmt.Errorf("%s %s required. Usage:\n  %s", listed(names, "and"), is, c.UseLine())
 	}
 	groups(c, oneOf, func(group []string) {
 		if err == nil && len(given(c, group)) == 0 {
-			err = fmt.Errorf("say which with %s: %s", listed(dashed(group), "or"), strings.Join(meanings(c, group), "; "))
+			err = fmt.Errorf("%s is required:%s", listed(dashed(group), "or"), meanings(c, group))
 		}
 	})
 	return err
 }
 
-// together says which flags contradict each other.
+// together is the error for flags that contradict each other.
 func together(c *cobra.Command) (err error) {
 	groups(c, exclusive, func(group []string) {
 		if both := given(c, group); err == nil && len(both) > 1 {
-			err = fmt.Errorf("%s can't be given together: %s", listed(dashed(both), "and"), strings.Join(meanings(c, both), "; "))
+			err = fmt.Errorf("%s can't be combined:%s", listed(dashed(both), "and"), meanings(c, both))
 		}
 	})
 	return err
@@ -135,13 +131,13 @@ func dashed(names []string) (all []string) {
 	return all
 }
 
-// meanings are flags with what each is for.
-func meanings(c *cobra.Command, names []string) (all []string) {
+// meanings lists flags with their descriptions, each on a line.
+func meanings(c *cobra.Command, names []string) string {
+	var all strings.Builder
 	for _, name := range names {
-		text := meaning(c.Flags().Lookup(name))
-		all = append(all, fmt.Sprintf("--%s: %s", name, text))
+		fmt.Fprintf(&all, "\n  --%s: %s", name, meaning(c.Flags().Lookup(name)))
 	}
-	return all
+	return all.String()
 }
 
 // listed is "a", "a and b", "a, b and c".
@@ -153,8 +149,8 @@ func listed(words []string, last string) string {
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
-// badFlag is about a flag that there isn't, or a value that it can't take.
-func badFlag(c *cobra.Command, err error) error {
+// badFlag is the error for an unknown flag, or a value that a flag can't take.
+func (h Hints) badFlag(c *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
 		empty   *pflag.ValueRequiredError
@@ -162,37 +158,36 @@ func badFlag(c *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return fmt.Errorf("there is no flag -%s; run: %s --help", unknown.GetSpecifiedShortnames(), c.CommandPath())
+		return h.unknownShort(c, unknown.GetSpecifiedShortnames())
 	case errors.As(err, &unknown):
-		return fmt.Errorf("there is no flag --%s; run: %s --help", unknown.GetSpecifiedName(), c.CommandPath())
+		return h.unknownFlag(c, "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName())
 	case errors.As(err, &empty):
-		return fmt.Errorf("--%s has no value: %s", empty.GetFlag().Name, meaning(empty.GetFlag()))
+		return fmt.Errorf("--%s needs a value: %s", empty.GetFlag().Name, meaning(empty.GetFlag()))
 	case errors.As(err, &invalid):
 		return fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, shortened(invalid.GetValue()), expected(invalid))
 	}
-	return fmt.Errorf("%w; usage: %s", err, c.UseLine())
+	return fmt.Errorf("%w. Usage:\n  %s", err, c.UseLine())
 }
 
-// expected is what a flag would have taken. A flag with a check of its own has said
-// so in our words; the rest are the words of Go's parsers.
+// expected is what a flag would have taken. A flag with a check of its own explains it;
+// the errors of Go's parsers are replaced.
 func expected(e *pflag.InvalidValueError) string {
 	cause, kind := e.Unwrap(), e.GetFlag().Value.Type()
 	var number *strconv.NumError
 	switch numeric := errors.As(cause, &number); {
 	case kind == "bool":
-		return "give true or false, or the flag alone"
+		return "must be true or false"
 	case numeric && strings.HasPrefix(kind, "float"):
-		return "give a number"
+		return "must be a number"
 	case numeric && strings.HasPrefix(kind, "int"):
-		return "give a whole number"
+		return "must be a whole number"
 	case kind == "duration" && !isDuration(e.GetValue()):
-		return "give a duration such as 90s, 15m or 2h"
+		return "must be a duration, for example 90s, 15m or 2h"
 	}
 	return fmt.Sprint(cause)
 }
 
-// shortened is the beginning of what was given: a text that is too long needn't be
-// read again.
+// shortened is the beginning of a long value: the user knows the rest.
 func shortened(text string) string {
 	const most = 60
 	if all := []rune(text); len(all) > most {

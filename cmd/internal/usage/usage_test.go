@@ -30,29 +30,34 @@ func program() *cobra.Command {
 	root.AddCommand(settle, book)
 	root.SetOut(io.Discard)
 	root.SetErr(io.Discard)
-	Explain(root)
+	Explain(root, Hints{Commands: map[string]string{"destroy": "Use:\n  tool settle"}, Flags: map[string]string{"target": "All is booked."}})
 	return root
 }
 
-func TestNoWordOfCobraReachesWhoTyped(t *testing.T) {
+func TestMistakesAreExplained(t *testing.T) {
 	const all = "book --class c --start s --end e "
 	for line, want := range map[string]string{
-		"settle":                    "an argument is missing; usage: tool settle THING [flags]",
-		"settle it":                 "say which with --made or --gone: --made: it made the id; --gone: it is gone",
-		"settle it --made x --gone": "--made and --gone can't be given together: --made: it made the id; --gone: it is gone",
+		"settle":                    "missing argument. Usage:\n  tool settle THING [flags]",
+		"settle it":                 "--made or --gone is required:\n  --made: it made the id\n  --gone: it is gone",
+		"settle it --made x --gone": "--made and --gone can't be combined:\n  --made: it made the id\n  --gone: it is gone",
 		"settle it --gone":          "",
-		"settle it --made":          "--made has no value: it made the id",
-		"sttle it":                  `there is no command "sttle"; there is: tool settle`,
-		"book --class c":            "--end and --start are missing; usage: tool book --class C --start T --end T [flags]",
-		"book --class c --start s":  "--end is missing; usage: tool book --class C --start T --end T [flags]",
-		"book":                      "--class, --end and --start are missing; usage: tool book --class C --start T --end T [flags]",
+		"settle it --made":          "--made needs a value: it made the id",
+		"sttle it":                  "unknown command \"sttle\". Did you mean:\n  tool settle",
+		"book --class c":            "--end and --start are required. Usage:\n  tool book --class C --start T --end T [flags]",
+		"book --class c --start s":  "--end is required. Usage:\n  tool book --class C --start T --end T [flags]",
+		"book":                      "--class, --end and --start are required. Usage:\n  tool book --class C --start T --end T [flags]",
 		all:                         "",
-		all + "--count many":        `--count "many": give a whole number`,
-		all + "--cpu much":          `--cpu "much": give a number`,
-		all + "--for ever":          `--for "ever": give a duration such as 90s, 15m or 2h`,
-		all + "--loud=perhaps":      `--loud "perhaps": give true or false, or the flag alone`,
-		all + "--laud":              "there is no flag --laud; run: tool book --help",
-		all + "-x":                  "there is no flag -x; run: tool book --help",
+		all + "--count many":        `--count "many": must be a whole number`,
+		all + "--cpu much":          `--cpu "much": must be a number`,
+		all + "--for ever":          `--for "ever": must be a duration, for example 90s, 15m or 2h`,
+		all + "--loud=perhaps":      `--loud "perhaps": must be true or false`,
+		all + "--laud":              "unknown flag --laud. Did you mean --loud?",
+		all + "-x":                  "unknown flag -x. List the flags with:\n  tool book --help",
+		"settle it -gone":           "unknown flag -gone. Did you mean --gone?",
+		all + "-target=x":           "unknown flag -target. All is booked.",
+		all + "--target x":          "unknown flag --target. All is booked.",
+		"destroy":                   "unknown command \"destroy\". Use:\n  tool settle",
+		"frobnicate":                "unknown command \"frobnicate\". List the commands with:\n  tool --help",
 	} {
 		root := program()
 		root.SetArgs(strings.Fields(line))
