@@ -69,7 +69,7 @@ func (d MaxDailyReached) Text() string {
 	limit := "limited by " + d.Limit.text()
 	switch {
 	case d.More > 0:
-		limit += fmt.Sprintf(": today (UTC) costs %s if all instances run on and %d more start, and %s", d.Today,
+		limit += fmt.Sprintf(": today (UTC) costs %s if all instances and %d more run on, and %s", d.Today,
 			d.More, fits)
 	case d.Instances == 0:
 		limit += fmt.Sprintf(": today (UTC) has cost %s, and %s", d.Today, fits)

@@ -100,6 +100,9 @@ func ListOf[T comparable](all ...T) List[T] {
 // Items are the items that are listed.
 func (l List[T]) Items() []T { return l.items[:l.count] }
 
+// Equal says the same as ==. It is for those who compare by reflection.
+func (l List[T]) Equal(other List[T]) bool { return l == other }
+
 // Len counts all items, those that aren't listed included.
 func (l List[T]) Len() int { return l.count + l.more }
 

@@ -21,7 +21,7 @@ func (d KeepWarm) Text() string {
 	if d.Until != (LocalTime{}) {
 		until = " until " + d.Until.String()
 	}
-	return "keep " + text.Plural(d.Idle, "idle runner") + until + bySchedule(d.Schedule)
+	return "keep " + idleRunners(d.Idle) + until + bySchedule(d.Schedule)
 }
 
 // WarmChanges: a schedule changes how many idle runners are kept.
@@ -34,7 +34,7 @@ type WarmChanges struct {
 
 // Text implements Detail.
 func (d WarmChanges) Text() string {
-	return fmt.Sprintf("keep %s from %s on%s", text.Plural(d.Idle, "idle runner"), d.At, bySchedule(d.Schedule))
+	return fmt.Sprintf("keep %s from %s on%s", idleRunners(d.Idle), d.At, bySchedule(d.Schedule))
 }
 
 // ScheduleInvalid: a schedule can't be read, and has no effect.
@@ -45,6 +45,13 @@ type ScheduleInvalid struct {
 // Text implements Detail.
 func (d ScheduleInvalid) Text() string {
 	return fmt.Sprintf("schedule %s is invalid and has no effect", text.Quote(d.Schedule))
+}
+
+func idleRunners(n int) string {
+	if n == 0 {
+		return "no idle runners"
+	}
+	return text.Plural(n, "idle runner")
 }
 
 func bySchedule(name string) string {
