@@ -96,7 +96,7 @@ func (a *app) renderScheduler(f view.Fleet, manager string) {
 	case manager == "":
 		a.printf("\nDemand comes from scheduler.%s; it isn't read while no manager is running.\n", f.Scheduler)
 	case !f.Unseen.IsZero():
-		a.printf("\nDemand comes from scheduler.%s, which is unobservable: %s.\n", f.Scheduler, f.Unseen)
+		a.printf("\nDemand is unknown: %s.\n", f.Unseen)
 	default:
 		a.printf("\nDemand comes from scheduler.%s.\n", f.Scheduler)
 	}

@@ -74,21 +74,21 @@ func busyWords(f view.Fleet, manager string) string {
 	return fmt.Sprintf("busy %d, idle %d", f.Counts.Busy, f.Counts.Idle)
 }
 
-// renderBounds shows the chain of bounds, each with its reason.
+// renderBounds shows the chain of bounds, and the reason of each.
 func (a *app) renderBounds(indent string, bounds []fleet.Bound) {
 	width := 8
 	for _, b := range bounds {
 		width = max(width, len(b.Name))
 	}
 	for _, b := range bounds {
-		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Reason.TextAt(a.now()))
+		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Reason)
 	}
 }
 
 // renderNextWarm says when a schedule changes how many idle runners are kept.
 func (a *app) renderNextWarm(indent string, change *planner.WarmChange) {
 	if change != nil {
-		a.printf("%s%s\n", indent, change.Reason.TextAt(a.now()))
+		a.printf("%s%s\n", indent, change.Reason)
 	}
 }
 

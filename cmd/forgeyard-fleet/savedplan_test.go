@@ -16,6 +16,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -201,10 +202,10 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
-	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 in a row failed", NeedsPerson: true}}
+	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 in a row failed"), NeedsPerson: true}}
 	for _, p := range []control.Progress{
-		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: "1 wanted"}}},
-		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: "stored"}}, Holds: held},
+		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: reason.Plain("1 wanted")}}},
+		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: reason.Plain("stored")}}, Holds: held},
 		{At: at, Holds: held}, // told once
 	} {
 		l.observe(p)
