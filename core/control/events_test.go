@@ -87,9 +87,9 @@ func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Event{
-		{At: time.Unix(10, 0).UTC(), Kind: DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted."},
+		{At: time.Unix(10, 0).UTC(), Kind: DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted", Reason: reason.Plain("1 wanted.")},
 		{At: time.Unix(20, 0).UTC(), Kind: OperationEvent, ID: "oa", Fleet: "fleet.a", Instance: "ia", What: "provision succeeded", Text: "provider.local.here, call 1."},
-		{At: time.Unix(30, 0).UTC(), Kind: MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed."},
+		{At: time.Unix(30, 0).UTC(), Kind: MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed", Reason: reason.Plain("All checks passed.")},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

@@ -116,7 +116,7 @@ func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 		{all, JoinRequest{Host: "b"}, "name one with --fleet: fleet.any, fleet.one"},
 		{all, JoinRequest{Host: "a", Fleet: "one"}, "the fleet's hosts are b"},
 		{all, JoinRequest{Host: "a", Fleet: "nothing"}, "is no fleet whose provider has the host a"},
-		{all, JoinRequest{Host: "mac"}, "wants linux/x86_64"},
+		{all, JoinRequest{Host: "mac"}, "requires linux/x86_64"},
 		{limited, JoinRequest{Host: "a"}, "the fleet's hosts are b"},
 		{Caller{Name: "eve", Permissions: []Permission{ReadFleets}}, JoinRequest{Host: "a"}, "it needs the permission fleet.manage"},
 	} {

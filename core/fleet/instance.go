@@ -64,7 +64,7 @@ type CapacityInstance struct {
 	// Cause and Reason tell why State was entered: a lifecycle cause, and the reason for
 	// people.
 	Cause  string        `json:"cause"`
-	Reason reason.Reason `json:"reason"`
+	Reason reason.Reason `json:"reason,omitzero"`
 	Drain  DrainStep     `json:"drain,omitempty"`
 	// Ended is the cause for which it left its useful states; empty before, and
 	// where it was simply found gone.

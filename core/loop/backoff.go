@@ -107,7 +107,7 @@ func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone, lifecycle.RunnerLeft:
 		// A runner for one short job that went well is no failure, whether or not
 		// it could say that it left.
-		wentWell := r.runner != nil && r.runner.Report.LastExit == "exit status 0"
+		wentWell := r.runner != nil && r.runner.Report.LastExit == fleet.JobSucceeded
 		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.terminate == nil && !wentWell
 	}
 	return "", false

@@ -73,15 +73,7 @@ func (m *market) refused() reason.List[reason.OfferRefused] {
 		if c.rank() != m.choices[0].rank() {
 			break
 		}
-		all = append(all, reason.OfferRefused{Offer: c.label(), Because: c.Reason})
+		all = append(all, reason.OfferRefused{Offer: c.Offer.Label(), Because: c.Reason})
 	}
 	return reason.ListOf(all...)
-}
-
-// label is the offer's name; of one without a market only the lifetime is known.
-func (c OfferChoice) label() string {
-	if c.Zone == "" && c.MachineType == "" && c.Region == "" {
-		return "any " + string(c.Lifetime) + " host"
-	}
-	return c.Name()
 }

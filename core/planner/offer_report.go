@@ -50,9 +50,6 @@ func (r *OfferReport) Worth() bool {
 	return r != nil && (r.Market || len(r.Considered) > 0 && r.Considered[0].State != Usable)
 }
 
-// Label is the offer's name for people.
-func (c OfferChoice) Label() string { return c.label() }
-
 // constrain holds the fleets none of whose offers can be used. What an earlier plan
 // held for that is judged anew.
 func (in *planning) constrain() {

@@ -55,6 +55,8 @@ func (f *filler) fill(v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(reason.Note{Words: fmt.Sprint("note ", f.next)}))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f.fill(v.Field(i))

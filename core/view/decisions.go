@@ -11,7 +11,7 @@ import (
 type LastDecision struct {
 	At     time.Time          `json:"at"`
 	Kind   fleet.DecisionKind `json:"kind"`
-	Reason reason.Reason      `json:"reason"`
+	Reason reason.Reason      `json:"reason,omitzero"`
 	// Add is how many instances a scale_up made; Instances are the ones that any
 	// other decision is about.
 	Add       int                        `json:"add,omitempty"`

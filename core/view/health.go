@@ -176,7 +176,7 @@ func (d *diagnosis) ofScheduler(f fleet.ManagedFleet, v Fleet) {
 // lastJobsFailed counts the healthy runners whose last job didn't end well.
 func lastJobsFailed(members []member) (failed int) {
 	for _, i := range members {
-		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != "exit status 0" {
+		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != fleet.JobSucceeded {
 			failed++
 		}
 	}

@@ -155,7 +155,7 @@ func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot
 func (b imageBook) note(f fleet.ManagedFleet, image fleet.Image, in ImageFleet) {
 	key := image.Digest
 	if key == "" {
-		key = image.Name + " " + image.Ref
+		key = image.Name + "@" + image.Ref
 	}
 	i := b.byKey[key]
 	if i == nil {

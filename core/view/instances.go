@@ -21,7 +21,7 @@ type Instance struct {
 	State            fleet.CapacityInstanceState `json:"state"`
 	Since            time.Time                   `json:"since"`
 	Cause            string                      `json:"cause"`
-	Reason           reason.Reason               `json:"reason"`
+	Reason           reason.Reason               `json:"reason,omitzero"`
 	Drain            fleet.DrainStep             `json:"drain,omitempty"`
 	Created          time.Time                   `json:"created"`
 	Seen             fleet.ResourceState         `json:"seen,omitempty"`

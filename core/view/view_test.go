@@ -56,7 +56,7 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Instances[0].Conflict = "2 resources carry the key" },
 			want: Unhealthy, reason: "a: 2 resources carry the key"},
 		{name: "jobs that fail are told and are not the fleet's health", state: state(fleet.Healthy, fleet.Healthy),
-			change: func(s *snapshot.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "On 1 of 2 runners the last job failed"},
+			change: func(s *snapshot.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "the last job failed on 1 of 2 runners"},
 		{name: "a silent runner", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Runners[0].LastBeat = now.Add(-time.Hour) },
 			want: Unhealthy, reason: "no heartbeat from 1"},
 		{name: "a provider that can't be seen", state: state(fleet.Healthy, fleet.Healthy),
