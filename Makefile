@@ -1,8 +1,9 @@
-# One command each. `make quickstart` and `make test` need nothing but Go (and,
-# for the tests, Debian's packages, which they install where they are missing).
+# One command each. `make quickstart` needs nothing but Go, bash, git and ps; `make
+# test` also Debian's packages, which `make deps` installs.
 SHELL := /bin/bash
 BIN   := $(CURDIR)/bin
 GO    := go
+STAGE := .ci/stage
 
 # Binaries are static and the same for every path they are built in.
 export CGO_ENABLED := 0
@@ -41,15 +42,25 @@ VERSION ?= $(shell sed -n 's/^var Version = "\(.*\)"$$/\1/p' cmd/internal/versio
 release:
 	.ci/release dist $(VERSION)
 
-quickstart: build
+# What the quickstart runs, and no more: the plugins of clouds take minutes to compile.
+.PHONY: build-quickstart
+build-quickstart:
+	@mkdir -p $(BIN)
+	$(BUILD) -o $(BIN)/forgeyard-fleet ./cmd/forgeyard-fleet
+	$(BUILD) -o $(BIN)/forgeyard-runner ./cmd/forgeyard-runner
+	$(BUILD) -o $(BIN)/forgeyard-queue ./cmd/forgeyard-queue
+	$(BUILD) -o $(BIN)/forgeyard-plugin-local ./plugins/local
+	plugins/publish.sh $(BIN) >/dev/null
+
+quickstart: build-quickstart
 	examples/quickstart/quickstart.sh $(BIN)
 
 # A queue and a manager on this machine that stay until Ctrl-C, with the quickstart's fleet;
 # its runners keep running then, and dev-clean removes them.
-dev: build
+dev: build-quickstart
 	examples/dev/dev.sh run $(BIN) .dev
 
-dev-clean: build
+dev-clean: build-quickstart
 	examples/dev/dev.sh clean $(BIN) .dev
 
 # The store's tests run on SQLite and on a real PostgreSQL. Those of the pages read
@@ -60,19 +71,20 @@ dev-clean: build
 # Property tests draw the same inputs here each time, so that a run on one commit ends
 # as the one before; plain `go test` draws others, and explore many.
 test: export RAPID_SEED = 1
-test: test-packages
-	$(GO) test $$($(GO) list work | grep -v -e /cmd/e2e -e /plugins/libvirt/internal/libvirt -e '/plugins/aws$$' -e /plugins/aws/internal/aws)
-	$(GO) test ./plugins/aws
-	$(GO) test -timeout 20m ./plugins/aws/internal/aws -whole
-	$(GO) test -count=1 ./cmd/docs ./cmd/architecture
-	$(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds 2000
-	$(GO) test -run '^TestRandomInterleavings' ./core/loop -interleavings 1000
-	E2E=1 $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
-	E2E=1 $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
-	$(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
-	$(MAKE) bench-once
-	$(MAKE) crash
-	$(MAKE) test-race
+test:
+	@.ci/deps --or-skip
+	$(STAGE) 'packages' $(GO) test $$($(GO) list work | grep -v -e /cmd/e2e -e /plugins/libvirt/internal/libvirt -e '/plugins/aws$$' -e /plugins/aws/internal/aws)
+	$(STAGE) 'aws: program' $(GO) test ./plugins/aws
+	$(STAGE) 'aws: calls' $(GO) test -timeout 20m ./plugins/aws/internal/aws -whole
+	$(STAGE) 'docs, architecture' $(GO) test -count=1 ./cmd/docs ./cmd/architecture
+	$(STAGE) 'simulation, 2000 seeds' $(GO) test -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds 2000
+	$(STAGE) 'interleavings' $(GO) test -run '^TestRandomInterleavings' ./core/loop -interleavings 1000
+	E2E=1 $(STAGE) 'programs (e2e)' $(GO) test -count=1 -timeout 20m -skip '^TestCrash' ./cmd/e2e
+	E2E=1 $(STAGE) 'libvirt guests' $(GO) test -count=1 -timeout 20m ./plugins/libvirt/internal/libvirt
+	$(STAGE) 'docs/cli.md' $(GO) test -count=1 -run 'PageOfTheCommandLine' ./cmd/forgeyard-fleet
+	$(STAGE) 'benchmarks, once each' $(MAKE) bench-once
+	$(STAGE) 'crash points' $(MAKE) crash
+	$(STAGE) 'race detector' $(MAKE) test-race
 
 # The crash matrix kills manager and plugin at every point that they name.
 crash:
@@ -86,6 +98,13 @@ FIRST ?= 2000
 soak:
 	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds $(SEEDS) -first $(FIRST)
 
+# Whether the simulation decides as it did at the commit BASE, whatever the words.
+BASE ?= 4f37818
+.PHONY: compare-decisions
+compare-decisions: SEEDS = 200
+compare-decisions:
+	.ci/compare-decisions $(BASE) $(SEEDS)
+
 # More inputs of the property tests than the tests draw: SEEDS times others.
 .PHONY: explore
 explore: SEEDS = 100
@@ -94,26 +113,19 @@ explore:
 
 # What is concurrent runs under the race detector, too.
 test-race:
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost ./core/enroll ./core/agent ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost ./core/agentserver ./core/pki ./core/agent/... ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
-TEST_PACKAGES := postgresql git gcc libc6-dev iproute2 util-linux procps curl docker-registry \
-	libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils ovmf busybox-static xorriso openssh-server
+# The only target that installs packages. `make test` runs the same script first, which
+# without root names what is missing and goes on.
+.PHONY: deps
+deps:
+	@.ci/deps
 
-.PHONY: test-packages
-test-packages:
-	@missing=; for program in git gcc ip setpriv ps curl docker-registry libvirtd virsh qemu-system-x86_64 qemu-img busybox xorriso; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
-	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || missing="$$missing postgres"; \
-	[ -e /usr/share/OVMF/OVMF_CODE.fd ] || missing="$$missing ovmf"; \
-	[ -e /usr/sbin/sshd ] || missing="$$missing sshd"; \
-	if [ -n "$$missing" ]; then \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	      $(TEST_PACKAGES); \
-	  else echo "Missing:$$missing; the tests that need them are skipped (Debian: apt-get install $(TEST_PACKAGES))"; fi; fi
+GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+MODULES  := cmd core plugin-sdk plugins/aws plugins/libvirt plugins/local plugins/manual examples/plugin-process
 
-STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-
+# .golangci.yml says which linters run, and why each.
 lint:
 	@unformatted=$$(git ls-files '*.go' | grep -v '\.pb\.go$$' | xargs gofmt -l); \
 	  if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
@@ -121,7 +133,8 @@ lint:
 	  if [ -n "$$heavy" ]; then echo "over 1 MiB, so a program rather than its source:"; echo "$$heavy"; exit 1; fi
 	$(GO) vet work
 	$(GO) vet -tags failpoint work
-	for module in cmd core plugin-sdk plugins/aws plugins/libvirt plugins/local plugins/manual examples/plugin-process; do (cd $$module && GOWORK=off $(STATICCHECK) ./...) || exit 1; done
+	for module in $(MODULES); do (cd $$module && GOWORK=off $(GOLANGCI) run ./...) || exit 1; done
+	.ci/vulncheck
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./core/... ./plugin-sdk/...

@@ -10,12 +10,16 @@ import (
 // systems are what agents are built for; their files differ.
 var systems = []string{"linux", "darwin", "windows"}
 
+// agentPackages are the packages of core, besides the agent's own, that an agent may
+// use. They import the standard library only.
+var agentPackages = []string{prefix + "core/agentapi", prefix + "core/plainjson", prefix + "core/replacefile"}
+
 func TestTheAgentNeedsTheStandardLibraryAndXSysAlone(t *testing.T) {
 	for _, system := range systems {
-		for _, name := range []string{"agent", "agentapi"} {
+		for _, name := range []string{"agent", "agentapi", "agent/isolation", "agent/lockfile", "agent/metadata", "agent/process"} {
 			imports, _ := dependencies(t, "core", prefix+"core/"+name, "GOOS="+system)
 			for _, path := range imports {
-				allowed := strings.HasPrefix(path, "golang.org/x/sys/") || path == prefix+"core/agentapi" || path == prefix+"core/plainjson"
+				allowed := strings.HasPrefix(path, "golang.org/x/sys/") || strings.HasPrefix(path, prefix+"core/agent/") || slices.Contains(agentPackages, path)
 				if !allowed {
 					t.Errorf("core/%s on %s depends on %s; hosts get a small agent of the standard library and x/sys", name, system, path)
 				}
@@ -29,8 +33,8 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 		imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-runner", "GOOS="+system)
 		for _, path := range imports {
 			allowed := strings.HasPrefix(path, "golang.org/x/sys/") || slices.Contains([]string{
-				prefix + "core/agent", prefix + "core/agentapi", prefix + "core/plainjson", prefix + "core/queue/worker", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
-			}, path)
+				prefix + "core/agent", prefix + "core/queue/worker", prefix + "plugin-sdk/bootstrap", prefix + "cmd/internal/version",
+			}, path) || strings.HasPrefix(path, prefix+"core/agent/") || slices.Contains(agentPackages, path)
 			if !allowed {
 				t.Errorf("forgeyard-runner on %s links %s", system, path)
 			}
@@ -41,12 +45,13 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 // The reference scheduler is a stranger to the manager, as every scheduler is.
 func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
 	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
-	own := []string{"core/fleet", "core/plainjson", "core/queue", "core/queue/worker", "core/reason", "core/reason/text", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/usage", "cmd/internal/version"}
+	own := []string{"core/fleet", "core/plainjson", "core/problem", "core/problem/humaerror", "core/queue", "core/queue/worker", "core/reason", "core/reason/text", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/usage", "cmd/internal/version"}
 	for _, path := range imports {
 		rest, ours := strings.CutPrefix(path, prefix)
-		levenshtein := path == "github.com/agext/levenshtein" // for "did you mean", as in forgeyard-fleet
+		huma := strings.HasPrefix(path, "github.com/danielgtaylor/huma/v2") // its routes, and the document of them
+		levenshtein := path == "github.com/agext/levenshtein"               // for "did you mean", as in forgeyard-fleet
 		cobra := strings.HasPrefix(path, "github.com/spf13/") || strings.HasPrefix(path, "github.com/inconshreveable/mousetrap")
-		if ours && !slices.Contains(own, rest) || !ours && !cobra && !levenshtein && path != "github.com/oklog/ulid/v2" {
+		if ours && !slices.Contains(own, rest) || !ours && !cobra && !huma && !levenshtein && path != "github.com/oklog/ulid/v2" {
 			t.Errorf("forgeyard-queue links %s", path)
 		}
 	}

@@ -85,15 +85,16 @@ func TestImportsGoDownwardsAndNeverSideways(t *testing.T) {
 	}
 }
 
-func TestCoreImportsOfTheSDKTheContractAlone(t *testing.T) {
+func TestCoreImportsOnlyWireAndTagsOfTheSDK(t *testing.T) {
 	table := floors(t)
 	for _, p := range packages(t, "core") {
 		if _, inCore := corePackage(table, p.ImportPath); !inCore || !p.own() {
 			continue
 		}
 		for _, path := range p.Imports {
-			if strings.HasPrefix(path, prefix) && !strings.HasPrefix(path, prefix+"core/") && path != prefix+"plugin-sdk/providerpb" {
-				t.Errorf("%s imports %s; of the SDK core knows providerpb alone", p.ImportPath, path)
+			shared := path == prefix+"plugin-sdk/providerpb" || path == prefix+"plugin-sdk/blocktag"
+			if strings.HasPrefix(path, prefix) && !strings.HasPrefix(path, prefix+"core/") && !shared {
+				t.Errorf("%s imports %s; of the SDK core knows only providerpb and blocktag", p.ImportPath, path)
 			}
 		}
 	}

@@ -128,29 +128,3 @@ func TestGoOnAPageIsVerbatimFromTheCode(t *testing.T) {
 		}
 	}
 }
-
-// That imports follow the table is another test's business; here no package may
-// be missing from it.
-func TestTheFloorsNameEveryPackageOfTheCore(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "docs/architecture.md"), "\n## Floors of `core/`\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var listed []string
-	for _, row := range tableRows(section) {
-		listed = append(listed, strings.Trim(row[1], "`"))
-	}
-	entries, err := os.ReadDir(filepath.Join(root, "core"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var there []string
-	for _, entry := range entries {
-		if files, _ := filepath.Glob(filepath.Join(root, "core", entry.Name(), "*.go")); entry.IsDir() && len(files) > 0 {
-			there = append(there, entry.Name())
-		}
-	}
-	slices.Sort(listed)
-	slices.Sort(there)
-	if !slices.Equal(listed, there) {
-		t.Errorf("docs/architecture.md has the packages\n%v\nand core/ has\n%v", listed, there)
-	}
-}

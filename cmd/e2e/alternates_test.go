@@ -211,7 +211,7 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	within(t, longPatience, "see the job run in a guest", func() bool { return len(rack.guests()) == 1 && q.jobs()[0].State == "leased" })
 	for command, texts := range map[string][]string{
 		"explain cloud": {"no capacity since", "scale_up", "1 wanted, 0 there or on the way: demand"},
-		"explain rack":  {"has 1 instance of 1 wanted", "demand   → 1"},
+		"explain rack":  {"has 1 instance of 1 desired", "demand   → 1"},
 		"events":        {"provision not_created", "InsufficientInstanceCapacity", "rack", "healthy: All"},
 	} {
 		out := w.fleet(0, strings.Fields(command)...).out

@@ -19,7 +19,7 @@ func twoProviders(min int) string {
 
 // Five deaths in ten minutes: nobody starts it a sixth time, its fleet holds
 // still, the other one goes on, status says so, and an apply tries it again.
-func TestAProviderWhosePluginDiesTooOftenIsBrokenUntilTheNextApply(t *testing.T) {
+func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.write(twoProviders(1))

@@ -51,7 +51,7 @@ func (w *workspace) begun() int {
 // A hundred runners come, work and go, each a process with a worker and a job in
 // it, and the manager dies without a word while they come, while they work and
 // while they go. Which of them has come so far is a matter of the seed.
-func TestAManagerKilledThreeTimesInABurstOfAHundredRunnersLosesNothingAndDoesNothingTwice(t *testing.T) {
+func TestManagerKilledDuringBurstLosesAndRepeatsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a hundred runners take a minute")
 	}

@@ -59,7 +59,7 @@ func TestAShellCompletesTheNamesThatThereAre(t *testing.T) {
 		expect(noFiles, []string{"demo", "fleet.demo"}, "status", "")
 		expect(noFiles, []string{"fleet.demo"}, "status", "fl")
 		expect(noFiles, ids, "instance", "show", "")
-		expect(noFiles, []string{"ci-reader"}, "token", "revoke", "")
+		expect(noFiles, []string{"ci-reader"}, "token", "delete", "")
 		expect(noFiles, []string{"fleet.demo"}, "token", "create", "x", "--fleet", "")
 		expect(noFiles, []string{"demo", "fleet.demo"}, "instance", "list", "--fleet", "")
 	}

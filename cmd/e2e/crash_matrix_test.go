@@ -57,7 +57,7 @@ var matrix = []struct {
 	{removal, []string{
 		"drain-uncommitted", "stop-told", "stop-told#2", "termination-uncommitted", "termination-committed",
 		"terminate-unsent", "terminate-unsent#2", "terminate-sent", "terminate-answered",
-		"terminate-answered,gone-by-sight-uncommitted", "end-uncommitted", "end-committed",
+		"terminate-answered,gone-by-inspection-uncommitted", "end-uncommitted", "end-committed",
 		"retirement-uncommitted", "retirement-committed",
 	}},
 }

@@ -53,7 +53,7 @@ func TestOneScenarioThroughAllThreeWays(t *testing.T) {
 	w.fleet(2, "plan", "--detailed-exitcode")
 	w.apply(0)
 	w.shouldHave(2)
-	if out := w.fleet(0, "plan").out; !strings.Contains(out, "  provider.local.here reaches this machine, in ") {
+	if out := w.fleet(0, "plan").out; !strings.Contains(out, "  provider.local.here: account this machine, in ") {
 		t.Errorf("the plan doesn't say where the provider acts:\n%s", out)
 	}
 	if out := w.fleet(0, "status").out; !strings.Contains(out, "forgeyard-fleet serve") {
@@ -94,7 +94,7 @@ func TestATokenDoesWhatItMayAndNoMore(t *testing.T) {
 	if r := far.fleet(1, "apply", "--auto-approve", "--server", url); !strings.Contains(r.err, "fleet.manage") {
 		t.Errorf("an apply without the permission: %s", r.err)
 	}
-	w.fleet(0, "token", "revoke", "fleet-read")
+	w.fleet(0, "token", "delete", "fleet-read")
 	if r := far.fleet(1, "list", "--server", url); !strings.Contains(r.err, "not accepted") {
 		t.Errorf("a revoked token: %s", r.err)
 	}

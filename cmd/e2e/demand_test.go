@@ -101,7 +101,7 @@ func TestNoHostLeavesWhileTheQueueCannotBeSeen(t *testing.T) {
 		}
 		return time.Now().After(over)
 	})
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "what is there stays") || !strings.Contains(out, "which can't be seen") {
+	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "what is there stays") || !strings.Contains(out, "which is unobservable") {
 		t.Errorf("explain says\n%s", out)
 	}
 	q.again()

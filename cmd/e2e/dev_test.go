@@ -63,7 +63,7 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	second.mustSay("Ready.")
 	eventually(t, "see the runners of before leave", inside.isEmpty)
 	for _, i := range before {
-		if out := inside.fleet(0, "instance", "show", i.ID).out; !strings.Contains(out, "terminated") || !strings.Contains(out, "forgotten there") {
+		if out := inside.fleet(0, "instance", "show", i.ID).out; !strings.Contains(out, "terminated") || !strings.Contains(out, "removed there") {
 			t.Errorf("instance %s is\n%s", i.ID, out)
 		}
 	}

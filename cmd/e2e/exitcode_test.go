@@ -103,7 +103,7 @@ func (w *workspace) inTerminalAfter(meanwhile func(), answer string, args ...str
 	for buffer := make([]byte, 4096); ; {
 		n, err := terminal.Read(buffer)
 		text.Write(buffer[:n])
-		if !typed && strings.Contains(text.String(), `Only "yes" goes on: `) {
+		if !typed && strings.Contains(text.String(), `Type "yes" to continue: `) {
 			typed = true
 			meanwhile()
 			if _, err := io.WriteString(terminal, answer); err != nil {

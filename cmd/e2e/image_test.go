@@ -104,7 +104,7 @@ func TestANewImageComesByACanaryAndGoesBackByARollback(t *testing.T) {
 	if r := w.fleet(0, "image", "rollback", "demo", "--auto-approve"); !strings.Contains(r.out, "already") {
 		t.Errorf("a second rollback goes further back:\n%s", r.out)
 	}
-	w.fleet(0, "image", "rollout", "image.base", "--auto-approve")
+	w.fleet(0, "image", "rollout", "image.base", "--resume", "--auto-approve")
 	eventually(t, "see a canary again", func() bool { return w.image("b").State == "canary" })
 	daemon.stop()
 	if err := os.RemoveAll(w.path("now")); err != nil {

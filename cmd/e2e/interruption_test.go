@@ -72,7 +72,7 @@ func (w *workspace) taken() (id, shown string) {
 	return "", ""
 }
 
-func TestAJobThatSavesItsStateFinishesOnTheReplacementOfAHostThatIsTakenAway(t *testing.T) {
+func TestInterruptedJobResumesOnReplacement(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	q := w.queued()
@@ -107,7 +107,7 @@ func TestAJobThatSavesItsStateFinishesOnTheReplacementOfAHostThatIsTakenAway(t *
 	w.shouldBeEmpty()
 }
 
-func TestAJobThatGoesOnUntilItsHostIsTakenAwayIsRunAgainAsLostToTheInfrastructure(t *testing.T) {
+func TestInterruptedJobIsRetriedAsInfrastructureLoss(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	q := w.queued()
@@ -126,7 +126,7 @@ func TestAJobThatGoesOnUntilItsHostIsTakenAwayIsRunAgainAsLostToTheInfrastructur
 	if !strings.Contains(shown, "draining") || !strings.Contains(shown, "AWS spot: terminate") || !strings.Contains(shown, "those that it has then are run again") {
 		t.Errorf("instance show says:\n%s", shown)
 	}
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "Announced by its provider") || !strings.Contains(out, id) {
+	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "Interruptions announced by the provider") || !strings.Contains(out, id) {
 		t.Errorf("explain says:\n%s", out)
 	}
 	if j := q.jobs()[0]; j.State != "leased" || j.Losses != 0 {

@@ -73,7 +73,7 @@ echo tried`
 	// The manager is away now, and the jobs go on.
 	previous := fmt.Sprintf("hosts/%s/agent/job.previous.log", i.Key)
 	eventually(t, "a second job ran", func() bool { return exists(w.path(previous)) })
-	if shown := w.fleet(0, "instance", "show", i.ID).out; !strings.Contains(shown, "isolated: jobs run as the user 6") {
+	if shown := w.fleet(0, "instance", "show", i.ID).out; !strings.Contains(shown, "isolated: jobs run as user 6") {
 		t.Errorf("the instance's admission doesn't show isolation:\n%s", shown)
 	}
 	log := w.read(previous)

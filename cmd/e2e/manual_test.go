@@ -146,7 +146,7 @@ func TestAHostIsJoinedByPastingALine(t *testing.T) {
 
 	for n, shell := range []string{"bash", "dash"} { // twice is harmless
 		out, code := w.paste(shell, "lin-1", line)
-		if code != 0 || n == 0 && !strings.Contains(out, "is enrolled as runner") || n == 1 && !strings.Contains(out, "already runs here") {
+		if code != 0 || n == 0 && !strings.Contains(out, "is enrolled as runner") || n == 1 && !strings.Contains(out, "is already running") {
 			t.Fatalf("pasting into %s ended with %d:\n%s", shell, code, out)
 		}
 	}

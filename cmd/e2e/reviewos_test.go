@@ -113,7 +113,7 @@ func TestAFleetGrowsForJobsOfReviewOSAndStopsWhatItDoesNotNeed(t *testing.T) {
 
 // Where the file wants no host without work the runner ends by itself, and its host
 // after it.
-func TestAFleetOfReviewOSGoesToZeroBecauseItsRunnersEndByThemselves(t *testing.T) {
+func TestReviewOSFleetScalesToZero(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	server := w.reviewed(0, 2)

@@ -117,7 +117,7 @@ func TestASavedPlanIsAppliedOnAnotherDayWithoutItsFiles(t *testing.T) {
 	if err := os.Remove(w.path("fleet/fleet.hcl")); err != nil {
 		t.Fatal(err)
 	}
-	if shown := w.fleet(0, "show", w.path("first.plan")); shown.out != r.out || !strings.Contains(shown.err, "give its sensitive variables again: key") {
+	if shown := w.fleet(0, "show", w.path("first.plan")); shown.out != r.out || !strings.Contains(shown.err, "set its sensitive variables again: key") {
 		t.Errorf("planned\n%s\nshown\n%s%s", r.out, shown.out, shown.err)
 	}
 	if r := w.fleet(1, "apply", "--auto-approve", w.path("first.plan")); !strings.Contains(r.err, "needs key") {

@@ -104,7 +104,7 @@ func TestAStrangersPluginIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
 // The first plugin of an author, as plugin new writes it, comes all the way: it is
 // published, installed from another folder and used. It makes files and no hosts,
 // so what is made waits for an agent that never comes.
-func TestAPluginAsPluginNewWritesItIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
+func TestGeneratedPluginIsPublishedInstalledAndUsed(t *testing.T) {
 	t.Parallel()
 	author, w := newWorkspace(t), newWorkspace(t)
 	source := startRegistry(author) + "/acme/fleet-acme"
@@ -137,7 +137,7 @@ func startRegistry(w *workspace) string {
 	w.t.Helper()
 	if _, err := exec.LookPath("docker-registry"); err != nil {
 		if os.Getenv("CI") != "" {
-			w.t.Fatal("docker-registry is missing; make test-packages installs it")
+			w.t.Fatal("docker-registry is missing; make deps installs it")
 		}
 		w.t.Skip("docker-registry is missing (Debian: apt-get install docker-registry)")
 	}

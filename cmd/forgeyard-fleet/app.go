@@ -17,7 +17,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/usage"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Exit codes.
@@ -141,35 +141,35 @@ func (a *app) log() (*slog.Logger, error) {
 }
 
 // options are how control opens the installation of a workspace.
-func (a *app) options(w control.Workspace, command string) (control.Options, error) {
+func (a *app) options(w workspace.Workspace, command string) (workspace.Options, error) {
 	return a.optionsFor(w.Requirements.Installation, command)
 }
 
-func (a *app) optionsFor(installation, command string) (control.Options, error) {
+func (a *app) optionsFor(installation, command string) (workspace.Options, error) {
 	log, err := a.log()
 	if err != nil {
-		return control.Options{}, err
+		return workspace.Options{}, err
 	}
-	place, err := control.FindPlace(a.flags.state, installation, a.lookupEnv)
+	place, err := workspace.FindPlace(a.flags.state, installation, a.lookupEnv)
 	if err != nil {
-		return control.Options{}, err
+		return workspace.Options{}, err
 	}
-	return control.Options{
+	return workspace.Options{
 		Place: place, Installation: installation, Version: a.version, Command: command, Clock: a.now, Log: log,
 	}, nil
 }
 
 // workspace reads the fleet files of the directory argument.
-func (a *app) workspace(args []string) (control.Workspace, error) {
+func (a *app) workspace(args []string) (workspace.Workspace, error) {
 	dir, err := a.directory(args)
 	if err != nil {
-		return control.Workspace{}, err
+		return workspace.Workspace{}, err
 	}
-	plugins, err := control.PluginDirectory(a.lookupEnv)
+	plugins, err := workspace.PluginDirectory(a.lookupEnv)
 	if err != nil {
-		return control.Workspace{}, err
+		return workspace.Workspace{}, err
 	}
-	return control.ReadWorkspace(dir, plugins, a.version)
+	return workspace.Read(dir, plugins, a.version)
 }
 
 // directory is the optional DIR argument, or what --dir says.

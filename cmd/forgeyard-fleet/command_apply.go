@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // applyFlags are the flags of apply.
@@ -63,7 +64,7 @@ type applyReport interface {
 // applyTask is what is to be applied: files, or a saved plan of them.
 type applyTask struct {
 	submission control.Submission
-	options    control.Options
+	options    workspace.Options
 	saved      *control.SavedPlan // nil: files
 }
 

@@ -2,18 +2,16 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
 func (a *app) fmtCommand() *cobra.Command {
@@ -140,7 +138,7 @@ func (f *formatting) file(source config.Source) error {
 
 // replaceFile puts the text in place of a file's in one step, so that a crash
 // leaves the old or the new one. A link stays a link.
-func replaceFile(path string, text []byte) (err error) {
+func replaceFile(path string, text []byte) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -149,22 +147,5 @@ func replaceFile(path string, text []byte) (err error) {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	draft, err := os.CreateTemp(filepath.Dir(target), "."+strings.TrimPrefix(filepath.Base(target), ".")+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, err)
-			if removal := os.Remove(draft.Name()); removal != nil && !errors.Is(removal, fs.ErrNotExist) {
-				err = errors.Join(err, removal)
-			}
-		}
-	}()
-	_, err = draft.Write(text)
-	err = errors.Join(err, draft.Chmod(info.Mode().Perm()), draft.Sync(), draft.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(draft.Name(), target)
+	return replacefile.Write(target, text, info.Mode().Perm())
 }

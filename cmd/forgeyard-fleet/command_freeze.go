@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -138,7 +139,7 @@ func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityIns
 		id = i.ID
 		return err
 	})
-	if _, several := errors.AsType[*control.InvalidError](err); several {
+	if _, several := errors.AsType[*access.InvalidError](err); several {
 		return "", err
 	}
 	return id, nil // what else it fails with, the order of a fleet that isn't there fails with, too

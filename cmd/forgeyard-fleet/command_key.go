@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 )
 
 func (a *app) keyCommand() *cobra.Command {
@@ -95,7 +96,7 @@ func (a *app) keyDeleteCommand() *cobra.Command {
 				return err
 			}
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
-				if err := s.DropKey(ctx, args[0]); err != nil {
+				if err := s.DeleteKey(ctx, args[0]); err != nil {
 					return err
 				}
 				a.printf("Key %s deleted: it is no longer trusted, and its file is removed.\n", args[0])
@@ -107,7 +108,7 @@ func (a *app) keyDeleteCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) renderKey(k control.Key) {
+func (a *app) renderKey(k keys.Key) {
 	state := "in use since " + moment(k.Created)
 	if !k.Retired.IsZero() {
 		state = "retired since " + moment(k.Retired)

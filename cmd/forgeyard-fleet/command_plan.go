@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // planFlags are the flags of plan.
@@ -82,13 +83,13 @@ func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (control.Pl
 	return saved.Plan, control.WritePlan(flags.out, saved)
 }
 
-func (a *app) planned(ctx context.Context, s control.Submission, o control.Options) (plan control.Plan, err error) {
+func (a *app) planned(ctx context.Context, s control.Submission, o workspace.Options) (plan control.Plan, err error) {
 	err = a.reading(ctx, o, func(r control.Reader, _ string) error {
 		a.tellVersion(r)
 		plan, err = r.Plan(ctx, s)
 		return err
 	})
-	if errors.Is(err, control.ErrNothingApplied) {
+	if errors.Is(err, workspace.ErrNothingApplied) {
 		return control.PlanFromNothing(ctx, s, o)
 	}
 	return plan, err

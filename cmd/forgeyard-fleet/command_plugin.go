@@ -11,6 +11,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 func (a *app) pluginCommand() *cobra.Command {
@@ -48,8 +49,8 @@ func (f *pluginFlags) install(c *cobra.Command) {
 }
 
 // pluginOptions are what the flags say, with everything from outside.
-func (a *app) pluginOptions(f pluginFlags) (control.PluginOptions, *fetching, error) {
-	var o control.PluginOptions
+func (a *app) pluginOptions(f pluginFlags) (workspace.PluginOptions, *fetching, error) {
+	var o workspace.PluginOptions
 	origin, err := a.origin(f.from)
 	if err != nil {
 		return o, nil, err
@@ -85,7 +86,7 @@ func (a *app) origin(layout string) (pluginstore.Origin, error) {
 	if layout != "" {
 		return o, nil
 	}
-	path, err := control.ConfigurationFile(a.lookupEnv)
+	path, err := workspace.ConfigurationFile(a.lookupEnv)
 	if err != nil {
 		return o, err
 	}
@@ -122,7 +123,7 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 				}
 				return a.installBuilds(c, f, names, dev)
 			}
-			return a.installPlugins(c, f, names, func(w control.Workspace, o control.PluginOptions) ([]pluginstore.Installed, error) {
+			return a.installPlugins(c, f, names, func(w workspace.Workspace, o workspace.PluginOptions) ([]pluginstore.Installed, error) {
 				o.Locked = locked
 				return w.InstallPlugins(c.Context(), o)
 			})
@@ -142,7 +143,7 @@ func (a *app) pluginUpdateCommand() *cobra.Command {
 		Long: "Install and lock the newest version that required_plugins allows, of all plugins or the named ones. It must be\n" +
 			"signed with the key in the lock file; --trust-key replaces that key.",
 		RunE: func(c *cobra.Command, names []string) error {
-			return a.installPlugins(c, f, names, func(w control.Workspace, o control.PluginOptions) ([]pluginstore.Installed, error) {
+			return a.installPlugins(c, f, names, func(w workspace.Workspace, o workspace.PluginOptions) ([]pluginstore.Installed, error) {
 				return w.UpdatePlugins(c.Context(), o)
 			})
 		},
@@ -151,7 +152,7 @@ func (a *app) pluginUpdateCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) installPlugins(c *cobra.Command, f pluginFlags, names []string, do func(control.Workspace, control.PluginOptions) ([]pluginstore.Installed, error)) error {
+func (a *app) installPlugins(c *cobra.Command, f pluginFlags, names []string, do func(workspace.Workspace, workspace.PluginOptions) ([]pluginstore.Installed, error)) error {
 	w, err := a.workspace(nil)
 	if err != nil {
 		return err
@@ -178,7 +179,7 @@ func (a *app) installBuilds(c *cobra.Command, f pluginFlags, names []string, dir
 	if err != nil {
 		return err
 	}
-	installed, err := w.InstallBuilds(c.Context(), control.PluginOptions{Names: names}, dir, options.Place.Run, options.Log)
+	installed, err := w.InstallBuilds(c.Context(), workspace.PluginOptions{Names: names}, dir, options.Place.Run, options.Log)
 	if err != nil {
 		return err
 	}

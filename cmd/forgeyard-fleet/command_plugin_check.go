@@ -116,7 +116,7 @@ func (a *app) testOptions(ctx context.Context, bench *pluginBench, info pluginho
 	if err := a.report(found); err != nil {
 		return conformance.Options{}, err
 	}
-	provider, err := secret.Resolve(ctx, test.Provider, secret.LookupEnv(a.lookupEnv), secret.ReadFile)
+	provider, err := secret.FromEnvironment(a.lookupEnv).Resolve(ctx, test.Provider)
 	if err != nil {
 		return conformance.Options{}, fmt.Errorf("read the secrets of %s: %w", file, err)
 	}

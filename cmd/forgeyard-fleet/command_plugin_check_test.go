@@ -200,7 +200,7 @@ func TestMistakesInTheFileOfATestAreToldOnTheirLine(t *testing.T) {
 		"provider \"x\" \"t\" {\n}": `The plugin is called "faulty"`,
 		"provider \"faulty\" \"t\" {\n  fualt = \"prints\"\n}":                       `Unexpected attribute "fualt"`,
 		"provider \"faulty\" \"t\" {\n}\ntest {\n  asset = []\n}":                    `Unexpected attribute "asset"`,
-		"provider \"faulty\" \"t\" {\n}\ntest {\n  outage {\n    begin = []\n  }\n}": `"begin" is empty`,
+		"provider \"faulty\" \"t\" {\n}\ntest {\n  outage {\n    begin = []\n  }\n}": `"begin" names no program`,
 	} {
 		var out, stderr strings.Builder
 		a := commandLine(&out, &stderr)

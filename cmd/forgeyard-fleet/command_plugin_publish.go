@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 func (a *app) pluginPublishCommand() *cobra.Command {
@@ -27,7 +27,7 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 			"docker login.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			release := control.PluginRelease{Files: args[1:], Replace: replace}
+			release := workspace.PluginRelease{Files: args[1:], Replace: replace}
 			release.Source, release.Version = splitReference(args[0])
 			switch {
 			case key == "" && !unsigned:
@@ -64,12 +64,12 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) publish(ctx context.Context, release control.PluginRelease, layout string) (pluginstore.Published, error) {
+func (a *app) publish(ctx context.Context, release workspace.PluginRelease, layout string) (pluginstore.Published, error) {
 	log, err := a.log()
 	if err != nil {
 		return pluginstore.Published{}, err
 	}
-	plugins, err := control.PluginDirectory(a.lookupEnv)
+	plugins, err := workspace.PluginDirectory(a.lookupEnv)
 	if err != nil {
 		return pluginstore.Published{}, err
 	}
@@ -82,7 +82,7 @@ func (a *app) publish(ctx context.Context, release control.PluginRelease, layout
 	if err != nil {
 		return pluginstore.Published{}, err
 	}
-	return control.PublishPlugin(ctx, release, origin, plugins, run, log)
+	return workspace.PublishPlugin(ctx, release, origin, plugins, run, log)
 }
 
 func (a *app) renderPublished(p pluginstore.Published, asJSON bool) error {

@@ -168,7 +168,7 @@ func (a *app) reservationDeleteCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
-				if err := s.CancelReservation(ctx, fleet.CapacityReservationID(args[0])); err != nil {
+				if err := s.DeleteReservation(ctx, fleet.CapacityReservationID(args[0])); err != nil {
 					return err
 				}
 				if asJSON {

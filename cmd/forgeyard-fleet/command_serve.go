@@ -14,6 +14,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // serveFlags are the flags of serve.
@@ -45,14 +46,14 @@ func (a *app) serveCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) serveOptions(c *cobra.Command, args []string, flags serveFlags) (control.Options, error) {
+func (a *app) serveOptions(c *cobra.Command, args []string, flags serveFlags) (workspace.Options, error) {
 	if !c.Flags().Changed("log-level") {
 		a.flags.logLevel = "info"
 	}
 	if flags.installation == "" {
 		w, err := a.workspace(args)
 		if err != nil {
-			return control.Options{}, err
+			return workspace.Options{}, err
 		}
 		return a.options(w, c.CommandPath())
 	}
@@ -63,7 +64,7 @@ func (a *app) serveOptions(c *cobra.Command, args []string, flags serveFlags) (c
 const closeAPI = 5 * time.Second
 
 // serve holds the writer's lock until it is stopped.
-func (a *app) serve(ctx context.Context, o control.Options, flags serveFlags) (err error) {
+func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) (err error) {
 	m, err := control.Open(ctx, o)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (a *app) serve(ctx context.Context, o control.Options, flags serveFlags) (e
 }
 
 // serveAPI answers the API until the returned function ends it.
-func (a *app) serveAPI(ctx context.Context, m *control.Manager, o control.Options, flags serveFlags) (stop func() error, err error) {
+func (a *app) serveAPI(ctx context.Context, m *control.Manager, o workspace.Options, flags serveFlags) (stop func() error, err error) {
 	handler := api.NewHandler(api.Config{
 		Service: m, Authenticate: m.Authenticate, Owner: os.Getuid(), Version: a.version, Log: o.Log, Now: a.now,
 	})

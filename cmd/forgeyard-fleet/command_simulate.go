@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/replay"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // simulateFlags are those of simulate.
@@ -133,11 +133,11 @@ func (f simulateFlags) settings() (replay.Settings, error) {
 
 // definitionOf loads the fleet files of a directory, as validate does.
 func (a *app) definitionOf(dir string, variables variableFlags) (fleet.Definition, error) {
-	plugins, err := control.PluginDirectory(a.lookupEnv)
+	plugins, err := workspace.PluginDirectory(a.lookupEnv)
 	if err != nil {
 		return fleet.Definition{}, err
 	}
-	w, err := control.ReadWorkspace(dir, plugins, a.version)
+	w, err := workspace.Read(dir, plugins, a.version)
 	if err != nil {
 		return fleet.Definition{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -27,10 +28,10 @@ func (a *app) tokenCommand() *cobra.Command {
 
 func (a *app) tokenCreateCommand() *cobra.Command {
 	var permissions, fleets []string
-	var wanted control.NewToken
+	var wanted access.NewToken
 	var host joinFlags
 	var names []string
-	for _, p := range control.AllPermissions() {
+	for _, p := range access.AllPermissions() {
 		names = append(names, string(p))
 	}
 	c := &cobra.Command{
@@ -56,7 +57,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 				if !slices.Contains(names, p) {
 					return fmt.Errorf("--permission: unknown value %q; valid: %s", p, strings.Join(names, ", "))
 				}
-				wanted.Permissions = append(wanted.Permissions, control.Permission(p))
+				wanted.Permissions = append(wanted.Permissions, access.Permission(p))
 			}
 			for _, f := range fleets {
 				wanted.Fleets = append(wanted.Fleets, fleet.FleetAddress(f))
@@ -76,7 +77,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&permissions, "permission", nil, "permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
 	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
 	wanted.For = 30 * 24 * time.Hour
-	spanFlag(c.Flags(), &wanted.For, "for", 0, control.LongestToken, "how long the token is valid; 0: until it is deleted")
+	spanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long the token is valid; 0: until it is deleted")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c
@@ -113,7 +114,7 @@ func (a *app) tokenDeleteCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withService(c, func(ctx context.Context, s control.Service) error {
-				if err := s.RevokeToken(ctx, args[0]); err != nil {
+				if err := s.DeleteToken(ctx, args[0]); err != nil {
 					return err
 				}
 				a.printf("Token %s deleted.\n", args[0])
@@ -125,7 +126,7 @@ func (a *app) tokenDeleteCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) renderTokens(tokens []control.Token) {
+func (a *app) renderTokens(tokens []access.Token) {
 	if len(tokens) == 0 {
 		a.printf("No API tokens.\n")
 		return

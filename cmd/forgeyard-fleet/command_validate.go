@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -84,7 +84,7 @@ func (a *app) printValidation(found config.Diagnostics) error {
 }
 
 // validateWithPlugins lets the plugins check what is theirs.
-func (a *app) validateWithPlugins(c *cobra.Command, w control.Workspace, loaded *config.Loaded) (config.Diagnostics, error) {
+func (a *app) validateWithPlugins(c *cobra.Command, w workspace.Workspace, loaded *config.Loaded) (config.Diagnostics, error) {
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
 		return nil, err

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // connection is a way to an installation. Commands use what it offers and don't
@@ -32,7 +34,7 @@ type connection struct {
 
 // writer is the way for a command that changes things: the manager that runs, or
 // else this process becomes it.
-func (a *app) writer(ctx context.Context, o control.Options) (*connection, error) {
+func (a *app) writer(ctx context.Context, o workspace.Options) (*connection, error) {
 	if c, err := a.running(ctx, o); err != nil || c != nil {
 		return c, err
 	}
@@ -45,7 +47,7 @@ func (a *app) writer(ctx context.Context, o control.Options) (*connection, error
 
 // reading is the way for a command that only looks: the manager that runs, or the
 // state directory itself.
-func (a *app) reading(ctx context.Context, o control.Options, do func(control.Reader, string) error) error {
+func (a *app) reading(ctx context.Context, o workspace.Options, do func(control.Reader, string) error) error {
 	c, err := a.running(ctx, o)
 	if err != nil {
 		return err
@@ -67,7 +69,7 @@ func (a *app) reading(ctx context.Context, o control.Options, do func(control.Re
 // running is the way to the manager that runs: where --server says, or the
 // daemon of this machine. It is nil where none answers; an apply that holds the
 // lock for itself answers nobody.
-func (a *app) running(ctx context.Context, o control.Options) (*connection, error) {
+func (a *app) running(ctx context.Context, o workspace.Options) (*connection, error) {
 	if a.flags.server != "" {
 		c, err := a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
 		if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && a.env("FLEET_SERVER_CA") == "" {
@@ -116,34 +118,34 @@ func caller(c *cobra.Command) context.Context {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return control.WithCaller(c.Context(), control.LocalUser(name))
+	return access.WithCaller(c.Context(), access.LocalUser(name))
 }
 
 // installed are the options of a command that needs no fleet files where it is
 // said where the installation is: --server, or else --state or FLEET_STATE_DIR.
 // Only where that isn't said, or --dir asks for it, files name the installation.
-func (a *app) installed(c *cobra.Command) (control.Options, error) {
+func (a *app) installed(c *cobra.Command) (workspace.Options, error) {
 	if a.flags.server != "" {
 		log, err := a.log()
-		return control.Options{Version: a.version, Command: c.CommandPath(), Clock: a.now, Log: log}, err
+		return workspace.Options{Version: a.version, Command: c.CommandPath(), Clock: a.now, Log: log}, err
 	}
 	if a.flags.dir == "" && (a.flags.state != "" || a.env("FLEET_STATE_DIR") != "") {
 		return a.optionsFor("", c.CommandPath())
 	}
 	dir, err := a.directory(nil)
 	if err != nil {
-		return control.Options{}, err
+		return workspace.Options{}, err
 	}
 	sources, err := config.ReadDir(dir)
 	if errors.Is(err, config.ErrNoSources) {
-		return control.Options{}, fmt.Errorf("find the installation: %w, or name it with --dir, --state or --server", err)
+		return workspace.Options{}, fmt.Errorf("find the installation: %w, or name it with --dir, --state or --server", err)
 	}
 	if err != nil {
-		return control.Options{}, err
+		return workspace.Options{}, err
 	}
 	requirements, found := config.LoadRequirements(sources)
 	if found.HasErrors() {
-		return control.Options{}, found
+		return workspace.Options{}, found
 	}
 	return a.optionsFor(requirements.Installation, c.CommandPath())
 }

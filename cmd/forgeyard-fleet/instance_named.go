@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -23,7 +24,7 @@ func (a *app) instanceNamed(c *cobra.Command, word string) (id fleet.CapacityIns
 		id = i.ID
 		return err
 	})
-	if _, denied := errors.AsType[*control.DeniedError](err); denied {
+	if _, denied := errors.AsType[*access.DeniedError](err); denied {
 		return fleet.CapacityInstanceID(word), nil
 	}
 	return id, err

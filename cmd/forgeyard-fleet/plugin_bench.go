@@ -111,7 +111,7 @@ func (b *pluginBench) Processes() bool { return true }
 func (b *pluginBench) Start(ctx context.Context, offline bool) (conformance.Running, error) {
 	r := &benchProcess{}
 	launch := b.launch
-	launch.LookupEnv, launch.Overhear = b.lookup, r.overhear
+	launch.LookupEnv, launch.OnOutput = b.lookup, r.recordOutput
 	if offline {
 		launch.LookupEnv = b.trap.environment(b.lookup)
 		r.trap, r.before = b.trap, len(b.trap.reached())
@@ -134,15 +134,15 @@ type benchProcess struct {
 	bytes int // of them all
 }
 
-// maxOverheard bounds what is kept of what a plugin says, in bytes: one that
+// maxOutput bounds what is kept of what a plugin says, in bytes: one that
 // floods must not fill the memory of who tests it.
-const maxOverheard = 8 << 20
+const maxOutput = 8 << 20
 
-func (r *benchProcess) overhear(line pluginhost.Overheard) {
+func (r *benchProcess) recordOutput(line pluginhost.OutputLine) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	const each = 64 // a line's own, however short it is
-	if r.bytes += len(line.Text) + each; r.bytes <= maxOverheard {
+	if r.bytes += len(line.Text) + each; r.bytes <= maxOutput {
 		r.lines = append(r.lines, conformance.Line(line))
 	}
 }

@@ -10,10 +10,10 @@ import (
 
 func TestAPluginThatFloodsFillsNoMemoryOfTheKit(t *testing.T) {
 	var process benchProcess
-	for range 3 * maxOverheard >> 16 {
-		process.overhear(pluginhost.Overheard{Text: strings.Repeat("x", 64<<10)})
+	for range 3 * maxOutput >> 16 {
+		process.recordOutput(pluginhost.OutputLine{Text: strings.Repeat("x", 64<<10)})
 	}
-	if kept := len(process.Said()); kept == 0 || kept > maxOverheard>>16 {
+	if kept := len(process.Said()); kept == 0 || kept > maxOutput>>16 {
 		t.Errorf("%d lines of 64 KiB are kept", kept)
 	}
 	trap, err := newProxyTrap()

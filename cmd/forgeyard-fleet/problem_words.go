@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // A manager refuses a value with the names of its routes: body.permissions, path.id.
@@ -31,12 +32,12 @@ func sentAs(c *cobra.Command, flag string, members ...string) {
 // that sent them. Other errors stay as they are, and so does a refusal of values that
 // weren't typed, such as the contents of files.
 func asTyped(c *cobra.Command, err error) error {
-	problem, ok := errors.AsType[*api.Problem](err)
+	refusal, ok := errors.AsType[*api.Problem](err)
 	if !ok || c == nil {
 		return directoryMeant(c, err)
 	}
 	var said []string
-	for _, f := range problem.Fields {
+	for _, f := range refusal.Fields {
 		location, message := f.Location, f.Message
 		if member, absent := absentMember(message); absent {
 			location, message = location+"."+member, "is required"
@@ -117,8 +118,8 @@ func inPlainWords(message string) string {
 // argument, as plan and apply take it. Other errors stay as they are.
 func directoryMeant(c *cobra.Command, err error) error {
 	var absent *noFleetError
-	var missing *control.NotFoundError
-	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, control.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
+	var missing *access.NotFoundError
+	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, workspace.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
 	if !found || c == nil {
 		return err
 	}

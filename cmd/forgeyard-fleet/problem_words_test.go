@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/api"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // schema is what this test reads of docs/openapi.json.
@@ -105,7 +106,7 @@ func TestARefusedValueIsToldAsItWasTyped(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		refusal := &api.Problem{Detail: "the request isn't valid", Fields: []api.ProblemField{{Location: test.location, Message: test.message}}}
+		refusal := &api.Problem{Problem: problem.Problem{Detail: "the request isn't valid", Fields: []problem.Field{{Location: test.location, Message: test.message}}}}
 		if got := asTyped(c, refusal).Error(); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s\n%s\nwant %s", test.command, test.location, got, test.want)
 		}

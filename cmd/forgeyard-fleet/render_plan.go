@@ -39,8 +39,8 @@ func (a *app) renderPlan(p control.Plan) {
 		a.printf("  provider.%s: account %s\n", address, p.Accounts[address])
 	}
 	starts, replaced, leave, unseen := 0, 0, 0, ""
-	for _, f := range p.Forecast.Fleets {
-		a.renderForecast(f)
+	for _, f := range p.Preview.Fleets {
+		a.renderPreview(f)
 		if !f.Unseen.IsZero() {
 			unseen = " The demand of queued jobs is unknown."
 		}
@@ -51,8 +51,8 @@ func (a *app) renderPlan(p control.Plan) {
 			}
 		}
 	}
-	a.renderUnkept(p.Forecast.Reservations)
-	for _, u := range p.Forecast.Unmet {
+	a.renderUnkept(p.Preview.Reservations)
+	for _, u := range p.Preview.Unmet {
 		a.renderReason("", "! ", u.Reason)
 	}
 	if p.Unresolved > 0 {
@@ -63,7 +63,7 @@ func (a *app) renderPlan(p control.Plan) {
 		a.renderUnrecorded(p.Unrecorded)
 	}
 	if !p.HasChanges() {
-		a.printf("No changes. %s, %s.", plural(len(p.Forecast.Fleets), "fleet"), plural(instances(p.Forecast), "instance"))
+		a.printf("No changes. %s, %s.", plural(len(p.Preview.Fleets), "fleet"), plural(instances(p.Preview), "instance"))
 		if starts > 0 {
 			a.printf(" %s to start to reach the desired number.", plural(starts, "instance"))
 		}
@@ -94,8 +94,8 @@ func (a *app) renderRenames(changes []config.Change) {
 		strings.Join(created, " or "), strings.Join(gone, " or "), gone[0], created[0])
 }
 
-// renderForecast shows what will happen to one fleet and why.
-func (a *app) renderForecast(f planner.FleetPlan) {
+// renderPreview shows what will happen to one fleet and why.
+func (a *app) renderPreview(f planner.FleetPlan) {
 	a.printf("  %s: %d ready, %d desired", f.Address, f.Counts.Ready, f.Desired)
 	var chain []string
 	for _, b := range f.Bounds {

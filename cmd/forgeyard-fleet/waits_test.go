@@ -89,7 +89,7 @@ func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 // A first plan said "demand 0", as if somebody had asked.
 func TestPlanWithoutDemandSaysSo(t *testing.T) {
 	var out bytes.Buffer
-	(&app{out: &out, now: time.Now}).renderPlan(control.Plan{Forecast: planner.Output{Fleets: []planner.FleetPlan{{
+	(&app{out: &out, now: time.Now}).renderPlan(control.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{{
 		Address: "fleet.demo", Desired: 1, Counts: planner.Counts{Ready: 1, Footprint: 1}, Bounds: []fleet.Bound{{Name: "demand", After: 1}},
 		Unseen: reason.Plain("scheduler.forgeyard.ci has not been asked yet how many jobs wait"),
 	}}}})

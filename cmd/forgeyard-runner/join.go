@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/lockfile"
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -36,7 +38,7 @@ type joiner struct {
 
 func thisHost(out, errs io.Writer) joiner {
 	j := joiner{in: os.Stdin, out: out, errs: errs, service: serviceOf(runtime.GOOS, os.Geteuid()), patience: 30 * time.Second}
-	// What can't be found out is asked for below.
+	// join asks for what can't be found out here.
 	j.folder, _ = homeOf(os.Geteuid(), os.Getenv)
 	j.self, _ = os.Executable()
 	return j
@@ -72,14 +74,32 @@ func agentArguments(folder string) []string {
 	return []string{"--bootstrap", documentIn(folder), "--state", stateIn(folder), "--stay"}
 }
 
+// joinUsage is the help of join before the flags.
+const joinUsage = `Add this host to a fleet: install the agent and start it as a service where possible.
+The bootstrap document is read from standard input.
+
+Usage:
+  forgeyard-runner join [flags] < FILE
+
+The fleet manager prints the whole command:
+  forgeyard-fleet token create --join HOST
+
+Flags:
+`
+
+const joinHint = "forgeyard-runner join takes no arguments and reads the bootstrap document from standard input. " +
+	"--home DIR is required where neither HOME nor " + homeVariable + " is set. " +
+	"The fleet manager prints the whole command:\n  forgeyard-fleet token create --join HOST"
+
 // join installs and starts the agent for the document on standard input. Doing it
 // again with the same document changes nothing, and starts the agent where it has
 // ended.
 func join(ctx context.Context, args []string, j joiner) int {
 	flags := flag.NewFlagSet("forgeyard-runner join", flag.ContinueOnError)
 	flags.SetOutput(j.errs)
-	foreground := flags.Bool("foreground", false, "run the agent here until it is interrupted, and start no service")
-	flags.StringVar(&j.folder, "home", j.folder, "the `DIR` where the agent lives (default: "+homeVariable+", else /opt/forgeyard-runner for root, else forgeyard-runner in ~/.local/state)")
+	flags.Usage = func() { fmt.Fprint(j.errs, joinUsage); flags.PrintDefaults() }
+	foreground := flags.Bool("foreground", false, "run the agent in the foreground instead of starting a service")
+	flags.StringVar(&j.folder, "home", j.folder, "`DIR` of the agent (default: "+homeVariable+", else /opt/forgeyard-runner for root, else forgeyard-runner in ~/.local/state)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return exitDone
@@ -87,24 +107,24 @@ func join(ctx context.Context, args []string, j joiner) int {
 		return exitUsage
 	}
 	if flags.NArg() > 0 || j.folder == "" || j.self == "" {
-		fmt.Fprintln(j.errs, "forgeyard-runner join reads a bootstrap document from its standard input and needs --home DIR where neither HOME nor "+homeVariable+" is set; forgeyard-fleet token create --join HOST prints the whole command")
+		fmt.Fprintln(j.errs, joinHint)
 		return exitUsage
 	}
 	document, err := readDocument(j.in)
 	if err != nil {
-		fmt.Fprintf(j.errs, "This host can't be joined: %v\n", err)
+		fmt.Fprintf(j.errs, "This host could not be joined: %v\n", err)
 		return exitUsage
 	}
 	runs, err := j.install(ctx, document)
 	switch {
 	case err != nil:
-		fmt.Fprintf(j.errs, "This host can't be joined: %v\n", err)
+		fmt.Fprintf(j.errs, "This host could not be joined: %v\n", err)
 		return exitFailed
 	case runs != "":
-		fmt.Fprintf(j.out, "The agent of this command already runs here (process %s); nothing to do.\n", runs)
+		fmt.Fprintf(j.out, "The agent of this command is already running (process %s); nothing to do.\n", runs)
 		return exitDone
 	case *foreground:
-		fmt.Fprintf(j.out, "The agent runs in the foreground; Ctrl-C ends it, and the same command starts it again.\n")
+		fmt.Fprintf(j.out, "The agent runs in the foreground. Press Ctrl-C to stop it; run the same command to start it again.\n")
 		return run(ctx, agentArguments(j.folder), j.out, j.errs)
 	}
 	return j.startAndWait(ctx, document)
@@ -127,13 +147,13 @@ func (j joiner) install(ctx context.Context, document bootstrap.Document) (runs 
 	if err := os.MkdirAll(stateIn(j.folder), 0o700); err != nil {
 		return "", fmt.Errorf("make the agent's folder: %w", err)
 	}
-	pid, running := agent.Running(lockIn(j.folder))
+	pid, running := lockfile.Holder(lockIn(j.folder))
 	if there, err := bootstrap.Read(documentIn(j.folder)); running && err == nil && there == document {
 		return pid, nil
 	}
 	// One whose host was released ends by itself within a few heartbeats.
-	if running && !j.until(ctx, func() bool { _, still := agent.Running(lockIn(j.folder)); return !still }) {
-		return "", fmt.Errorf("another agent runs here (process %s, in %s): where its host was released it ends by itself, so try again in a minute; else release that host first", pid, j.folder)
+	if running && !j.until(ctx, func() bool { _, still := lockfile.Holder(lockIn(j.folder)); return !still }) {
+		return "", fmt.Errorf("another agent is running here (process %s, in %s): if its host was released, it ends by itself within a minute, so try again; otherwise release that host first", pid, j.folder)
 	}
 	if err := installBinary(j.self, binaryIn(j.folder)); err != nil {
 		return "", fmt.Errorf("install the agent: %w", err)
@@ -153,19 +173,11 @@ func installBinary(from, to string) error {
 			return nil
 		}
 	}
-	beside, err := os.CreateTemp(filepath.Dir(to), ".new-")
+	staged, err := replacefile.Stage(to, filepath.Dir(to), source, 0o755)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(beside, source)
-	err = errors.Join(err, beside.Chmod(0o755), beside.Sync(), beside.Close())
-	if err == nil {
-		err = os.Rename(beside.Name(), to)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(beside.Name()))
-	}
-	return nil
+	return errors.Join(staged.Replace(), staged.Discard())
 }
 
 // startAndWait starts the agent and waits until it has enrolled, was refused, or
@@ -198,14 +210,14 @@ func (j joiner) startAndWait(ctx context.Context, document bootstrap.Document) i
 	})
 	switch {
 	case gone:
-		fmt.Fprintf(j.errs, "The agent ended with status %d; %s says why.\n", code, logs)
+		fmt.Fprintf(j.errs, "The agent ended with status %d. See its log: %s\n", code, logs)
 		return max(code, exitFailed)
 	case again:
-		fmt.Fprintf(j.out, "The agent runs again as runner %s.\n", runner)
+		fmt.Fprintf(j.out, "The agent is running again as runner %s.\n", runner)
 	case over:
 		fmt.Fprintf(j.out, "This host is enrolled as runner %s.\n", runner)
 	default:
-		fmt.Fprintf(j.out, "The agent has not enrolled yet and goes on trying; %s says why.\n", logs)
+		fmt.Fprintf(j.out, "The agent has not enrolled yet and keeps trying. See its log: %s\n", logs)
 	}
 	return exitDone
 }
@@ -213,19 +225,19 @@ func (j joiner) startAndWait(ctx context.Context, document bootstrap.Document) i
 // soonEnded is how soon an agent that enrolled before hears that it is refused.
 const soonEnded = 3 * time.Second
 
-// start hands the agent to the service manager, or else starts it beside. ended
+// start hands the agent to the service manager, or else starts it in the background. ended
 // gets the exit status of the latter.
 func (j joiner) start(ctx context.Context) (logs string, ended <-chan int, err error) {
 	if j.service != nil {
 		logs, err = j.service(ctx, j.folder)
 		if err == nil {
-			fmt.Fprintf(j.out, "The agent is a service of this host and comes back after a reboot; its log: %s\n", logs)
+			fmt.Fprintf(j.out, "The agent runs as a service and starts again after a reboot. Log: %s\n", logs)
 		}
 		return logs, nil, err
 	}
-	ended, pid, err := startBeside(j.folder)
+	ended, pid, err := startInBackground(j.folder)
 	if err == nil {
-		fmt.Fprintf(j.out, "The agent runs in the background (process %d), without a service: after a reboot run the command again. Its log: %s\n", pid, logIn(j.folder))
+		fmt.Fprintf(j.out, "The agent runs in the background (process %d), not as a service: after a reboot, run the command again. Log: %s\n", pid, logIn(j.folder))
 	}
 	return logIn(j.folder), ended, err
 }

@@ -96,7 +96,7 @@ func fitsService(folder string) error {
 	if servicePath.MatchString(folder) {
 		return nil
 	}
-	return fmt.Errorf("the folder %q can't stand in a service's file; choose one of letters, digits, dots, dashes and underscores with %s", folder, homeVariable)
+	return fmt.Errorf("folder %q can't be written into a service file: use letters, digits, '.', '-' and '_' only, set with %s", folder, homeVariable)
 }
 
 func startBySystemd(ctx context.Context, folder string) (string, error) {
@@ -129,9 +129,9 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// startBeside starts the agent in a session of its own, so that it outlives the
+// startInBackground starts the agent in a session of its own, so that it outlives the
 // shell, with its output in the log.
-func startBeside(folder string) (ended <-chan int, pid int, err error) {
+func startInBackground(folder string) (ended <-chan int, pid int, err error) {
 	log, err := os.OpenFile(logIn(folder), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, 0, err

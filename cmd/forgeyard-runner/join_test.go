@@ -133,7 +133,7 @@ func TestJoinKeepsTheTokenInAFileOfItsOwnAndTellsOfARefusal(t *testing.T) {
 func TestJoinWithoutADocumentStartsNothing(t *testing.T) {
 	for _, document := range []string{"", "{}", joinDocument + joinDocument} {
 		j, _, errs := joinerOf(t, document)
-		if code := join(t.Context(), nil, j); code != exitUsage || !strings.Contains(errs.String(), "can't be joined") {
+		if code := join(t.Context(), nil, j); code != exitUsage || !strings.Contains(errs.String(), "could not be joined") {
 			t.Errorf("%q: status %d, %s", document, code, errs)
 		}
 		if _, err := os.Stat(j.folder); !errors.Is(err, os.ErrNotExist) {

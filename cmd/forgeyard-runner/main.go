@@ -1,14 +1,14 @@
 // Command forgeyard-runner is the agent on a host: it enrolls with the manager
-// that its bootstrap document names, and runs what it is told there. With the word
-// queue-worker it is the worker of a forgeyard-queue instead.
+// that its bootstrap document names, and runs the fleet's command. As
+// "forgeyard-runner queue-worker" it is the worker of a forgeyard-queue instead.
 //
-// "forgeyard-runner join" makes a host that exists already one of a fleet: it
-// reads the document from its standard input, installs itself, and starts the
-// agent as a service where that is possible.
+// "forgeyard-runner join" adds an existing host to a fleet: it reads the document
+// from its standard input, installs itself, and starts the agent as a service where
+// that is possible.
 //
-// Exit codes: 0 it ended as it should, or another agent already runs here; 1 it
-// could not go on; 2 it was called wrongly; 3 the manager refused this host for
-// good, so that starting it again is of no use.
+// Exit codes: 0 ended as it should, or another agent already runs here; 1 failed;
+// 2 invalid arguments; 3 the manager refused this host permanently, so that starting
+// the agent again does not help.
 package main
 
 import (
@@ -27,6 +27,8 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
@@ -44,7 +46,7 @@ const helperArgument = "as-job"
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == helperArgument {
-		os.Exit(agent.AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(isolation.AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -62,11 +64,12 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 	flags := flag.NewFlagSet("forgeyard-runner", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	documentPath := flags.String("bootstrap", "", "the bootstrap document `FILE` (required)")
-	state := flags.String("state", "", "the `DIR` for the agent's key, certificate and jobs (default: the bootstrap's folder)")
-	lock := flags.String("lock", "", "the lock `FILE` that is held while the agent runs (default: lock in the state folder)")
-	stay := flags.Bool("stay", false, "a signal ends the process alone and not the runner, which is expected back: for hosts that reboot")
-	refusedStatus := flags.Int("refused-status", exitRefused, "the exit `STATUS` when the manager refused this host for good; 0 where a service manager would start it again")
+	flags.Usage = func() { fmt.Fprint(errs, usage); flags.PrintDefaults() }
+	documentPath := flags.String("bootstrap", "", "bootstrap document `FILE` (required)")
+	state := flags.String("state", "", "`DIR` for the agent's key, certificate and jobs (default: the folder of the bootstrap document)")
+	lock := flags.String("lock", "", "lock `FILE`, held while the agent runs (default: lock in the state folder)")
+	stay := flags.Bool("stay", false, "keep the runner registered when a signal ends the agent, for hosts that reboot")
+	refusedStatus := flags.Int("refused-status", exitRefused, "exit `STATUS` when the manager refuses this host permanently; 0 for service managers that restart on failure")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -79,25 +82,25 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitDone
 	}
 	if *documentPath == "" || flags.NArg() > 0 {
-		fmt.Fprintln(errs, "forgeyard-runner needs --bootstrap FILE and takes no other arguments; the fleet manager's provider writes that file")
+		fmt.Fprintln(errs, "--bootstrap FILE is required, and there are no other arguments. The provider of the fleet manager writes that file. See forgeyard-runner --help.")
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))
 	document, err := bootstrap.Read(*documentPath)
 	if err != nil {
-		log.Error("the agent can't start", "error", err)
+		log.Error("the agent could not start", "error", err)
 		return exitFailed
 	}
 	if *state == "" {
 		*state = filepath.Dir(*documentPath)
 	}
 	if *documentPath, err = filepath.Abs(*documentPath); err != nil {
-		log.Error("the agent can't start", "error", err)
+		log.Error("the agent could not start", "error", err)
 		return exitFailed
 	}
 	metadata, err := metadataOf(os.Getenv(metadataVariable))
 	if err != nil {
-		log.Error("the agent can't start", "error", err)
+		log.Error("the agent could not start", "error", err)
 		return exitFailed
 	}
 	err = agent.Run(ctx, agent.Config{
@@ -120,16 +123,27 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 // what such a service can do is what the platform's can: have this host drained.
 const metadataVariable = "FORGEYARD_RUNNER_METADATA"
 
-func metadataOf(rehearsal string) (*agent.Metadata, error) {
+func metadataOf(rehearsal string) (*metadata.Service, error) {
 	if rehearsal == "" {
-		return agent.HostMetadata(), nil
+		return metadata.Detect(), nil
 	}
-	m, err := agent.ParseMetadata(rehearsal)
+	m, err := metadata.Parse(rehearsal)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataVariable, err)
 	}
 	return m, nil
 }
+
+// usage is the help before the flags.
+const usage = `The agent of forgeyard-fleet: enrolls this host with a fleet manager and runs its jobs.
+
+Usage:
+  forgeyard-runner --bootstrap FILE [flags]
+  forgeyard-runner join [flags] < FILE      Add this existing host to a fleet
+  forgeyard-runner queue-worker             Run as a worker of forgeyard-queue
+
+Flags:
+`
 
 // trust is how the agent knows the manager of its bootstrap document, also after
 // that has got another authority.
@@ -151,7 +165,7 @@ func exitCode(log *slog.Logger, err error) int {
 		log.Info("the agent ended")
 		return exitDone
 	case errors.As(err, &running):
-		log.Info("nothing to do", "because", err.Error())
+		log.Info("nothing to do", "reason", err.Error())
 		return exitDone
 	case errors.As(err, &refused):
 		log.Error("the agent ends", "code", refused.Code, "error", err)

@@ -91,7 +91,7 @@ func TestTheBinaryLinksOnlyWhatAHostNeeds(t *testing.T) {
 		switch {
 		case !strings.Contains(first, "."): // the standard library
 		case strings.HasPrefix(name, "golang.org/x/sys/"):
-		case name == own+"core/agent", name == own+"core/agentapi", name == own+"core/plainjson", name == own+"core/queue/worker", name == own+"plugin-sdk/bootstrap", strings.HasPrefix(name, own+"cmd/"):
+		case name == own+"core/agent", name == own+"core/agentapi", name == own+"core/plainjson", name == own+"core/replacefile", strings.HasPrefix(name, own+"core/agent/"), name == own+"core/queue/worker", name == own+"plugin-sdk/bootstrap", strings.HasPrefix(name, own+"cmd/"):
 		default:
 			t.Errorf("the agent links %s", name)
 		}

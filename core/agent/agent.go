@@ -11,12 +11,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/lockfile"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-// DefaultJobsDir is where jobs of another user than the agent's have their
-// folders, on unix alone.
-const DefaultJobsDir = "/var/lib/forgeyard-jobs"
+// AlreadyRunningError says that another agent holds the lock file. It is the normal end
+// of a second start.
+type AlreadyRunningError = lockfile.HeldError
 
 // Config is everything that an agent needs to know. The first five values come
 // from its bootstrap document and its command line; the others have defaults.
@@ -52,14 +56,14 @@ type Config struct {
 	// BootstrapFile is where the token was read from, which no job may read; empty:
 	// from no file.
 	BootstrapFile string
-	// JobsDir has the folders of jobs that run as another user; empty: DefaultJobsDir.
+	// JobsDir has the folders of jobs that run as another user; empty: isolation.DefaultJobsDir.
 	JobsDir string
-	// Helper is the command line that reaches AsJob, by which isolated jobs start;
+	// Helper is the command line that reaches isolation.AsJob, by which isolated jobs start;
 	// empty: no job can be isolated.
 	Helper []string
 	// Metadata is the metadata service that gives notice of the host's end; nil:
 	// there is none.
-	Metadata *Metadata
+	Metadata *metadata.Service
 	// NoticeInterval is how often it is asked; 0: 5 seconds.
 	NoticeInterval time.Duration
 	// CleanupTime bounds a run of the clean-up hook; 0: 5 minutes.
@@ -98,10 +102,10 @@ func (c Config) withDefaults() (Config, error) {
 		c.Path = os.Getenv("PATH")
 	}
 	if c.JobsDir == "" {
-		c.JobsDir = DefaultJobsDir
+		c.JobsDir = isolation.DefaultJobsDir
 	}
 	if c.NoticeInterval == 0 {
-		c.NoticeInterval = lookForNotices
+		c.NoticeInterval = noticeInterval
 	}
 	if c.CleanupTime == 0 {
 		c.CleanupTime = 5 * time.Minute
@@ -139,12 +143,12 @@ func Run(ctx context.Context, c Config) error {
 	if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
 		return fmt.Errorf("make the agent's state folder: %w", err)
 	}
-	lock, err := takeLock(c.LockFile)
+	lock, err := lockfile.Take(c.LockFile)
 	if err != nil {
 		return err
 	}
-	defer lock.release()
-	if err := adoptOrphans(); err != nil {
+	defer lock.Release()
+	if err := process.AdoptOrphans(); err != nil {
 		return fmt.Errorf("become the parent of processes that jobs leave behind: %w", err)
 	}
 	history, err := openHistory(c.StateDir)
@@ -160,13 +164,13 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	defer client.close()
-	var metadata *metadataService
+	var service *metadata.Client
 	if c.Metadata != nil {
-		metadata = newMetadataService(*c.Metadata)
+		service = metadata.NewClient(*c.Metadata)
 	}
 	var renewAfter time.Duration // a stored certificate's age is unknown: renew at once
 	if !identity.enrolled() {
-		if renewAfter, err = enroll(ctx, c, client, identity, metadata); err != nil {
+		if renewAfter, err = enroll(ctx, c, client, identity, service); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -179,7 +183,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	client.use(certificate)
 	r := newRunner(c, client, identity, history, renewAfter)
-	r.metadata = metadata // whose token is still good
+	r.metadata = service // whose token is still good
 	defer r.close()
 	return r.run(ctx)
 }

@@ -24,12 +24,12 @@ const callTimeout = 15 * time.Second
 // client calls the manager over TLS that is pinned to its authority.
 type client struct {
 	url string
-	// newcomer calls before there is a certificate. A host may boot with any
+	// unenrolled calls before there is a certificate. A host may boot with any
 	// clock, and the manager tells it so better than a failed handshake: the
 	// manager's own certificate isn't judged by it until the agent is enrolled.
-	newcomer, enrolled *http.Client
-	certificate        atomic.Pointer[tls.Certificate]
-	config             Config
+	unenrolled, enrolled *http.Client
+	certificate          atomic.Pointer[tls.Certificate]
+	config               Config
 }
 
 // UntrustedManagerError says that whoever answers isn't the manager that the
@@ -49,7 +49,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the manager refused this host for good (%s): %s", e.Code, e.Detail)
+	return fmt.Sprintf("the manager refused this host permanently (%s): %s", e.Code, e.Detail)
 }
 
 // problemError is an answer of the manager that isn't what was asked for.
@@ -74,7 +74,7 @@ func reactionTo(err error) (agentapi.Reaction, *RefusedError) {
 func newClient(c Config, t agentapi.Trust) (*client, error) {
 	u, err := url.Parse(c.ManagerURL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the manager's URL %q is not an https URL; the bootstrap document is wrong", c.ManagerURL)
+		return nil, fmt.Errorf("invalid manager URL %q in the bootstrap document: it must be an https URL", c.ManagerURL)
 	}
 	k := &client{url: strings.TrimSuffix(c.ManagerURL, "/"), config: c}
 	k.trust(t)
@@ -87,12 +87,12 @@ func (k *client) trust(t agentapi.Trust) {
 	if k.enrolled != nil {
 		k.close()
 	}
-	k.newcomer, k.enrolled = k.over(k.config.TLS(t, false), k.config.Now), k.over(k.config.TLS(t, true), k.config.Now)
+	k.unenrolled, k.enrolled = k.newHTTPClient(k.config.TLS(t, false), k.config.Now), k.newHTTPClient(k.config.TLS(t, true), k.config.Now)
 }
 
-// over makes a client over the pinned TLS that shows the agent's certificate
+// newHTTPClient makes a client over the pinned TLS that shows the agent's certificate
 // where there is one.
-func (k *client) over(pinned *tls.Config, now func() time.Time) *http.Client {
+func (k *client) newHTTPClient(pinned *tls.Config, now func() time.Time) *http.Client {
 	pinned.Time = now
 	check := pinned.VerifyConnection
 	pinned.VerifyConnection = func(state tls.ConnectionState) error {
@@ -127,7 +127,7 @@ func (k *client) use(certificate *tls.Certificate) {
 }
 
 func (k *client) close() {
-	k.newcomer.CloseIdleConnections()
+	k.unenrolled.CloseIdleConnections()
 	k.enrolled.CloseIdleConnections()
 }
 
@@ -136,14 +136,14 @@ func (k *client) close() {
 func (k *client) call(ctx context.Context, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return fmt.Errorf("write the call to %s: %w", path, err)
+		return fmt.Errorf("encode the request to %s: %w", path, err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make the call to %s: %w", path, err)
+		return fmt.Errorf("make the request to %s: %w", path, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	caller := k.newcomer
+	caller := k.unenrolled
 	if k.certificate.Load() != nil {
 		caller = k.enrolled
 	}
@@ -161,7 +161,7 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 	}
 	if response.StatusCode == http.StatusOK {
 		if err := plainjson.Read(answer, out); err != nil {
-			return fmt.Errorf("understand the manager's answer: %w", err)
+			return fmt.Errorf("decode the manager's answer: %w", err)
 		}
 		return nil
 	}

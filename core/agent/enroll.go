@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -16,7 +17,7 @@ const untrustedTries = 5
 
 // enroll spends the token, trying until the manager takes it or refuses for good.
 // It tells after how long the certificate should be renewed.
-func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadataService) (time.Duration, error) {
+func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadata.Client) (time.Duration, error) {
 	csr, err := i.request()
 	if err != nil {
 		return 0, err
@@ -24,9 +25,9 @@ func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadataSe
 	untrusted := 0
 	for failures := 1; ; failures++ {
 		var answer agentapi.EnrollResponse
-		shown, err := evidence(ctx, m)
+		shown, err := m.Evidence(ctx)
 		if err != nil {
-			c.Logger.Warn("this host can't show which instance it is; the manager may not take it without", "error", err)
+			c.Logger.Warn("no identity document for this host; the manager may refuse it", "error", err)
 		}
 		err = k.call(ctx, agentapi.EnrollPath, agentapi.EnrollRequest{
 			Token: c.Token, CSR: csr, Clock: c.Now().UTC(), AgentVersion: c.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, Evidence: shown,
@@ -47,7 +48,7 @@ func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadataSe
 			}
 		}
 		wait := c.Retry.Jittered(failures, c.Random())
-		c.Logger.Warn("could not enroll yet", "error", err, "next_try_in", wait.String())
+		c.Logger.Warn("enrollment failed; trying again", "error", err, "next_try_in", wait.String())
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

@@ -7,6 +7,9 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 )
 
 // hookDue says that the clean-up hook of the job that is over hasn't succeeded.
@@ -20,29 +23,29 @@ func (r *runner) hookDue() bool {
 //
 // A hook that failed is not run again: the host is for people to look at [145].
 func (r *runner) startHook() {
-	if r.hookRunning || !r.hookDue() || r.somethingLeft() || r.history.record.CleanupFailed != "" {
+	if r.hookRunning || !r.hookDue() || r.hasRemains() || r.history.record.CleanupFailed != "" {
 		return
 	}
 	r.hookRunning = true
 	argv := r.history.record.Cleanup
-	go func() { r.hookOver <- runHook(r.beside, r.Config, argv) }()
+	go func() { r.hookOver <- runHook(r.background, r.Config, argv) }()
 }
 
 func (r *runner) keepHook(err error) {
 	r.hookRunning = false
-	if r.beside.Err() != nil {
+	if r.background.Err() != nil {
 		return // the agent ends; the next one runs it
 	}
 	failure := ""
 	if err != nil {
 		failure = "the clean-up hook failed: " + err.Error()
-		r.Logger.Error("the clean-up hook failed; no job is begun any more on this host", "error", err)
+		r.Logger.Error("the clean-up hook failed; this host starts no more jobs", "error", err)
 	}
-	if err := r.history.cleaned(failure); err != nil {
+	if err := r.history.recordCleanup(failure); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("the end of the clean-up hook could not be noted", "error", err)
+		r.Logger.Error("could not record the end of the clean-up hook", "error", err)
 	}
-	r.beatSoonIfChanged()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // runHook gives why the hook failed, with the end of what it wrote.
@@ -54,16 +57,16 @@ func runHook(ctx context.Context, c Config, argv []string) error {
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.WaitDelay = time.Second
 	cmd.Dir = os.TempDir()
-	cmd.Env = environment(c.Path, os.Getenv("HOME"), os.TempDir(), nil)
-	inNewGroup(cmd)
-	cmd.Cancel = func() error { return killWithGroup(cmd) }
-	err := children.start(cmd)
+	cmd.Env = isolation.Environment(c.Path, os.Getenv("HOME"), os.TempDir(), nil)
+	process.InNewGroup(cmd)
+	cmd.Cancel = func() error { return process.KillGroup(cmd) }
+	err := process.Start(cmd)
 	if err == nil {
-		err = children.wait(cmd)
+		err = process.Wait(cmd)
 	}
 	switch {
 	case ctx.Err() == context.DeadlineExceeded:
-		return fmt.Errorf("%s was not done within %v%s", argv[0], c.CleanupTime, output.quoted())
+		return fmt.Errorf("%s did not finish within %v%s", argv[0], c.CleanupTime, output.quoted())
 	case err != nil:
 		return fmt.Errorf("%s: %w%s", argv[0], err, output.quoted())
 	}
@@ -86,5 +89,5 @@ func (t *tail) quoted() string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (its last words: %q)", text)
+	return fmt.Sprintf(" (end of its output: %q)", text)
 }

@@ -64,7 +64,7 @@ func openIdentity(folder, token string) (*identity, error) {
 		i.record = identityRecord{}
 		for _, path := range []string{i.recordPath, i.keyPath} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("drop the identity of another enrollment: %w", err)
+				return nil, fmt.Errorf("remove the identity of another enrollment: %w", err)
 			}
 		}
 	}

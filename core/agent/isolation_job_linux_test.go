@@ -10,19 +10,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
 // uses counts the processes of a user, whoever started them.
 func uses(t *testing.T, uid int) int {
 	t.Helper()
-	all, err := processes()
+	all, err := process.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for _, p := range all {
-		if !p.zombie && p.hasUID(uid) {
+		if !p.Zombie && p.HasUID(uid) {
 			n++
 		}
 	}
@@ -32,14 +34,14 @@ func uses(t *testing.T, uid int) int {
 // commandsOf are the command lines of a user's processes.
 func commandsOf(t *testing.T, uid int) string {
 	t.Helper()
-	all, err := processes()
+	all, err := process.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := ""
 	for _, p := range all {
-		if p.hasUID(uid) {
-			line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline") // it may have ended
+		if p.HasUID(uid) {
+			line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/cmdline") // it may have ended
 			text += strings.ReplaceAll(string(line), "\x00", " ") + "\n"
 		}
 	}
@@ -71,7 +73,7 @@ func TestNothingOfAnIsolatedJobIsLeftForTheNextOne(t *testing.T) {
 			if !r.clean || r.problem != "" {
 				t.Errorf("the job ended with %+v: %s", r, h.log())
 			}
-			if n := uses(t, u.uid); n != 0 {
+			if n := uses(t, u.UID); n != 0 {
 				t.Errorf("%d processes of the job's user are left", n)
 			}
 			for _, path := range []string{j.folder, "/tmp/" + mine, "/dev/shm/" + mine} {
@@ -86,7 +88,7 @@ func TestNothingOfAnIsolatedJobIsLeftForTheNextOne(t *testing.T) {
 	}
 }
 
-func TestAProcessThatSomebodyElseStartedAsTheJobsUserEndsWithTheJob(t *testing.T) {
+func TestForeignProcessOfTheJobUserEndsWithTheJob(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}
@@ -96,19 +98,19 @@ func TestAProcessThatSomebodyElseStartedAsTheJobsUserEndsWithTheJob(t *testing.T
 	j := h.startAs(u, "echo ready; while [ ! -e "+let+" ]; do sleep 0.05; done")
 	h.waitForLog("ready")
 	// As a job would by a service of the host, such as cron: no ancestor is the job's.
-	id := strconv.Itoa(u.uid)
+	id := strconv.Itoa(u.UID)
 	service := exec.Command("sh", "-c", "setpriv --reuid "+id+" --regid "+id+" --clear-groups env -i /bin/sleep 600; exit $?")
-	if err := children.start(service); err != nil {
+	if err := process.Start(service); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the service started it", func() bool { return strings.Contains(commandsOf(t, u.uid), "sleep 600") })
+	waitFor(t, "the service started it", func() bool { return strings.Contains(commandsOf(t, u.UID), "sleep 600") })
 	if err := os.WriteFile(let, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := j.finish(t.Context()); !r.clean || r.exit != "exit status 0" || uses(t, u.uid) != 0 {
-		t.Errorf("the job ended with %+v, and %d processes are left", r, uses(t, u.uid))
+	if r := j.finish(t.Context()); !r.clean || r.exit != "exit status 0" || uses(t, u.UID) != 0 {
+		t.Errorf("the job ended with %+v, and %d processes are left", r, uses(t, u.UID))
 	}
-	if err := children.wait(service); err == nil || err.Error() != "exit status 137" {
+	if err := process.Wait(service); err == nil || err.Error() != "exit status 137" {
 		t.Errorf("the service's process ended with %v, and not by being killed", err)
 	}
 }
@@ -122,22 +124,21 @@ func TestAnIsolatedJobOfAKilledAgentIsEndedByItsUser(t *testing.T) {
 	j := h.startAs(u, "setsid env -i $(command -v sleep) 600 & echo ready; wait")
 	h.waitForLog("ready")
 	record := *h.history.record.Running
-	if record.UID != u.uid {
+	if record.UID != u.UID {
 		t.Fatalf("the record has uid %d", record.UID)
 	}
 	// While another agent has the user, nothing of it is ours to end.
 	lost := record
 	lost.Mark, lost.PID, lost.Started = "none", 0, ""
-	if gone, err := endLeftover(lost); !gone || err != nil || uses(t, u.uid) < 2 {
-		t.Errorf("with the user held elsewhere: gone %v, %v, %d processes", gone, err, uses(t, u.uid))
+	if gone, err := process.EndLeftover(lost.Leftover, holdUser); !gone || err != nil || uses(t, u.UID) < 2 {
+		t.Errorf("with the user held elsewhere: gone %v, %v, %d processes", gone, err, uses(t, u.UID))
 	}
-	u.release() // as the end of a process does
-	u.held = nil
-	if gone, err := endLeftover(lost); gone || err != nil {
+	u.Release() // as the end of a process does
+	if gone, err := process.EndLeftover(lost.Leftover, holdUser); gone || err != nil {
 		t.Errorf("at the first look: gone %v, %v", gone, err)
 	}
-	if r := j.finish(t.Context()); r.exit != "signal: killed" || !r.clean || uses(t, u.uid) != 0 {
-		t.Errorf("the job ended with %+v, and %d processes are left", r, uses(t, u.uid))
+	if r := j.finish(t.Context()); r.exit != "signal: killed" || !r.clean || uses(t, u.UID) != 0 {
+		t.Errorf("the job ended with %+v, and %d processes are left", r, uses(t, u.UID))
 	}
 }
 
@@ -152,35 +153,34 @@ func TestTheUserOfIsolatedJobsIsTheAgentsAlone(t *testing.T) {
 	if err := os.Mkdir(other.StateDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	second := settle(t.Context(), other, jobDemand{isolated: true})
-	if second.err != nil || second.user.uid == first.uid {
-		t.Errorf("two agents on one host have %v and %v, %v", first, second.user, second.err)
+	second := isolation.Settle(t.Context(), other.host(), isolation.Demand{Isolated: true})
+	if second.Err != nil || second.User.UID == first.UID {
+		t.Errorf("two agents on one host have %v and %v, %v", first, second.User, second.Err)
 	}
-	second.user.release()
+	second.User.Release()
 
 	named := h.settleIsolated("games")
-	if named.uid == 0 || named.name != "games" || len(named.groups) > 0 {
+	if named.UID == 0 || named.Name != "games" || len(named.Groups) > 0 {
 		t.Errorf("the user games is %+v", named)
 	}
-	if s := settle(t.Context(), other, jobDemand{user: "games", isolated: true}); s.err == nil || !strings.Contains(s.err.Error(), "another agent on this host runs jobs as the user games") {
-		t.Errorf("a user that another agent has: %v", s.err)
+	if s := isolation.Settle(t.Context(), other.host(), isolation.Demand{User: "games", Isolated: true}); s.Err == nil || !strings.Contains(s.Err.Error(), "another agent on this host runs jobs as the user games") {
+		t.Errorf("a user that another agent has: %v", s.Err)
 	}
-	named.release()
-	named.held = nil
+	named.Release()
 
 	busy := exec.Command("sleep", "600")
-	busy.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(named.uid), Gid: uint32(named.gid)}}
-	if err := children.start(busy); err != nil {
+	busy.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(named.UID), Gid: uint32(named.GID)}}
+	if err := process.Start(busy); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = busy.Process.Kill(); _ = children.wait(busy) }()
+	defer func() { _ = busy.Process.Kill(); _ = process.Wait(busy) }()
 	for user, says := range map[string]string{
-		"games":        "is no job's; jobs need a user of their own",
+		"games":        "was not started by a job; jobs need a user of their own",
 		"root":         "runner.user root has the rights of root",
-		"no-such-user": `runner.user names "no-such-user", and this host has no such user`,
+		"no-such-user": `runner.user: this host has no user "no-such-user"`,
 	} {
-		if s := settle(t.Context(), h.config, jobDemand{user: user, isolated: true}); s.err == nil || !strings.Contains(s.err.Error(), says) {
-			t.Errorf("as %s: %v", user, s.err)
+		if s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{User: user, Isolated: true}); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
+			t.Errorf("as %s: %v", user, s.Err)
 		}
 	}
 }
@@ -190,19 +190,19 @@ func TestWithoutIsolationAJobIsTheNamedUserAsEverywhere(t *testing.T) {
 		return
 	}
 	h := newIsolatedHost(t)
-	s := settle(t.Context(), h.config, jobDemand{user: "games"})
-	if s.err != nil {
-		t.Fatal(s.err)
+	s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{User: "games"})
+	if s.Err != nil {
+		t.Fatal(s.Err)
 	}
-	if r := h.startAs(s.user, `id -un; id -G; grep NoNewPrivs /proc/self/status; touch here; pwd`).finish(t.Context()); r.failed || r.problem != "" {
+	if r := h.startAs(s.User, `id -un; id -G; grep NoNewPrivs /proc/self/status; touch here; pwd`).finish(t.Context()); r.failed || r.problem != "" {
 		t.Errorf("the job ended with %+v", r)
 	}
 	groups := run(t, "id", "-G", "games")
-	if want := "games\n" + groups + "NoNewPrivs:\t0\n" + foreignFolder(h.config) + "\n"; h.log() != want {
+	if want := "games\n" + groups + "NoNewPrivs:\t0\n" + isolation.OtherUserFolder(h.config.host()) + "\n"; h.log() != want {
 		t.Errorf("the job says\n%swant\n%s", h.log(), want)
 	}
-	if s := settle(t.Context(), h.config, jobDemand{user: "root"}); s.err != nil || s.user != nil {
-		t.Errorf("the agent's own user by its name: %v, %v", s.user, s.err)
+	if s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{User: "root"}); s.Err != nil || s.User != nil {
+		t.Errorf("the agent's own user by its name: %v, %v", s.User, s.Err)
 	}
 }
 
@@ -223,13 +223,13 @@ func TestAnAgentThatIsNotRootSaysThatJobsAreNotIsolated(t *testing.T) {
 		}
 	}
 	h := newIsolatedHost(t)
-	for demand, says := range map[jobDemand]string{
-		{isolated: true}:                "the agent doesn't run as root",
-		{isolated: true, user: "games"}: "the agent doesn't run as root",
-		{user: "games"}:                 "needs an agent that runs as root",
+	for demand, says := range map[isolation.Demand]string{
+		{Isolated: true}:                "the agent does not run as root",
+		{Isolated: true, User: "games"}: "the agent does not run as root",
+		{User: "games"}:                 "requires an agent that runs as root",
 	} {
-		if s := settle(t.Context(), h.config, demand); s.err == nil || !strings.Contains(s.err.Error(), says) {
-			t.Errorf("%+v: %v", demand, s.err)
+		if s := isolation.Settle(t.Context(), h.config.host(), demand); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
+			t.Errorf("%+v: %v", demand, s.Err)
 		}
 	}
 }

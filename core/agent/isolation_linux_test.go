@@ -22,6 +22,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -116,10 +118,10 @@ func startMetadataHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := children.start(cmd); err != nil {
+	if err := process.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = in.Close(); _ = children.wait(cmd) })
+	t.Cleanup(func() { _ = in.Close(); _ = process.Wait(cmd) })
 	run(t, "ip", "link", "add", "uplink", "type", "veth", "peer", "name", "cloud", "netns", strconv.Itoa(cmd.Process.Pid))
 	run(t, "ip", "addr", "add", "192.0.2.1/32", "dev", "uplink")
 	run(t, "ip", "link", "set", "uplink", "up")
@@ -150,7 +152,7 @@ func fetch(url string) string {
 // folders that everybody may go through.
 func newIsolatedHost(t *testing.T) *jobHost {
 	t.Helper()
-	if err := adoptOrphans(); err != nil {
+	if err := process.AdoptOrphans(); err != nil {
 		t.Fatal(err)
 	}
 	base, err := os.MkdirTemp("", "isolation-")
@@ -183,17 +185,17 @@ func newIsolatedHost(t *testing.T) *jobHost {
 }
 
 // settleIsolated gives a user that was shown to be isolated.
-func (h *jobHost) settleIsolated(name string) *jobUser {
+func (h *jobHost) settleIsolated(name string) *isolation.User {
 	h.t.Helper()
-	s := settle(h.t.Context(), h.config, jobDemand{user: name, isolated: true})
-	if s.err != nil {
-		h.t.Fatal(s.err)
+	s := isolation.Settle(h.t.Context(), h.config.host(), isolation.Demand{User: name, Isolated: true})
+	if s.Err != nil {
+		h.t.Fatal(s.Err)
 	}
-	h.t.Cleanup(s.user.release)
-	return s.user
+	h.t.Cleanup(s.User.Release)
+	return s.User
 }
 
-func (h *jobHost) startAs(u *jobUser, script string) *job {
+func (h *jobHost) startAs(u *isolation.User, script string) *job {
 	h.t.Helper()
 	j, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"bash", "-c", script}}, u)
 	if err != nil {
@@ -202,7 +204,7 @@ func (h *jobHost) startAs(u *jobUser, script string) *job {
 	return j
 }
 
-func TestAnIsolatedJobGetsNothingOfTheAgentNorOfTheMetadataService(t *testing.T) {
+func TestIsolatedJobReachesNeitherAgentNorMetadataService(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}
@@ -258,7 +260,7 @@ echo name server; (exec 3<>/dev/tcp/169.254.169.254/53; printf 'GET / HTTP/1.0\r
 		}
 	}
 	uid, _, _ := strings.Cut(log[strings.LastIndex(log, "\nuid ")+len("\nuid "):], " ")
-	if n, err := strconv.Atoi(uid); err != nil || n < firstJobUID || n > lastJobUID {
+	if n, err := strconv.Atoi(uid); err != nil || n < isolation.FirstUID || n > isolation.LastUID {
 		t.Errorf("the job runs as %q", uid)
 	}
 	for _, want := range []string{
@@ -278,7 +280,7 @@ echo name server; (exec 3<>/dev/tcp/169.254.169.254/53; printf 'GET / HTTP/1.0\r
 	if got := fetch("http://169.254.169.254/"); got != metadataSecret {
 		t.Errorf("the agent itself is kept from the metadata service: %s", got)
 	}
-	if _, err := os.Stat(foreignFolder(h.config)); !os.IsNotExist(err) {
+	if _, err := os.Stat(isolation.OtherUserFolder(h.config.host())); !os.IsNotExist(err) {
 		t.Errorf("the job's folder is left: %v", err)
 	}
 }
@@ -289,57 +291,57 @@ func TestWithoutTheRoutingRulesTheHostIsNotIsolated(t *testing.T) {
 	}
 	startMetadataHost(t)
 	h := newIsolatedHost(t)
-	u, err := isolatedUser(h.config, "")
+	u, err := isolation.IsolatedUser(h.config.host(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer u.release()
+	defer u.Release()
 	const reached = "can reach the metadata address 169.254.169.254"
-	if _, err := u.probe(t.Context(), h.config); err == nil || !strings.Contains(err.Error(), reached) {
+	if _, err := u.Probe(t.Context(), h.config.host()); err == nil || !strings.Contains(err.Error(), reached) {
 		t.Errorf("without rules the probe says %v", err)
 	}
 	for range 2 { // the second time they are there
-		if err := blockMetadata(u.uid); err != nil {
+		if err := isolation.BlockMetadata(u.UID); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if rules := run(t, "ip", "rule"); strings.Count(rules, "169.254.169.254") != 2 {
 		t.Errorf("the rules are\n%s", rules)
 	}
-	if evidence, err := u.probe(t.Context(), h.config); err != nil || !strings.HasPrefix(evidence, "isolated: ") {
+	if evidence, err := u.Probe(t.Context(), h.config.host()); err != nil || !strings.HasPrefix(evidence, "isolated: ") {
 		t.Errorf("with rules the probe says %q, %v", evidence, err)
 	}
 	// Where nothing answers just now, that nobody is kept from it is found all the same.
 	run(t, "ip", "rule", "flush")
 	run(t, "ip", "link", "set", "uplink", "down")
-	if _, err := u.probe(t.Context(), h.config); err == nil || !strings.Contains(err.Error(), "is not kept from the metadata address 169.254.169.254") {
+	if _, err := u.Probe(t.Context(), h.config.host()); err == nil || !strings.Contains(err.Error(), "is not blocked from the metadata address 169.254.169.254") {
 		t.Errorf("without rules and without an answer the probe says %v", err)
 	}
 }
 
-func TestAnAgentThatMayNotMakeRoutingRulesSaysThatJobsAreNotIsolated(t *testing.T) {
+func TestMissingRoutingRightsAreReportedAsNotIsolated(t *testing.T) {
 	if !ownNetwork(t) {
 		return
 	}
 	startMetadataHost(t)
 	h := newIsolatedHost(t)
-	done := make(chan settlement)
+	done := make(chan isolation.Settlement)
 	go func() {
 		runtime.LockOSThread() // for good: the thread lost a right
-		header := capabilityHeader
-		data, err := ownCapabilities()
-		if err != nil {
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var data [2]unix.CapUserData
+		if err := unix.Capget(&header, &data[0]); err != nil {
 			t.Error(err)
 		}
 		data[0].Effective &^= 1 << unix.CAP_NET_ADMIN
 		if err := unix.Capset(&header, &data[0]); err != nil {
 			t.Error(err)
 		}
-		done <- settle(context.Background(), h.config, jobDemand{isolated: true})
+		done <- isolation.Settle(context.Background(), h.config.host(), isolation.Demand{Isolated: true})
 	}()
 	s := <-done
-	if s.err == nil || s.user != nil || !strings.Contains(s.err.Error(), "can reach the metadata address 169.254.169.254") || !strings.Contains(s.err.Error(), "routing rule") {
-		t.Errorf("it says %v", s.err)
+	if s.Err == nil || s.User != nil || !strings.Contains(s.Err.Error(), "can reach the metadata address 169.254.169.254") || !strings.Contains(s.Err.Error(), "routing rule") {
+		t.Errorf("it says %v", s.Err)
 	}
 }
 
@@ -364,11 +366,11 @@ func TestAFileThatJobsCanReadOrWriteMakesTheHostNotIsolated(t *testing.T) {
 			if err := c.open(h.config); err != nil {
 				t.Fatal(err)
 			}
-			s := settle(t.Context(), h.config, jobDemand{isolated: true})
-			if says := fmt.Sprintf(c.says, filepath.Dir(h.config.StateDir)); s.err == nil || !strings.Contains(s.err.Error(), says) {
-				t.Errorf("it says %v, want %q in it", s.err, says)
+			s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{Isolated: true})
+			if says := fmt.Sprintf(c.says, filepath.Dir(h.config.StateDir)); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
+				t.Errorf("it says %v, want %q in it", s.Err, says)
 			}
-			s.user.release()
+			s.User.Release()
 		})
 	}
 }

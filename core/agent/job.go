@@ -6,20 +6,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
-
-// markVariable is in the environment of every process of a job, with a value
-// that no other job has.
-const markVariable = "FORGEYARD_JOB"
 
 // HostMarkVariable is in the environment of every process of every job of an
 // agent that was given a HostMark, which is the value.
@@ -28,24 +24,24 @@ const HostMarkVariable = "FORGEYARD_HOST_MARK"
 // How long the processes and the folder of a job that is over may resist before
 // the agent complains, and how often it looks.
 const (
-	resistTime = 10 * time.Second
-	lookAgain  = 20 * time.Millisecond
+	endPatience  = 10 * time.Second
+	pollInterval = 20 * time.Millisecond
 )
 
 // job is one run of the command, from its first process until none is left.
 type job struct {
 	config Config
 	cmd    *exec.Cmd
-	group  *group
+	group  *process.Group
 	log    *jobLog
 	folder string
 	uid    int // of an isolated job's user, whose files in shared folders go too; 0: none
 	begun  time.Time
-	// worker says that the command is a scheduler's worker, asked that it was asked
-	// to end.
-	worker, asked bool
-	// hearsItself says that the worker's scheduler tells it to end.
-	hearsItself bool
+	// worker says that the command is a scheduler's worker, stopRequested that it was
+	// asked to stop.
+	worker, stopRequested bool
+	// stoppedByScheduler says that the scheduler itself stops the worker.
+	stoppedByScheduler bool
 	// stuck says which processes resist; nil: none.
 	stuck atomic.Pointer[string]
 }
@@ -62,22 +58,22 @@ type jobResult struct {
 // startJob runs the command in a new process group, in an empty folder, with a
 // clean environment, as the user; nil: the agent's own. The history knows of it
 // before it exists.
-func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, error) {
+func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*job, error) {
 	mark, err := newMark()
 	if err != nil {
 		return nil, err
 	}
-	j := &job{config: c, uid: u.isolatedUID()}
-	if j.folder, err = makeJobFolder(c, u); err != nil {
+	j := &job{config: c, uid: u.IsolatedUID()}
+	if j.folder, err = isolation.MakeJobFolder(c.host(), u); err != nil {
 		return nil, err
 	}
 	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
 		return nil, err
 	}
-	j.worker, j.hearsItself = d.Worker, d.HearsItself
-	j.cmd = jobCommand(c, programOf(d.Command, u), u)
+	j.worker, j.stoppedByScheduler = d.Worker, d.StoppedByScheduler
+	j.cmd = u.Command(c.host(), d.Command)
 	j.cmd.Dir = j.folder
-	j.cmd.Env = append(environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), markVariable+"="+mark)
+	j.cmd.Env = append(isolation.Environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), process.MarkVariable+"="+mark)
 	j.cmd.Env = append(j.cmd.Env, InterruptionVariable+"="+interruptionPath(c, u))
 	if c.HostMark != "" {
 		j.cmd.Env = append(j.cmd.Env, HostMarkVariable+"="+c.HostMark)
@@ -85,13 +81,13 @@ func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, err
 	j.cmd.Stdout, j.cmd.Stderr = j.log.in, j.log.in
 	if u != nil {
 		// Scripts open /dev/stdout by name, which asks for rights to the pipe anew.
-		if err := j.log.in.Chown(u.uid, u.gid); err != nil {
+		if err := j.log.in.Chown(u.UID, u.GID); err != nil {
 			j.log.close()
 			return nil, fmt.Errorf("give the job its output: %w", err)
 		}
 	}
 
-	record := jobRecord{Mark: mark, Folder: j.folder, Boot: bootOfNow(), UID: j.uid}
+	record := jobRecord{Leftover: process.Leftover{Mark: mark, Boot: bootOfNow(), UID: j.uid}, Folder: j.folder}
 	if err := h.begin(record, d.Cleanup); err != nil {
 		j.log.close()
 		return nil, err
@@ -102,37 +98,23 @@ func startJob(c Config, h *history, d agentapi.Directive, u *jobUser) (*job, err
 		return nil, errors.Join(err, h.finish("did not start: "+err.Error(), false))
 	}
 	record.PID = j.cmd.Process.Pid
-	record.Started, _ = identify(record.PID)
+	record.Started, _ = process.Identify(record.PID)
 	if err := h.begin(record, d.Cleanup); err != nil {
 		// The mark finds the job too; losing the pid alone is no reason to stop it.
-		c.Logger.Warn("the job's process could not be noted", "error", err)
+		c.Logger.Warn("could not record the job's process", "error", err)
 	}
 	return j, nil
 }
 
-// jobCommand is the command as a process of the user.
-func jobCommand(c Config, argv []string, u *jobUser) *exec.Cmd {
-	if u.isolatedUID() != 0 {
-		return u.command(c, argv)
-	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	if u == nil {
-		inNewGroup(cmd)
-	} else {
-		u.become(cmd)
-	}
-	return cmd
-}
-
-func (j *job) start(c Config, mark string, u *jobUser) error {
-	if err := children.start(j.cmd); err != nil {
+func (j *job) start(c Config, mark string, u *isolation.User) error {
+	if err := process.Start(j.cmd); err != nil {
 		return fmt.Errorf("start %s: %w", j.cmd.Path, err)
 	}
 	_ = j.log.in.Close() // the job has its own
 	var err error
-	if j.group, err = newGroup(c, j.cmd, mark, u); err != nil {
+	if j.group, err = process.NewGroup(j.cmd, process.Job{Mark: mark, UID: j.uid, EndAll: func() error { return u.EndAll(c.host()) }}); err != nil {
 		_ = j.cmd.Process.Kill()
-		_ = children.wait(j.cmd)
+		_ = process.Wait(j.cmd)
 		return err
 	}
 	return nil
@@ -141,11 +123,11 @@ func (j *job) start(c Config, mark string, u *jobUser) error {
 // finish waits for the job and cleans up after it: every process that it left is
 // ended and its folder removed. It returns without that only when ctx ends.
 func (j *job) finish(ctx context.Context) jobResult {
-	err := children.wait(j.cmd)
+	err := process.Wait(j.cmd)
 	r := jobResult{exit: exitText(j.cmd, err), failed: err != nil, took: time.Since(j.begun)}
 	r.clean = j.endProcesses(ctx)
 	j.log.close()
-	j.group.close()
+	j.group.Close()
 	if r.clean {
 		if err := j.removeFolder(); err != nil {
 			r.problem = "the files of a job could not be removed: " + err.Error()
@@ -160,13 +142,13 @@ func (j *job) finish(ctx context.Context) jobResult {
 // Where something resists, stuck says so meanwhile; ctx gives up.
 func (j *job) endProcesses(ctx context.Context) bool {
 	for begun := time.Now(); ; {
-		left, err := j.group.members()
+		left, err := j.group.Members()
 		if err == nil && len(left) == 0 {
 			return true
 		}
-		err = errors.Join(err, j.group.signal(true))
-		wait := lookAgain
-		if time.Since(begun) > resistTime {
+		err = errors.Join(err, j.group.Signal(true))
+		wait := pollInterval
+		if time.Since(begun) > endPatience {
 			wait = time.Second
 			text := stuckText(len(left), err)
 			j.stuck.Store(&text)
@@ -190,49 +172,19 @@ func stuckText(left int, err error) string {
 }
 
 func (j *job) removeFolder() error {
-	err := removeFolder(j.folder)
-	for begun := time.Now(); err != nil && time.Since(begun) < time.Second; err = removeFolder(j.folder) {
-		time.Sleep(lookAgain) // Windows lets go of files a moment after their process
+	err := isolation.RemoveFolder(j.folder)
+	for begun := time.Now(); err != nil && time.Since(begun) < time.Second; err = isolation.RemoveFolder(j.folder) {
+		time.Sleep(pollInterval) // Windows lets go of files a moment after their process
 	}
 	if j.uid != 0 {
-		err = errors.Join(err, sweepUser(j.config, j.uid))
+		err = errors.Join(err, isolation.SweepUser(j.config.host(), j.uid))
 	}
 	return err
 }
 
-// removeFolder removes a folder even where a job took away its own right to
-// write in it, as module caches do.
-func removeFolder(path string) error {
-	if err := os.RemoveAll(path); err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(path)
-}
-
-// environment is all that a job sees of the host's: nothing of the agent's own.
-func environment(path, home, temporary string, more map[string]string) []string {
-	env := []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8", "TMPDIR=" + temporary}
-	if runtime.GOOS == "windows" {
-		env = append(env, "USERPROFILE="+home, "TEMP="+temporary, "TMP="+temporary)
-		for _, name := range []string{"SystemRoot", "SystemDrive", "ComSpec", "PATHEXT", "windir"} {
-			env = append(env, name+"="+os.Getenv(name))
-		}
-	}
-	for name, value := range more {
-		env = append(env, name+"="+value)
-	}
-	return env
-}
-
 func exitText(cmd *exec.Cmd, err error) string {
 	if cmd.ProcessState == nil {
-		return fmt.Sprintf("ended unseen: %v", err)
+		return fmt.Sprintf("exit status unknown: %v", err)
 	}
 	return cmd.ProcessState.String()
 }
@@ -247,6 +199,6 @@ func newMark() (string, error) {
 
 // bootOfNow tells this start of the host from others.
 func bootOfNow() string {
-	_, boot := identify(os.Getpid())
+	_, boot := process.Identify(os.Getpid())
 	return boot
 }

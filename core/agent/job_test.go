@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -27,7 +28,7 @@ type jobHost struct {
 
 func newJobHost(t *testing.T) *jobHost {
 	t.Helper()
-	if err := adoptOrphans(); err != nil {
+	if err := process.AdoptOrphans(); err != nil {
 		t.Fatal(err)
 	}
 	c := Config{StateDir: t.TempDir(), Path: os.Getenv("PATH"), LogLimit: 1000, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler)}
@@ -145,7 +146,7 @@ func TestAJobsOutputIsKeptUpToALimitAndDoesNotBlockIt(t *testing.T) {
 	if r := h.run("yes | head -c 300000; exit 3", nil); r.exit != "exit status 3" || !r.failed {
 		t.Errorf("the job ended with %+v", r)
 	}
-	if log := h.log(); len(log) > 1100 || !strings.HasSuffix(log, "[output over 1000 bytes is left out]\n") {
+	if log := h.log(); len(log) > 1100 || !strings.HasSuffix(log, "[output truncated after 1000 bytes]\n") {
 		t.Errorf("the log has %d bytes", len(log))
 	}
 	h.run("echo next", nil)
@@ -197,7 +198,7 @@ func TestAJobThatIsAskedToEndAndDoesNotIsForced(t *testing.T) {
 			r := newRunner(h.config, nil, &identity{}, h.history, 0)
 			defer r.close()
 			r.job = h.start(c.script, nil)
-			go func() { r.jobOver <- r.job.finish(r.beside) }()
+			go func() { r.jobOver <- r.job.finish(r.background) }()
 			h.waitForLog("ready")
 			if !r.endJob() || r.job != nil || !r.groupEmpty() {
 				t.Error("the host isn't empty")
@@ -225,7 +226,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func TestACommandThatDoesNotExistIsNoJob(t *testing.T) {
+func TestMissingCommandIsNotCountedAsAJob(t *testing.T) {
 	h := newJobHost(t)
 	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}}, nil)
 	if err == nil || h.history.record.Begun != 0 || h.history.record.Running != nil || !strings.Contains(h.history.record.LastExit, "no-such-command") {
@@ -238,9 +239,9 @@ func TestACommandThatFailsAtOnceIsHeldBackMoreAndMore(t *testing.T) {
 	for _, c := range []struct {
 		failed bool
 		wait   time.Duration
-	}{{true, time.Second}, {true, 2 * time.Second}, {true, 4 * time.Second}, {false, betweenJobs}, {true, time.Second}} {
+	}{{true, time.Second}, {true, 2 * time.Second}, {true, 4 * time.Second}, {false, minJobInterval}, {true, time.Second}} {
 		before := time.Now()
-		r.holdBack(c.failed)
+		r.delayNextJob(c.failed)
 		if after := time.Now(); r.jobNotBefore.Before(before.Add(c.wait)) || r.jobNotBefore.After(after.Add(c.wait)) {
 			t.Errorf("after failed=%v it waits until %v, want %v after a moment from %v to %v", c.failed, r.jobNotBefore, c.wait, before, after)
 		}
@@ -266,20 +267,17 @@ func (h *jobHost) abandon(script string) (*job, jobRecord) {
 	return j, *h.history.record.Running
 }
 
-func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
+func TestLeftoverProcessesAreFoundByMarkOrGroup(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("only Linux finds processes by their mark")
 	}
 	stranger := exec.Command("sleep", "600")
 	stranger.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	if err := stranger.Start(); err != nil {
+	if err := process.Start(stranger); err != nil { // not what a job left
 		t.Fatal(err)
 	}
-	children.mu.Lock()
-	children.known[stranger.Process.Pid] = true // not what a job left
-	children.mu.Unlock()
 	ended := make(chan error, 1)
-	go func() { ended <- children.wait(stranger) }()
+	go func() { ended <- process.Wait(stranger) }()
 	defer func() { _ = stranger.Process.Kill(); <-ended }()
 
 	h := newJobHost(t)
@@ -287,7 +285,7 @@ func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
 	gone := func(r jobRecord) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if done, err := endLeftover(r); done && err == nil {
+			if done, err := process.EndLeftover(r.Leftover, holdUser); done && err == nil {
 				return
 			} else if time.Now().After(deadline) {
 				t.Fatalf("the leftover isn't gone: %v", err)
@@ -296,16 +294,16 @@ func TestALeftoverIsEndedByMarkOrGroupAndNothingElseIs(t *testing.T) {
 	}
 	// A record whose pid is somebody else's by now, or from before a restart of
 	// the host, ends nothing.
-	reused := jobRecord{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot}
-	if done, err := endLeftover(reused); !done || err != nil {
+	reused := jobRecord{Leftover: process.Leftover{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot}}
+	if done, err := process.EndLeftover(reused.Leftover, holdUser); !done || err != nil {
 		t.Errorf("a reused pid was taken for a leftover: %v", err)
 	}
 	otherBoot := record
 	otherBoot.Boot = "another"
-	if done, err := endLeftover(otherBoot); !done || err != nil {
+	if done, err := process.EndLeftover(otherBoot.Leftover, holdUser); !done || err != nil {
 		t.Errorf("a record from before a restart was taken for a leftover: %v", err)
 	}
-	if alive, _ := j.group.members(); len(alive) < 3 {
+	if alive, _ := j.group.Members(); len(alive) < 3 {
 		t.Fatalf("the job has only %d processes left", len(alive))
 	}
 	gone(record)

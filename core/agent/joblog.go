@@ -33,7 +33,7 @@ func openJobLog(folder string, limit int64) (*jobLog, error) {
 		defer file.Close()
 		n, err := io.Copy(file, io.LimitReader(out, limit))
 		if err == nil && n == limit {
-			fmt.Fprintf(file, "\n[output over %d bytes is left out]\n", limit)
+			fmt.Fprintf(file, "\n[output truncated after %d bytes]\n", limit)
 		}
 		// A job that writes more must not block, nor see a broken pipe.
 		_, _ = io.Copy(io.Discard, out)

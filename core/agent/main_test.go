@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 )
 
 // helperArgument makes this test binary the helper that isolated jobs start by.
@@ -17,7 +19,7 @@ var plays = map[string]func(){}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == helperArgument {
-		os.Exit(AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(isolation.AsJob(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	beTestHelper()
 	if play := plays[os.Getenv(playVariable)]; play != nil {

@@ -1,56 +1,34 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
-// notice is what the host's platform announces about it.
-type notice struct {
-	ID   string `json:"id"`
-	Kind string `json:"kind"` // one of agentapi's
-	// Deadline is when it happens, by the host's clock; zero: nobody said.
-	Deadline time.Time `json:"deadline,omitzero"`
-	Detail   string    `json:"detail,omitempty"`
-}
-
-// same compares what is announced. Where the agent worked the deadline out by
-// itself the first one counts.
-func (n notice) same(other notice) bool {
-	d := n.Deadline.Sub(other.Deadline)
-	return n.ID == other.ID && n.Kind == other.Kind && d.Abs() < 2*time.Second
-}
-
-// lookForNotices is how often the metadata service is asked, as the platforms
+// noticeInterval is how often the metadata service is asked, as the platforms
 // themselves advise.
-const lookForNotices = 5 * time.Second
-
-// noticeLook is one look at the metadata service. With an error it saw a part, and
-// what isn't in it may stand all the same.
-type noticeLook struct {
-	notices []notice
-	err     error
-}
+const noticeInterval = 5 * time.Second
 
 // noticesPath is where the agent keeps them over its own restart.
 func noticesPath(c Config) string { return filepath.Join(c.StateDir, "notices.json") }
 
 // interruptionPath is the file by which jobs hear that the host is taken away. It
 // is in a folder that they can't write to, unless they are the agent's own user.
-func interruptionPath(c Config, u *jobUser) string {
+func interruptionPath(c Config, u *isolation.User) string {
 	if u == nil {
 		return filepath.Join(c.StateDir, "interruption")
 	}
-	return foreignFolder(c) + ".interruption"
+	return isolation.OtherUserFolder(c.host()) + ".interruption"
 }
 
 // InterruptionVariable is in the environment of every command: the file that is
@@ -63,47 +41,57 @@ type interruptionFile struct {
 	Detail   string    `json:"detail,omitempty"`
 }
 
-// recallNotices reads what stood when the agent ended: until the metadata service
+// loadNotices reads what stood when the agent ended: until the metadata service
 // says otherwise it stands. What can't be read is found out anew.
-func (r *runner) recallNotices() {
+func (r *runner) loadNotices() {
 	content, err := os.ReadFile(noticesPath(r.Config))
 	if err == nil {
 		err = json.Unmarshal(content, &r.notices)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.Logger.Warn("what was announced about this host before can't be read; it is asked for again", "error", err)
+		r.Logger.Warn("could not read the stored notices; asking the metadata service again", "error", err)
 	}
 }
 
-// startNoticeLook begins a look that is due, where the host has a platform that
-// gives notice.
-func (r *runner) startNoticeLook() {
-	if r.Metadata == nil || r.looking || time.Now().Before(r.lookDue) {
+// startReadingNotices reads the notices when that is due, where the host has a platform
+// that gives notice.
+func (r *runner) startReadingNotices() {
+	if r.Metadata == nil || r.readingNotices || time.Now().Before(r.noticesDue) {
 		return
 	}
-	r.looking = true
-	go func() { r.looks <- r.metadata.look(r.beside, r.Now()) }()
+	r.readingNotices = true
+	go func() {
+		found, err := r.metadata.Notices(r.background, r.Now())
+		r.noticesRead <- noticesRead{found, err}
+	}()
 }
 
-// keepLook takes in what was seen.
-func (r *runner) keepLook(l noticeLook) {
-	r.looking, r.lookDue = false, time.Now().Add(r.NoticeInterval)
+// noticesRead is one answer of the metadata service. With an error it is only a part.
+type noticesRead struct {
+	notices []metadata.Notice
+	err     error
+}
+
+// keepNotices takes in an answer of the metadata service.
+func (r *runner) keepNotices(l noticesRead) {
+	r.readingNotices, r.noticesDue = false, time.Now().Add(r.NoticeInterval)
 	if l.err != nil {
-		if r.lookFailed++; r.lookFailed&(r.lookFailed-1) == 0 {
-			r.Logger.Warn("the metadata service could not be asked for notices; what it said before stands", "times", r.lookFailed, "error", l.err)
+		if r.noticesFailed++; r.noticesFailed&(r.noticesFailed-1) == 0 {
+			r.Logger.Warn("reading notices from the metadata service failed; earlier notices stay in effect", "times", r.noticesFailed, "error", l.err)
 		}
 	} else {
-		r.lookFailed = 0
+		r.noticesFailed = 0
 	}
-	var now []notice
+	var now []metadata.Notice
 	for _, n := range l.notices {
-		if at := slices.IndexFunc(r.notices, n.same); at >= 0 {
+		n.Detail = clip(n.Detail)
+		if at := slices.IndexFunc(r.notices, n.Same); at >= 0 {
 			n = r.notices[at]
 		}
 		now = append(now, n)
 	}
 	for _, n := range r.notices {
-		if l.err != nil && !slices.ContainsFunc(now, func(other notice) bool { return other.ID == n.ID }) {
+		if l.err != nil && !slices.ContainsFunc(now, func(other metadata.Notice) bool { return other.ID == n.ID }) {
 			now = append(now, n)
 		}
 	}
@@ -112,23 +100,23 @@ func (r *runner) keepLook(l noticeLook) {
 	}
 	r.notices = now
 	for _, n := range now {
-		r.Logger.Warn("the platform announces something about this host", "kind", n.Kind, "deadline", n.Deadline, "detail", n.Detail)
+		r.Logger.Warn("the platform announced a notice for this host", "kind", n.Kind, "deadline", n.Deadline, "detail", n.Detail)
 	}
 	if len(now) == 0 {
-		r.Logger.Info("what the platform announced about this host was withdrawn")
+		r.Logger.Info("the platform withdrew its notices for this host")
 	}
 	if err := writeStateJSON(noticesPath(r.Config), now); err != nil {
-		r.Logger.Error("what the platform announced could not be noted; a restart of the agent asks for it again", "error", err)
+		r.Logger.Error("could not store the notices; a restarted agent asks for them again", "error", err)
 	}
-	r.tellJobs()
-	r.beatSoonIfChanged()
+	r.updateInterruptionFile()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // interruption is the first end of this host that is announced, by its platform or
 // by the manager; nil: none is.
-func (r *runner) interruption() *notice {
-	var first *notice
-	for _, n := range append(slices.Clone(r.notices), r.told...) {
+func (r *runner) interruption() *metadata.Notice {
+	var first *metadata.Notice
+	for _, n := range append(slices.Clone(r.notices), r.managerNotices...) {
 		if n.Kind == agentapi.NoticeInterruption && (first == nil || first.Deadline.IsZero() || !n.Deadline.IsZero() && n.Deadline.Before(first.Deadline)) {
 			first = &n
 		}
@@ -136,31 +124,31 @@ func (r *runner) interruption() *notice {
 	return first
 }
 
-// hearInterruption takes in what the manager knows of this host's end. It says it
+// keepInterruption takes in what the manager knows of this host's end. It says it
 // in every answer as a duration, so that only a change counts.
-func (r *runner) hearInterruption(told *agentapi.Interruption) {
-	var now []notice
+func (r *runner) keepInterruption(told *agentapi.Interruption) {
+	var now []metadata.Notice
 	if told != nil {
-		n := notice{ID: "manager", Kind: agentapi.NoticeInterruption, Detail: told.Detail}
+		n := metadata.Notice{ID: "manager", Kind: agentapi.NoticeInterruption, Detail: told.Detail}
 		if told.DeadlineSeconds != nil {
 			n.Deadline = r.Now().Add(time.Duration(*told.DeadlineSeconds * float64(time.Second)))
 		}
-		if len(r.told) == 1 && n.same(r.told[0]) {
+		if len(r.managerNotices) == 1 && n.Same(r.managerNotices[0]) {
 			return
 		}
-		now = []notice{n}
+		now = []metadata.Notice{n}
 	}
-	if now != nil || r.told != nil {
-		r.told = now
-		r.tellJobs()
+	if now != nil || r.managerNotices != nil {
+		r.managerNotices = now
+		r.updateInterruptionFile()
 	}
 }
 
-// tellJobs makes the file say what is so: it comes and goes whole.
-func (r *runner) tellJobs() {
-	var u *jobUser
+// updateInterruptionFile makes the file say what is so: it comes and goes whole.
+func (r *runner) updateInterruptionFile() {
+	var u *isolation.User
 	if r.settled != nil {
-		u = r.settled.user
+		u = r.settled.User
 	}
 	path, n := interruptionPath(r.Config, u), r.interruption()
 	var err error
@@ -172,7 +160,7 @@ func (r *runner) tellJobs() {
 		err = writeInterruption(path, interruptionFile{n.Deadline, n.Detail})
 	}
 	if err != nil {
-		r.Logger.Error("jobs could not be told whether this host is taken away", "error", err)
+		r.Logger.Error("could not write the interruption file for jobs", "error", err)
 	}
 }
 
@@ -181,10 +169,11 @@ func writeInterruption(path string, content interruptionFile) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
 		return err
 	}
-	if err := writeStateJSON(path, content); err != nil {
+	text, err := json.MarshalIndent(content, "", "  ")
+	if err != nil {
 		return err
 	}
-	return os.Chmod(path, 0o644)
+	return replacefile.Write(path, append(text, '\n'), 0o644)
 }
 
 // wireNotices is what the beat says of the notices: times as durations, since the
@@ -200,22 +189,4 @@ func (r *runner) wireNotices() []agentapi.Notice {
 		out = append(out, w)
 	}
 	return out
-}
-
-// metadataService asks one platform's metadata service.
-type metadataService struct {
-	Metadata
-	http *metadataClient
-}
-
-func (m *metadataService) look(ctx context.Context, now time.Time) noticeLook {
-	var l noticeLook
-	for _, read := range noticeReaders[m.Platform] {
-		found, err := read(ctx, m.http, now)
-		if err != nil {
-			l.err = errors.Join(l.err, fmt.Errorf("ask %s's metadata service at %s: %w", m.Platform, m.URL, err))
-		}
-		l.notices = append(l.notices, found...)
-	}
-	return l
 }

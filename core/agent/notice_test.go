@@ -12,18 +12,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/metadatafake"
 )
+
+const awsSpot = "/latest/meta-data/spot/instance-action"
 
 func spotIn(d time.Duration) string {
 	return `{"action": "terminate", "time": "` + time.Now().Add(d).UTC().Format(time.RFC3339) + `"}`
 }
 
 // noticing is a host on a played platform.
-func noticing(t *testing.T, values map[string]string) (*jobHost, *playedMetadata) {
+func noticing(t *testing.T, values map[string]string) (*jobHost, *metadatafake.Service) {
 	h := newJobHost(t)
-	platform, url := playMetadata(t, values)
-	h.config.Metadata, h.config.NoticeInterval = &Metadata{"aws", url}, 20*time.Millisecond
+	platform, url := metadatafake.Start(t, values)
+	h.config.Metadata, h.config.NoticeInterval = &metadata.Service{Platform: "aws", URL: url}, 20*time.Millisecond
 	return h, platform
 }
 
@@ -32,19 +36,19 @@ func TestANoticeIsToldAtOnceAndItsWithdrawalToo(t *testing.T) {
 	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}} // the next beat is due in a minute
 	end := h.begin(h.against(m))
 	m.eventually("it beats", func() bool { return m.last().Heard == agentapi.WantRun })
-	platform.set(func() { platform.values[awsSpot] = spotIn(2 * time.Minute) })
+	platform.Set(func() { platform.Values[awsSpot] = spotIn(2 * time.Minute) })
 	m.eventually("the notice is told", func() bool {
 		n := m.last().Notices
 		return len(n) == 1 && n[0].Kind == agentapi.NoticeInterruption && *n[0].DeadlineSeconds > 100 && *n[0].DeadlineSeconds <= 120
 	})
-	platform.set(func() { delete(platform.values, awsSpot) })
+	platform.Set(func() { delete(platform.Values, awsSpot) })
 	m.eventually("its withdrawal is told", func() bool { return len(m.last().Notices) == 0 })
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestOnANoticeNoJobBeginsAndTheOneThatRunsGoesOnWhileTheManagerIsAway(t *testing.T) {
+func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 	h, platform := noticing(t, nil)
 	folder := t.TempDir()
 	m := &playedManager{t: t, next: 20 * time.Millisecond, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1",
@@ -56,7 +60,7 @@ func TestOnANoticeNoJobBeginsAndTheOneThatRunsGoesOnWhileTheManagerIsAway(t *tes
 	}
 	waitFor(t, "the job runs", func() bool { return ran() == 1 })
 	m.set(func() { m.problem = "of_a_newer_manager" })
-	platform.set(func() { platform.values[awsSpot] = spotIn(time.Hour) })
+	platform.Set(func() { platform.Values[awsSpot] = spotIn(time.Hour) })
 	file := filepath.Join(h.config.StateDir, "interruption")
 	waitFor(t, "the job's file says so", func() bool { _, err := os.Stat(file); return err == nil })
 	var said interruptionFile
@@ -74,7 +78,7 @@ func TestOnANoticeNoJobBeginsAndTheOneThatRunsGoesOnWhileTheManagerIsAway(t *tes
 	if ran() != 1 {
 		t.Errorf("%d jobs ran on a host that is taken away", ran())
 	}
-	platform.set(func() { delete(platform.values, awsSpot) })
+	platform.Set(func() { delete(platform.Values, awsSpot) })
 	waitFor(t, "after the withdrawal the next job runs", func() bool { return ran() > 1 })
 	if err := end(); err != nil {
 		t.Fatal(err)
@@ -98,7 +102,7 @@ func TestANoticeThatComesWhileABeatIsUnderWayIsToldAtOnce(t *testing.T) {
 	})
 	end := h.begin(h.against(held))
 	<-began
-	platform.set(func() { platform.values[awsSpot] = spotIn(time.Hour) })
+	platform.Set(func() { platform.Values[awsSpot] = spotIn(time.Hour) })
 	waitFor(t, "the agent took it in", func() bool { _, err := os.Stat(noticesPath(h.config)); return err == nil })
 	close(goOn)
 	m.eventually("the notice is told", func() bool { return len(m.last().Notices) == 1 })
@@ -115,7 +119,7 @@ func TestANoticeSurvivesTheAgentsRestart(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	platform.set(func() { platform.status = 500 })
+	platform.Set(func() { platform.Status = 500 })
 	again := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Command: []string{"true"}}, next: 20 * time.Millisecond}
 	end = h.begin(h.against(again))
 	again.eventually("its beats say it though nobody can be asked", func() bool { return len(again.beats) > 15 })
@@ -136,8 +140,8 @@ func TestOneValueThatCannotBeReadHidesNoOtherAndWithdrawsNothing(t *testing.T) {
 	m := &playedManager{t: t}
 	end := h.begin(h.against(m))
 	m.eventually("the notice is told", func() bool { return len(m.last().Notices) == 1 })
-	platform.set(func() { platform.values[awsSpot] = "not JSON either"; platform.asked = nil })
-	waitFor(t, "it was asked some more", func() bool { asked := 0; platform.set(func() { asked = len(platform.asked) }); return asked > 12 })
+	platform.Set(func() { platform.Values[awsSpot] = "not JSON either"; platform.Asked = nil })
+	waitFor(t, "it was asked some more", func() bool { asked := 0; platform.Set(func() { asked = len(platform.Asked) }); return asked > 12 })
 	m.set(func() {
 		if len(m.last().Notices) != 1 {
 			t.Error("what can't be read was taken for withdrawn")

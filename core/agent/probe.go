@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/process"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -42,16 +43,16 @@ func CommandProbe(name string, args ...string) Probe {
 		var output limitedBuffer
 		cmd.Stdout, cmd.Stderr = &output, &output
 		cmd.WaitDelay = time.Second
-		inNewGroup(cmd)
-		cmd.Cancel = func() error { return killWithGroup(cmd) }
-		err := children.start(cmd)
+		process.InNewGroup(cmd)
+		cmd.Cancel = func() error { return process.KillGroup(cmd) }
+		err := process.Start(cmd)
 		if err == nil {
-			err = children.wait(cmd)
+			err = process.Wait(cmd)
 		}
 		line, _, _ := strings.Cut(strings.TrimSpace(string(output.kept)), "\n")
 		switch {
 		case ctx.Err() != nil:
-			return agentapi.Probe{Evidence: fmt.Sprintf("%s gave no answer in time", name)}
+			return agentapi.Probe{Evidence: fmt.Sprintf("%s timed out", name)}
 		case err != nil:
 			return agentapi.Probe{Evidence: strings.TrimSpace(fmt.Sprintf("%s: %v %s", name, err, line))}
 		}
@@ -81,7 +82,7 @@ func probeAll(ctx context.Context, probes map[string]Probe, names []string) map[
 	for i, name := range names {
 		probe, known := probes[name]
 		if !known {
-			results[i] = agentapi.Probe{Evidence: "this agent has no probe for it"}
+			results[i] = agentapi.Probe{Evidence: "this agent has no probe for this capability"}
 			continue
 		}
 		all.Go(func() { results[i] = probe(ctx) })

@@ -20,7 +20,7 @@ func TestCapabilitiesAreShownByTheHostAndNotByTheirNames(t *testing.T) {
 	shown := probeAll(t.Context(), probes, []string{"works", "fails", "missing", "device", "chatty", "unheard-of"})
 	for name, want := range map[string]agentapi.Probe{
 		"works": {OK: true, Evidence: "version 1"}, "fails": {Evidence: "sh: exit status 1 no daemon"},
-		"unheard-of": {Evidence: "this agent has no probe for it"},
+		"unheard-of": {Evidence: "this agent has no probe for this capability"},
 	} {
 		if shown[name] != want {
 			t.Errorf("%s is shown as %+v, want %+v", name, shown[name], want)
@@ -39,7 +39,7 @@ func TestAProbeThatHangsIsNoCapability(t *testing.T) {
 	defer cancel()
 	begun := time.Now()
 	p := CommandProbe("sh", "-c", "sleep 600")(ctx)
-	if p.OK || !strings.Contains(p.Evidence, "no answer in time") {
+	if p.OK || !strings.Contains(p.Evidence, "timed out") {
 		t.Errorf("it is shown as %+v", p)
 	}
 	if took := time.Since(begun); took > 10*time.Second {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -22,60 +23,60 @@ func (r *runner) startJobIfWanted() {
 	if err != nil {
 		r.Logger.Error("the job could not be started", "error", err)
 		r.history.record.LastExit = "did not start: " + err.Error()
-		r.holdBack(true)
+		r.delayNextJob(true)
 		return
 	}
-	r.Logger.Info("a job began", "pid", j.cmd.Process.Pid)
+	r.Logger.Info("job started", "pid", j.cmd.Process.Pid)
 	r.job = j
-	go func() { r.jobOver <- j.finish(r.beside) }()
-	r.beatSoonIfChanged()
+	go func() { r.jobOver <- j.finish(r.background) }()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // startJob starts a job as the settled user. Whether it is isolated is shown anew
 // each time: somebody may have taken away the routing rules.
 func (r *runner) startJob() (*job, error) {
-	var u *jobUser
+	var u *isolation.User
 	if r.settled != nil {
-		u = r.settled.user
+		u = r.settled.User
 	}
-	if u.isolatedUID() != 0 {
-		if _, err := u.prove(r.beside, r.Config); err != nil {
-			u.release()
-			r.settled.user, r.settled.err, r.settleDue = nil, err, time.Now().Add(probeAgain)
-			return nil, fmt.Errorf("not isolated any more: %w", err)
+	if u.IsolatedUID() != 0 {
+		if _, err := u.Prove(r.background, r.Config.host()); err != nil {
+			u.Release()
+			r.settled.User, r.settled.Err, r.settleDue = nil, err, time.Now().Add(probeRetry)
+			return nil, fmt.Errorf("no longer isolated: %w", err)
 		}
 	}
 	return startJob(r.Config, r.history, r.directive, u)
 }
 
-// keepResult takes note that a job is over.
+// keepResult takes note that job ended.
 func (r *runner) keepResult(result jobResult) {
-	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
+	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanRetry)
 	if result.clean {
 		if result.problem != "" {
-			r.history.record.Left = &leftRecord{Folder: r.job.folder, UID: r.job.uid}
+			r.history.record.Left = &remains{Folder: r.job.folder, UID: r.job.uid}
 		}
-		r.noteFinished(result.exit, true)
+		r.recordFinished(result.exit, true)
 	}
 	// A worker is meant to go on: one that ends at once is held back whatever it
 	// says of itself.
 	failed := result.failed || r.job.worker
 	r.job = nil
-	r.Logger.Info("a job is over", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
-	r.holdBack(failed && result.took < failedAtOnce)
-	r.beatSoonIfChanged()
+	r.Logger.Info("job ended", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
+	r.delayNextJob(failed && result.took < quickFailure)
+	r.scheduleHeartbeatIfChanged()
 }
 
-func (r *runner) noteFinished(exit string, started bool) {
+func (r *runner) recordFinished(exit string, started bool) {
 	if err := r.history.finish(exit, started); err != nil {
 		// The record in memory is right; the next one that is written carries it.
-		r.Logger.Error("the end of a job could not be noted", "error", err)
+		r.Logger.Error("could not record the end of a job", "error", err)
 	}
 }
 
-// holdBack sets when the next job may begin.
-func (r *runner) holdBack(failed bool) {
-	wait := betweenJobs
+// delayNextJob sets when the next job may begin.
+func (r *runner) delayNextJob(failed bool) {
+	wait := minJobInterval
 	if failed {
 		r.jobFailed++
 		wait = max(wait, r.Restart.After(r.jobFailed))
@@ -88,14 +89,14 @@ func (r *runner) holdBack(failed bool) {
 // endJob asks the job to end, forces it after the grace, and says whether
 // nothing of it is left.
 func (r *runner) endJob() bool {
-	_ = r.job.group.signal(false)
-	for _, wait := range []time.Duration{r.Grace, resistTime} {
+	_ = r.job.group.Signal(false)
+	for _, wait := range []time.Duration{r.Grace, endPatience} {
 		select {
 		case result := <-r.jobOver:
 			r.keepResult(result)
 			return result.clean
 		case <-time.After(wait):
-			_ = r.job.group.signal(true)
+			_ = r.job.group.Signal(true)
 		}
 	}
 	r.cancel()
@@ -112,12 +113,12 @@ func (r *runner) startProbes() {
 	}
 	r.probing = true
 	names := slices.Clone(r.probeNames)
-	go func() { r.probed <- probeAll(r.beside, r.Probes, names) }()
+	go func() { r.probed <- probeAll(r.background, r.Probes, names) }()
 }
 
 func (r *runner) probesMissing() bool {
 	for _, name := range r.probeNames {
-		shown, done := r.shown[name]
+		shown, done := r.probeResults[name]
 		if !done || !shown.OK && r.directive.Want == agentapi.WantWait {
 			return true
 		}
@@ -127,6 +128,6 @@ func (r *runner) probesMissing() bool {
 
 func (r *runner) keepProbes(shown map[string]agentapi.Probe) {
 	r.probing = false
-	r.shown = shown
-	r.probeDue = time.Now().Add(probeAgain)
+	r.probeResults = shown
+	r.probeDue = time.Now().Add(probeRetry)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -105,7 +106,7 @@ func (h *jobHost) begin(r *runner) (end func() error) {
 	return func() error { cancel(); return <-ended }
 }
 
-func TestABeatEchoesTheOrderUnderWhichItWasMade(t *testing.T) {
+func TestHeartbeatEchoesItsOrder(t *testing.T) {
 	h := newJobHost(t)
 	// Each answer leads to at most one early beat, since each order is heard once.
 	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantStop, Order: "stop-1"}}
@@ -127,16 +128,16 @@ func TestABeatEchoesTheOrderUnderWhichItWasMade(t *testing.T) {
 
 // A manager that went to run and back to stop must not take the report from the
 // first stop for one from the second.
-func TestAnotherOrderBringsABeatEvenIfTheSameIsWanted(t *testing.T) {
+func TestANewOrderBringsAHeartbeat(t *testing.T) {
 	h := newJobHost(t)
 	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantStop, Order: "stop-1"}}
 	r := h.against(m)
 	beat := func() (early bool) {
-		r.beatDue = time.Now()
+		r.heartbeatDue = time.Now()
 		r.startCall()
 		(<-r.answers)()
 		r.calling = false
-		return !r.beatDue.After(time.Now())
+		return !r.heartbeatDue.After(time.Now())
 	}
 	defer r.close()
 	if !beat() || beat() {
@@ -151,7 +152,7 @@ func TestAnotherOrderBringsABeatEvenIfTheSameIsWanted(t *testing.T) {
 	}
 }
 
-func TestARefusedAgentGoesOnBeatingWhileItsJobRuns(t *testing.T) {
+func TestRefusedAgentKeepsSendingHeartbeatsWhileItsJobRuns(t *testing.T) {
 	for code, reaction := range map[string]agentapi.Reaction{
 		agentapi.CodeBadRequest: agentapi.GiveUp, agentapi.CodeInstanceEnded: agentapi.FinishJob,
 		agentapi.CodeUnknownRunner: agentapi.FinishJob, "of_a_newer_manager": agentapi.TryAgain,
@@ -206,7 +207,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 			defer r.cancel()
 			r.directive = agentapi.Directive{Want: agentapi.WantRun, Command: []string{"true"}}
 			if strings.Contains(when, "whose job") {
-				r.job = &job{folder: jobFolder(h.config, nil)}
+				r.job = &job{folder: isolation.JobFolder(h.config.host(), nil)}
 				if err := os.MkdirAll(r.job.folder, 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +221,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 				if beat := r.beat(); !strings.Contains(beat.Unhealthy, "in use") || r.mayStart() {
 					t.Fatalf("it may start a job: %v; the beat is %+v", r.mayStart(), beat)
 				}
-				if due := time.Until(r.nextMoment()); due > cleanAgain {
+				if due := time.Until(r.nextMoment()); due > cleanRetry {
 					t.Errorf("it looks again only after %v", due)
 				}
 				r.cleanDue = time.Now()
@@ -228,16 +229,16 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 			if strings.Contains(when, "whose job") {
 				return // its agent ends, and the files stay
 			}
-			r.remove = removeFolder
+			r.remove = isolation.RemoveFolder
 			r.cleanUp()
-			if beat := r.beat(); beat.Unhealthy != "" || !r.mayStart() || r.somethingLeft() {
+			if beat := r.beat(); beat.Unhealthy != "" || !r.mayStart() || r.hasRemains() {
 				t.Errorf("the files are gone; it may start a job: %v; the beat is %+v", r.mayStart(), beat)
 			}
 		})
 	}
 }
 
-func TestARestartDoesNotMakeTheAgentYoung(t *testing.T) {
+func TestRestartDoesNotResetMaxAge(t *testing.T) {
 	h := newJobHost(t)
 	now := time.Now()
 	age := func(enrolled time.Time, limit time.Duration) string {

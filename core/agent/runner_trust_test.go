@@ -14,7 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-func TestAnotherTrustIsKeptOnceACallUnderItSucceededAndElseTheOldOne(t *testing.T) {
+func TestNewTrustIsKeptOnlyAfterACallSucceeded(t *testing.T) {
 	old, offered := agentapi.Trust{}, agentapi.Trust{CAFingerprint: "sha256:new", ServerName: "new.example"}
 	for _, c := range []struct {
 		name string

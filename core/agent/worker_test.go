@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agent/isolation"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
@@ -52,7 +53,7 @@ func playWorker() {
 
 // workerRun is a directive to run this program as a worker.
 func workerRun(folder string, maxJobs int) agentapi.Directive {
-	return agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Worker: true, MaxJobs: maxJobs, Command: []string{ownProgram, "-test.run=^$"},
+	return agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Worker: true, MaxJobs: maxJobs, Command: []string{isolation.OwnProgram, "-test.run=^$"},
 		Env: map[string]string{playVariable: "worker", "NOTES": filepath.Join(folder, "notes"), "END": filepath.Join(folder, "end")}}
 }
 
@@ -139,10 +140,10 @@ func TestAnAgentThatIsRefusedAsksItsWorkerToEnd(t *testing.T) {
 }
 
 // Nobody here knows what a signal would do to the job of such a worker.
-func TestAWorkerThatItsSchedulerTellsIsSignalledByNobodyAndWaitedFor(t *testing.T) {
+func TestWorkerStoppedByItsSchedulerGetsNoSignal(t *testing.T) {
 	h, folder := newJobHost(t), t.TempDir()
 	d := workerRun(folder, 0)
-	d.HearsItself = true
+	d.StoppedByScheduler = true
 	m := &playedManager{t: t, directive: d, next: 50 * time.Millisecond}
 	end := h.begin(h.against(m))
 	waitFor(t, "the worker's job runs", func() bool { return strings.Contains(notes(folder), "the job runs") })

@@ -23,7 +23,7 @@ const (
 	CodeUnknownRunner = "unknown_runner"
 	CodeBadRequest    = "bad_request"
 	CodeTryLater      = "try_later"
-	// CodeTooMany: strangers called in vain too often from this address.
+	// CodeTooMany: too many calls without a certificate failed from this address.
 	CodeTooMany = "too_many_calls"
 	// CodeCertificateExpired asks for a renewal with the same key at once, and
 	// then for the call again.

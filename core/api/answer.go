@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // answer holds a response back until it is whole: only then are its ETag and its
@@ -123,12 +125,12 @@ func (a *answer) finish() error {
 func (a *answer) unrouted() {
 	status, allow := a.status, a.Header().Get("Allow")
 	a.reset()
-	p := &Problem{Status: http.StatusNotFound, Code: codeNotFound, Detail: "there is nothing at this path; docs/http-api.md has all routes"}
+	p := failed(http.StatusNotFound, codeNotFound, "no such path; docs/http-api.md lists all routes")
 	if status == http.StatusMethodNotAllowed {
-		p = &Problem{Status: status, Code: codeMethod, Detail: "this path takes " + allow}
+		p = failed(status, codeMethod, "this path allows "+allow)
 		a.Header().Set("Allow", allow)
 	}
-	p.write(a)
+	problem.Write(a, p)
 }
 
 // matches says whether an If-None-Match names a tag.

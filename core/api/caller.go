@@ -12,8 +12,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // surface is the way that a request came. Each has one kind of proof: the socket
@@ -74,60 +75,59 @@ func (h *Handler) admit(ctx huma.Context, next func(huma.Context)) {
 	way := context.WithValue(ctx.Context(), surfaceKey{}, surfaceOf(r))
 	caller, err := h.caller(r)
 	if err == nil {
-		way = control.WithCaller(way, caller)
+		way = access.WithCaller(way, caller)
 		if to.useCase != "" {
-			err = control.Authorize(way, to.useCase)
+			_, err = access.Authorize(way, to.useCase)
 		}
 	}
 	if err != nil {
 		p := h.problem(way, err)
 		h.config.Log.Warn("refused a request", "route", to.id, "code", p.Code, "caller", caller.Name, "address", r.RemoteAddr)
-		p.write(w)
+		problem.Write(w, p)
 		return
 	}
 	next(huma.WithContext(ctx, way))
 }
 
 // caller establishes who asks.
-func (h *Handler) caller(r *http.Request) (control.Caller, error) {
+func (h *Handler) caller(r *http.Request) (access.Caller, error) {
 	header, given := r.Header["Authorization"]
 	switch surfaceOf(r) {
 	case socketSurface:
 		if given {
-			return control.Caller{}, &Problem{Status: http.StatusBadRequest, Code: codeBadRequest,
-				Detail: "this is the manager's socket, which knows its callers by their user; use a token with the https address, or none here"}
+			return access.Caller{}, failed(http.StatusBadRequest, codeBadRequest,
+				"the manager's socket identifies its callers by their user; use a token only with the https address")
 		}
 		return h.localCaller(r.Context().Value(peerKey{}).(peer))
 	case tlsSurface:
 		if len(header) != 1 {
-			return control.Caller{}, control.ErrUnauthenticated
+			return access.Caller{}, access.ErrUnauthenticated
 		}
 		scheme, secret, _ := strings.Cut(header[0], " ")
 		if !strings.EqualFold(scheme, "bearer") || secret == "" {
-			return control.Caller{}, control.ErrUnauthenticated
+			return access.Caller{}, access.ErrUnauthenticated
 		}
 		return h.config.Authenticate(r.Context(), secret)
 	}
-	return control.Caller{}, &Problem{Status: http.StatusForbidden, Code: codeDenied,
-		Detail: "tokens are taken over TLS alone; use the https address or the manager's socket"}
+	return access.Caller{}, failed(http.StatusForbidden, codeDenied, "tokens are accepted only over TLS; use the https address or the manager's socket")
 }
 
 // localCaller is the user of a process on this machine.
-func (h *Handler) localCaller(p peer) (control.Caller, error) {
+func (h *Handler) localCaller(p peer) (access.Caller, error) {
 	if p.err != nil {
-		return control.Caller{}, fmt.Errorf("find out who is at the other end of the socket: %w", p.err)
+		return access.Caller{}, fmt.Errorf("find out who is at the other end of the socket: %w", p.err)
 	}
 	name := strconv.Itoa(p.uid)
 	if known, err := user.LookupId(name); err == nil {
 		name = known.Username
 	}
 	if p.uid != 0 && p.uid != h.config.Owner {
-		return control.Caller{Name: name}, &Problem{Status: http.StatusForbidden, Code: codeDenied,
-			Detail: fmt.Sprintf("%s may not use this socket: only the owner of the state directory and root may; use a token with the https address", name)}
+		return access.Caller{Name: name}, failed(http.StatusForbidden, codeDenied,
+			fmt.Sprintf("%s may not use this socket: only the owner of the state directory and root may; use a token with the https address", name))
 	}
-	return control.LocalUser(name), nil
+	return access.LocalUser(name), nil
 }
 
 func deniedError(d Denial) error {
-	return &control.DeniedError{Caller: d.Caller, UseCase: d.UseCase, Needs: control.Permission(d.Needs), Fleet: fleet.FleetAddress(d.Fleet)}
+	return &access.DeniedError{Caller: d.Caller, UseCase: d.UseCase, Needs: access.Permission(d.Needs), Fleet: fleet.FleetAddress(d.Fleet)}
 }

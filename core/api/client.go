@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
@@ -62,7 +63,7 @@ const connectTimeout = 10 * time.Second
 
 // Dial finds a manager and asks for its version, so that what is wrong with the
 // endpoint or the token is known before anything is done: *UnreachableError,
-// control.ErrUnauthenticated, or what the endpoint lacks.
+// access.ErrUnauthenticated, or what the endpoint lacks.
 func Dial(ctx context.Context, e Endpoint) (*Client, error) {
 	c, err := newClient(e)
 	if err != nil {
@@ -165,7 +166,7 @@ func (c *Client) send(ctx context.Context, one call) (*http.Response, error) {
 			return nil, fmt.Errorf("write the request %s %s: %w", one.method, one.path, err)
 		}
 		if len(text) > submissionBody {
-			return nil, &control.InvalidError{Reason: fmt.Sprintf("the files are too many for a manager elsewhere: the request has %d MiB and may have %d; is one of them not a fleet file?", len(text)>>20, submissionBody>>20)}
+			return nil, &access.InvalidError{Reason: fmt.Sprintf("the files are too many for a manager elsewhere: the request has %d MiB and may have %d; is one of them not a fleet file?", len(text)>>20, submissionBody>>20)}
 		}
 		content = bytes.NewReader(text)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -104,7 +105,7 @@ func (c *Client) History(ctx context.Context, q control.HistoryQuery) (control.H
 // Instance is control.Service's.
 func (c *Client) Instance(ctx context.Context, id string) (view.Instance, error) {
 	if id == "" {
-		return view.Instance{}, &control.NotFoundError{}
+		return view.Instance{}, &access.NotFoundError{}
 	}
 	var i view.Instance
 	err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances/" + url.PathEscape(id), into: &i})
@@ -132,33 +133,33 @@ func (c *Client) Events(ctx context.Context, q control.EventQuery) ([]control.Ev
 }
 
 // CreateToken is control.Service's. Parts of a second are lost.
-func (c *Client) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {
+func (c *Client) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
 	if t.For < 0 || t.For > 0 && t.For < time.Second {
-		return control.Token{}, "", &control.InvalidError{Reason: "a token must be good for a second or more"}
+		return access.Token{}, "", &access.InvalidError{Reason: "a token must be good for a second or more"}
 	}
 	var made NewToken
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/tokens", into: &made, send: TokenRequest{
-		Name: t.Name, Permissions: append([]control.Permission{}, t.Permissions...), Fleets: t.Fleets, ForSeconds: int64(t.For / time.Second),
+		Name: t.Name, Permissions: append([]access.Permission{}, t.Permissions...), Fleets: t.Fleets, ForSeconds: int64(t.For / time.Second),
 	}})
 	return made.Token, made.Secret, err
 }
 
 // Tokens is control.Service's.
-func (c *Client) Tokens(ctx context.Context) ([]control.Token, error) {
-	return items[control.Token](ctx, c, "/v1/tokens", nil)
+func (c *Client) Tokens(ctx context.Context) ([]access.Token, error) {
+	return items[access.Token](ctx, c, "/v1/tokens", nil)
 }
 
-// RevokeToken is control.Service's.
-func (c *Client) RevokeToken(ctx context.Context, idOrName string) error {
+// DeleteToken is control.Service's.
+func (c *Client) DeleteToken(ctx context.Context, idOrName string) error {
 	if idOrName == "" {
-		return &control.NotFoundError{Kind: "token"}
+		return &access.NotFoundError{Kind: "token"}
 	}
 	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(idOrName)})
 }
 
 // Audit is control.Service's. With limit 0 it gives the newest 1000.
-func (c *Client) Audit(ctx context.Context, limit int) ([]control.AuditRecord, error) {
-	return items[control.AuditRecord](ctx, c, "/v1/audit", newest(limit))
+func (c *Client) Audit(ctx context.Context, limit int) ([]access.AuditRecord, error) {
+	return items[access.AuditRecord](ctx, c, "/v1/audit", newest(limit))
 }
 
 func newest(limit int) url.Values {

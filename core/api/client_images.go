@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -31,7 +32,7 @@ func (c *Client) CheckRollout(ctx context.Context, r control.RolloutRequest) (co
 func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, query url.Values) (control.RolloutReceipt, error) {
 	var receipt control.RolloutReceipt
 	if r.Subject == "" {
-		return receipt, &control.NotFoundError{Kind: "fleet"}
+		return receipt, &access.NotFoundError{Kind: "fleet"}
 	}
 	of := "fleets"
 	if strings.HasPrefix(r.Subject, "image.") || strings.HasPrefix(r.Subject, "sha256:") {
@@ -46,7 +47,7 @@ func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, que
 		one.path += "/rollback"
 		one.send = ReasonRequest{Reason: r.Reason}
 	default:
-		return receipt, &control.InvalidError{Reason: fmt.Sprintf("there is no word %q about a rollout", r.Word)}
+		return receipt, &access.InvalidError{Reason: fmt.Sprintf("there is no word %q about a rollout", r.Word)}
 	}
 	return receipt, c.call(ctx, one)
 }

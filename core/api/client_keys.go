@@ -5,8 +5,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 )
 
 // Refusals is control.Service's.
@@ -15,25 +16,25 @@ func (c *Client) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
 }
 
 // Keys is control.Service's.
-func (c *Client) Keys(ctx context.Context) ([]control.Key, error) {
-	return items[control.Key](ctx, c, "/v1/keys", nil)
+func (c *Client) Keys(ctx context.Context) ([]keys.Key, error) {
+	return items[keys.Key](ctx, c, "/v1/keys", nil)
 }
 
 // RotateKey is control.Service's. It isn't tried again by itself: the list says
 // whether it went through.
-func (c *Client) RotateKey(ctx context.Context, kind string) (control.Key, error) {
+func (c *Client) RotateKey(ctx context.Context, kind string) (keys.Key, error) {
 	if kind == "" {
-		return control.Key{}, &control.InvalidError{Reason: "the kind of the key is missing; see forgeyard-fleet key list"}
+		return keys.Key{}, &access.InvalidError{Reason: "the kind of the key is missing; see forgeyard-fleet key list"}
 	}
-	var key control.Key
+	var key keys.Key
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/keys/" + url.PathEscape(kind) + "/rotate", into: &key})
 	return key, err
 }
 
-// DropKey is control.Service's.
-func (c *Client) DropKey(ctx context.Context, id string) error {
+// DeleteKey is control.Service's.
+func (c *Client) DeleteKey(ctx context.Context, id string) error {
 	if id == "" {
-		return &control.NotFoundError{Kind: "key"}
+		return &access.NotFoundError{Kind: "key"}
 	}
 	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/keys/" + url.PathEscape(id)})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -29,7 +30,7 @@ func (c *Client) CheckOrder(ctx context.Context, o control.InstanceOrder) (contr
 
 func (c *Client) order(ctx context.Context, o control.InstanceOrder, query url.Values) (control.OrderReceipt, error) {
 	if o.Kind != loop.AdoptResource && o.Instance == "" {
-		return control.OrderReceipt{}, &control.NotFoundError{Kind: "instance"}
+		return control.OrderReceipt{}, &access.NotFoundError{Kind: "instance"}
 	}
 	instance := "/v1/instances/" + url.PathEscape(string(o.Instance))
 	var receipt control.OrderReceipt
@@ -44,7 +45,7 @@ func (c *Client) order(ctx context.Context, o control.InstanceOrder, query url.V
 	case loop.AdoptResource:
 		post.path, post.send = "/v1/unrecorded/adopt", AdoptRequest{Provider: o.Provider, Resource: o.Resource, Fleet: o.Fleet, Remove: true}
 	default:
-		return receipt, &control.InvalidError{Reason: fmt.Sprintf("there is no order %q", o.Kind)}
+		return receipt, &access.InvalidError{Reason: fmt.Sprintf("there is no order %q", o.Kind)}
 	}
 	return receipt, c.call(ctx, post)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -41,7 +42,7 @@ func (c *Client) orderStanding(ctx context.Context, o control.StandingOrder, que
 	case control.QuarantineIt:
 		one.send = ReasonRequest{Reason: o.Reason}
 	default:
-		return receipt, &control.InvalidError{Reason: fmt.Sprintf("there is no standing order %q", o.Kind)}
+		return receipt, &access.InvalidError{Reason: fmt.Sprintf("there is no standing order %q", o.Kind)}
 	}
 	subject := ""
 	switch {
@@ -54,7 +55,7 @@ func (c *Client) orderStanding(ctx context.Context, o control.StandingOrder, que
 	case o.Image != "":
 		subject = "images/" + url.PathEscape(o.Image)
 	default:
-		return receipt, &control.NotFoundError{Kind: "fleet"}
+		return receipt, &access.NotFoundError{Kind: "fleet"}
 	}
 	one.path = "/v1/" + subject + "/" + string(o.Kind)
 	if o.End {
@@ -81,10 +82,10 @@ func (c *Client) Reserve(ctx context.Context, r control.ReservationRequest) (pla
 	return made, err
 }
 
-// CancelReservation is control.Service's.
-func (c *Client) CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error {
+// DeleteReservation is control.Service's.
+func (c *Client) DeleteReservation(ctx context.Context, id fleet.CapacityReservationID) error {
 	if id == "" {
-		return &control.NotFoundError{Kind: "reservation"}
+		return &access.NotFoundError{Kind: "reservation"}
 	}
 	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/reservations/" + url.PathEscape(string(id))})
 }

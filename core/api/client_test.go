@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -47,7 +48,7 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 	s.history = control.History{Instances: s.instances, Next: "if1"}
 	s.plan = control.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
 		Changes: []config.Change{{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}}}},
-		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: reason.Plain("1 wanted."),
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: reason.Plain("1 wanted."),
 			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: reason.Plain("r")}},
 			Waiting: []reason.Reason{reason.Of(reason.FleetFrozen{})}, Drifted: []planner.Drift{{Instance: "i", Reason: reason.Plain("r")}}}}}}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
@@ -117,7 +118,7 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 			same(t, "its receipt", control.OrderReceipt{Instance: "if1", Done: "it drains"}, receipt)
 		}
 
-		wanted := control.NewToken{Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}
+		wanted := access.NewToken{Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}
 		token, shown, err := c.CreateToken(ctx, wanted)
 		ok(err)
 		same(t, "the token", s.token, token)
@@ -125,8 +126,8 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "the wanted token", []any{wanted}, s.heard())
 		all, err := c.Tokens(ctx)
 		ok(err)
-		same(t, "tokens", []control.Token{s.token}, all)
-		ok(c.RevokeToken(ctx, "ci"))
+		same(t, "tokens", []access.Token{s.token}, all)
+		ok(c.DeleteToken(ctx, "ci"))
 		same(t, "whom to revoke", []any{"ci"}, s.heard())
 		audit, err := c.Audit(ctx, 3)
 		ok(err)
@@ -142,7 +143,7 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		ok(err)
 		same(t, "the new key", s.keys[0], key)
 		same(t, "which to rotate", []any{"authority"}, s.heard())
-		ok(c.DropKey(ctx, "k1"))
+		ok(c.DeleteKey(ctx, "k1"))
 		same(t, "which to drop", []any{"k1"}, s.heard())
 		same(t, "about", About{Version: "0.1.0", PlanFormat: control.PlanFormat}, c.About())
 	})
@@ -171,13 +172,13 @@ func failures() []error {
 		config.Diagnostics{{Severity: config.Error, Summary: "s", Detail: "d", Block: "b", Range: config.Range{File: "a.hcl", Line: 1, Column: 2, EndLine: 1, EndColumn: 3}, Snippet: config.Snippet{Before: "a", Marked: "<b>"}},
 			{Severity: config.Warning, Summary: "w"}},
 		&control.StalePlanError{By: "ada", At: now, Serial: 8, Changes: []config.Change{{Action: config.Create, Address: "fleet.mac"}}, Reason: "it was made from definition 7"},
-		&control.DeniedError{Caller: "ada", UseCase: "apply", Needs: control.ManageFleets, Fleet: "fleet.mac"},
-		&control.DeniedError{Caller: "ada", UseCase: "apply", Needs: control.ManageFleets},
-		&control.NotFoundError{ID: "x"},
-		&control.NotFoundError{Kind: "token", ID: "x"},
-		&control.InvalidError{Reason: "not like this"},
-		&control.ConflictError{Reason: "not now"},
-		control.ErrUnauthenticated,
+		&access.DeniedError{Caller: "ada", UseCase: "apply", Needs: access.ManageFleets, Fleet: "fleet.mac"},
+		&access.DeniedError{Caller: "ada", UseCase: "apply", Needs: access.ManageFleets},
+		&access.NotFoundError{ID: "x"},
+		&access.NotFoundError{Kind: "token", ID: "x"},
+		&access.InvalidError{Reason: "not like this"},
+		&access.ConflictError{Reason: "not now"},
+		access.ErrUnauthenticated,
 	}
 }
 
@@ -194,11 +195,11 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 			"Events":    func() error { _, err := c.Events(ctx, control.EventQuery{}); return err },
 			"History":   func() error { _, err := c.History(ctx, control.HistoryQuery{}); return err },
 			"CreateToken": func() error {
-				_, _, err := c.CreateToken(ctx, control.NewToken{Name: "x", Permissions: []control.Permission{control.ReadFleets}})
+				_, _, err := c.CreateToken(ctx, access.NewToken{Name: "x", Permissions: []access.Permission{access.ReadFleets}})
 				return err
 			},
 			"Tokens":      func() error { _, err := c.Tokens(ctx); return err },
-			"RevokeToken": func() error { return c.RevokeToken(ctx, "x") },
+			"DeleteToken": func() error { return c.DeleteToken(ctx, "x") },
 			"Audit":       func() error { _, err := c.Audit(ctx, 1); return err },
 			"Watch": func() error {
 				for _, err := range c.Watch(ctx) {
@@ -211,7 +212,7 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 			s.err = want
 			for name, method := range methods {
 				got := method()
-				if errors.Is(want, control.ErrUnauthenticated) {
+				if errors.Is(want, access.ErrUnauthenticated) {
 					if !errors.Is(got, want) {
 						t.Errorf("%s: got %v", name, got)
 					}
@@ -223,7 +224,7 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 			}
 		}
 		s.err = nil
-		if _, err := c.Instance(ctx, "nobody's"); !cmp.Equal(err, error(&control.NotFoundError{ID: "nobody's"})) {
+		if _, err := c.Instance(ctx, "nobody's"); !cmp.Equal(err, error(&access.NotFoundError{ID: "nobody's"})) {
 			t.Errorf("Instance: %v", err)
 		}
 	})
@@ -246,7 +247,7 @@ func TestWhatFailsInsideIsToldToTheMachinesOwnerAlone(t *testing.T) {
 
 func TestAClientSendsNothingToWhoeverIsNotTheManager(t *testing.T) {
 	asked := 0
-	h := NewHandler(Config{Service: lab(), Authenticate: func(context.Context, string) (control.Caller, error) {
+	h := NewHandler(Config{Service: lab(), Authenticate: func(context.Context, string) (access.Caller, error) {
 		asked++
 		return everything, nil
 	}, Log: handler(nil, nil).config.Log, Now: time.Now})
@@ -287,7 +288,7 @@ func TestAClientSendsNothingToWhoeverIsNotTheManager(t *testing.T) {
 
 func TestDialSaysWhetherNobodyIsThereOrTheTokenIsNotAccepted(t *testing.T) {
 	e := onTLS(t, handler(lab(), nil), "fyk_wrong")
-	if _, err := Dial(t.Context(), e); !errors.Is(err, control.ErrUnauthenticated) {
+	if _, err := Dial(t.Context(), e); !errors.Is(err, access.ErrUnauthenticated) {
 		t.Errorf("a wrong token: %v", err)
 	}
 	_, err := Dial(t.Context(), Endpoint{Socket: "/nowhere/socket"})

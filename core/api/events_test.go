@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -51,7 +52,7 @@ func (l *fanOut) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
 					return
 				}
 			case <-l.cut:
-				yield(control.Progress{}, &control.ConflictError{Reason: "another manager took over"})
+				yield(control.Progress{}, &access.ConflictError{Reason: "another manager took over"})
 				return
 			case <-ctx.Done():
 				return
@@ -123,7 +124,7 @@ func TestAWatchEndsWithTheReasonForWhichItsServiceCutItOff(t *testing.T) {
 	c := dial(t, onSocket(t, handler(l, nil)))
 	close(l.cut)
 	for _, err := range c.Watch(t.Context()) {
-		if taken, ok := errors.AsType[*control.ConflictError](err); !ok || taken.Reason != "another manager took over" {
+		if taken, ok := errors.AsType[*access.ConflictError](err); !ok || taken.Reason != "another manager took over" {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -181,9 +182,9 @@ func TestAStreamEndsSoonAfterItsTokenDid(t *testing.T) {
 	var revoked atomic.Bool
 	h := handler(l, nil)
 	h.heartbeat = time.Millisecond
-	h.config.Authenticate = func(context.Context, string) (control.Caller, error) {
+	h.config.Authenticate = func(context.Context, string) (access.Caller, error) {
 		if revoked.Load() {
-			return control.Caller{}, control.ErrUnauthenticated
+			return access.Caller{}, access.ErrUnauthenticated
 		}
 		return everything, nil
 	}
@@ -196,7 +197,7 @@ func TestAStreamEndsSoonAfterItsTokenDid(t *testing.T) {
 	for _, err := range c.Watch(t.Context()) {
 		last = err
 	}
-	if !errors.Is(last, control.ErrUnauthenticated) {
+	if !errors.Is(last, access.ErrUnauthenticated) {
 		t.Errorf("got %v", last)
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // Config is what a handler is made from. All fields are required.
@@ -19,8 +22,8 @@ type Config struct {
 	// to those: what is in others isn't there.
 	Service control.Service
 	// Authenticate finds the caller of a token, or fails with
-	// control.ErrUnauthenticated. It is asked on every request.
-	Authenticate func(ctx context.Context, secret string) (control.Caller, error)
+	// access.ErrUnauthenticated. It is asked on every request.
+	Authenticate func(ctx context.Context, secret string) (access.Caller, error)
 	// Owner is the uid of the state directory's owner: that user and root may do
 	// everything over the socket, and others nothing.
 	Owner int
@@ -97,7 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // about its use case.
 type route struct {
 	id, method, path string
-	// useCase is a key of control.Permissions; "" for one that any caller may use.
+	// useCase is a key of access.Permissions; "" for one that any caller may use.
 	useCase string
 	// open is for everybody, without a caller.
 	open    bool
@@ -120,6 +123,12 @@ const (
 // routeKey is where an operation's metadata holds its route.
 const routeKey = "route"
 
+// failure documents the problems of an operation.
+func (h *Handler) failure() *huma.Response {
+	schema := h.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "")
+	return &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{problem.MediaType: {Schema: schema}}}
+}
+
 // add makes a route known. What its handler fails with becomes a problem.
 func add[In, Out any](h *Handler, r route, do func(context.Context, *In) (*Out, error)) {
 	op := huma.Operation{
@@ -129,13 +138,14 @@ func add[In, Out any](h *Handler, r route, do func(context.Context, *In) (*Out, 
 		RejectUnknownQueryParameters: !r.open,
 		DefaultStatus:                r.status, MaxBodyBytes: max(r.body, usualBody), BodyReadTimeout: bodyTimeout,
 		Metadata: map[string]any{routeKey: r}, Extensions: map[string]any{},
+		Responses: map[string]*huma.Response{"default": h.failure()},
 	}
 	switch {
 	case r.open:
 		op.Security = []map[string][]string{}
 	case r.useCase != "":
 		op.Extensions["x-use-case"] = r.useCase
-		op.Extensions["x-permission"] = control.Permissions[r.useCase]
+		op.Extensions["x-permission"] = access.Permissions[r.useCase]
 	}
 	huma.Register(h.api, op, func(ctx context.Context, in *In) (*Out, error) {
 		requestIsRead(ctx)

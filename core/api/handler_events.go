@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -53,8 +54,8 @@ func (h *Handler) addEvents() {
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
 		Metadata:   map[string]any{routeKey: r},
-		Extensions: map[string]any{"x-use-case": r.useCase, "x-permission": control.Permissions[r.useCase], "x-events": events},
-		Responses: map[string]*huma.Response{"200": {Description: "The stream.", Content: map[string]*huma.MediaType{
+		Extensions: map[string]any{"x-use-case": r.useCase, "x-permission": access.Permissions[r.useCase], "x-events": events},
+		Responses: map[string]*huma.Response{"default": h.failure(), "200": {Description: "The stream.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
 	}
@@ -62,8 +63,7 @@ func (h *Handler) addEvents() {
 		select {
 		case h.streams <- struct{}{}:
 		default:
-			return nil, &Problem{Status: http.StatusServiceUnavailable, Title: http.StatusText(http.StatusServiceUnavailable), Code: codeBusy,
-				Detail: fmt.Sprintf("%d streams are open already; close some, or try again later", maxStreams)}
+			return nil, failed(http.StatusServiceUnavailable, codeBusy, fmt.Sprintf("%d streams are already open; close some, or try again later", maxStreams))
 		}
 		return &huma.StreamResponse{Body: func(c huma.Context) {
 			defer func() { <-h.streams }()
@@ -107,8 +107,7 @@ func (h *Handler) stream(ctx context.Context, r *http.Request, to *eventWriter) 
 		case <-ctx.Done():
 			return
 		case <-h.ending:
-			_ = to.send(problemEvent, &Problem{Status: http.StatusServiceUnavailable, Title: http.StatusText(http.StatusServiceUnavailable),
-				Code: codeEnding, Detail: "the manager is stopping; connect again when it runs"})
+			_ = to.send(problemEvent, failed(http.StatusServiceUnavailable, codeEnding, "the manager is stopping; connect again when it runs"))
 			return
 		case <-beat.C:
 			if _, denied := h.caller(r); denied != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -88,7 +88,7 @@ func (h *Handler) fleet(ctx context.Context, wanted string) (view.Fleet, error) 
 		return wanted == string(f.ID) || wanted == string(f.Address) || wanted == f.Address.Name()
 	})
 	if n < 0 {
-		return view.Fleet{}, &control.NotFoundError{Kind: "fleet", ID: wanted}
+		return view.Fleet{}, &access.NotFoundError{Kind: "fleet", ID: wanted}
 	}
 	return fleets[n], nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -34,7 +35,7 @@ func (h *Handler) addInstances() {
 				return nil, err
 			}
 			if in.State != "" && !slices.Contains(fleet.CapacityInstanceStates(), fleet.CapacityInstanceState(in.State)) {
-				return nil, &control.InvalidError{Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
+				return nil, &access.InvalidError{Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
 			}
 			if in.All {
 				return h.history(ctx, *in, after)
@@ -96,7 +97,7 @@ func (h *Handler) fleetExists(ctx context.Context, name string) error {
 	if slices.ContainsFunc(fleets, func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name }) {
 		return nil
 	}
-	return &control.NotFoundError{Kind: "fleet", ID: name}
+	return &access.NotFoundError{Kind: "fleet", ID: name}
 }
 
 // position is an instance's place in the order of the pages.
@@ -146,7 +147,7 @@ func readCursor(cursor string) (*position, error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return nil, &control.InvalidError{Reason: "the cursor is none of ours; take it from next of the page before, or leave it out"}
+		return nil, &access.InvalidError{Reason: "the cursor is none of ours; take it from next of the page before, or leave it out"}
 	}
 	return &p, nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 )
 
 func (h *Handler) addKeys() {
@@ -19,7 +19,7 @@ func (h *Handler) addKeys() {
 	add(h, route{id: "keys", method: http.MethodGet, path: "/v1/keys", useCase: "key list", tag: "keys",
 		summary: "The installation's keys, without the keys themselves",
 		about:   "Of each kind the one in use first, then those that are trusted until nothing needs them."},
-		func(ctx context.Context, _ *struct{}) (*body[List[control.Key]], error) {
+		func(ctx context.Context, _ *struct{}) (*body[List[keys.Key]], error) {
 			keys, err := h.service.Keys(ctx)
 			return listOf(keys), err
 		})
@@ -29,9 +29,9 @@ func (h *Handler) addKeys() {
 	add(h, route{id: "rotate-key", method: http.MethodPost, path: "/v1/keys/{kind}/rotate", useCase: "key rotate", tag: "keys", status: http.StatusCreated,
 		summary: "Replace a key with a new one",
 		about:   "The old one stays trusted until nothing needs it; until then another rotation of the kind is a problem 409."},
-		func(ctx context.Context, in *rotateInput) (*body[control.Key], error) {
+		func(ctx context.Context, in *rotateInput) (*body[keys.Key], error) {
 			key, err := h.service.RotateKey(ctx, in.Kind)
-			return &body[control.Key]{key}, err
+			return &body[keys.Key]{key}, err
 		})
 	type deleteInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The key's id."`
@@ -40,6 +40,6 @@ func (h *Handler) addKeys() {
 		summary: "Delete an old key",
 		about:   "An old key that nothing needs is deleted automatically within an hour. A key that is in use or still needed is a problem 409 that names what needs it."},
 		func(ctx context.Context, in *deleteInput) (*struct{}, error) {
-			return nil, h.service.DropKey(ctx, in.ID)
+			return nil, h.service.DeleteKey(ctx, in.ID)
 		})
 }

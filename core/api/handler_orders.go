@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -83,7 +84,7 @@ func (h *Handler) addOrders() {
 		about:   "It must be listed by an inspection begun now, once, and be of no instance."},
 		func(ctx context.Context, in *adoptInput) (*body[control.OrderReceipt], error) {
 			if !in.Body.Remove {
-				return nil, &control.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
+				return nil, &access.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
 			}
 			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
 		})

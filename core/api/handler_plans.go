@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -77,10 +78,10 @@ func matchSerial(header string, serial int64) error {
 	tag := strings.TrimSpace(header)
 	number, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
 	if err != nil || serialTag(number) != tag {
-		return &control.InvalidError{Reason: `the If-Match is no serial in quotes; send the ETag of the plan as it was, such as "7"`}
+		return &access.InvalidError{Reason: `the If-Match is no serial in quotes; send the ETag of the plan as it was, such as "7"`}
 	}
 	if number != serial {
-		return &control.InvalidError{Reason: "If-Match and approval.serial are of different definitions; send both of one plan"}
+		return &access.InvalidError{Reason: "If-Match and approval.serial are of different definitions; send both of one plan"}
 	}
 	return nil
 }

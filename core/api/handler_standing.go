@@ -219,6 +219,6 @@ func (h *Handler) addReservations() {
 		summary: "Delete a reservation that was created by command",
 		about:   "Its instances scale down as usual. One of the file is a problem 409."},
 		func(ctx context.Context, in *deleteInput) (*struct{}, error) {
-			return nil, h.service.CancelReservation(ctx, fleet.CapacityReservationID(in.ID))
+			return nil, h.service.DeleteReservation(ctx, fleet.CapacityReservationID(in.ID))
 		})
 }

@@ -16,6 +16,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -96,7 +97,7 @@ func TestAPanicIsAProblemAndTheServerGoesOn(t *testing.T) {
 
 type panics struct{ *service }
 
-func (panics) Audit(context.Context, int) ([]control.AuditRecord, error) { panic("hunter2") }
+func (panics) Audit(context.Context, int) ([]access.AuditRecord, error) { panic("hunter2") }
 
 func TestASubmissionIsTakenUpToItsLimitAndNoFurther(t *testing.T) {
 	body := func(bytes int) string {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -45,7 +46,7 @@ func newReplays(now func() time.Time) *replays {
 // once carries out the request of a key and digest, or waits for whoever does
 // and gives their receipt. What failed isn't remembered.
 func (r *replays) once(ctx context.Context, key, digest string, do func() (control.Receipt, error)) (control.Receipt, error) {
-	caller := control.CallerOf(ctx)
+	caller := access.CallerOf(ctx)
 	k := replayKey{caller.Name, key}
 	for {
 		one, mine := r.claim(k, digest)
@@ -53,7 +54,7 @@ func (r *replays) once(ctx context.Context, key, digest string, do func() (contr
 			return r.carryOut(k, one, do)
 		}
 		if one.digest != digest {
-			return control.Receipt{}, &control.ConflictError{Reason: "this Idempotency-Key was used for another request; choose a new key"}
+			return control.Receipt{}, &access.ConflictError{Reason: "this Idempotency-Key was used for another request; choose a new key"}
 		}
 		select {
 		case <-ctx.Done():

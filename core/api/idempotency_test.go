@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -33,7 +34,7 @@ func (c *counted) Apply(context.Context, control.Submission, control.Approval) (
 
 func TestTheSameApplyWithTheSameKeyIsCarriedOutOnce(t *testing.T) {
 	s := &counted{service: lab(), gate: make(chan struct{})}
-	h := handler(s, tokens{secret: everything, "other": {Name: "token other", Permissions: control.AllPermissions()}})
+	h := handler(s, tokens{secret: everything, "other": {Name: "token other", Permissions: access.AllPermissions()}})
 	send := func(key, token, serial string) *httptest.ResponseRecorder {
 		r := ask("POST", "/v1/apply", applyBody(serial))
 		r.Header.Set("Authorization", "Bearer "+token)

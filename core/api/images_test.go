@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -35,10 +36,10 @@ func TestImagesAndWordsAboutRolloutsComeThroughAsTheyWereSent(t *testing.T) {
 
 func TestAWordAboutNoRolloutIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
-	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Word: fleet.RollBack}); !errors.As(err, new(*control.NotFoundError)) {
+	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Word: fleet.RollBack}); !errors.As(err, new(*access.NotFoundError)) {
 		t.Error(err)
 	}
-	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Subject: "linux", Word: "dance"}); !errors.As(err, new(*control.InvalidError)) {
+	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Subject: "linux", Word: "dance"}); !errors.As(err, new(*access.InvalidError)) {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 )
 
@@ -18,9 +19,9 @@ func TestAHostIsJoinedOverTheWireAsInProcess(t *testing.T) {
 		}
 		same(t, "the ticket", s.ticket, ticket)
 		same(t, "what was asked for", []any{wanted}, s.heard())
-		s.err = &control.ConflictError{Reason: "the host mini-1 is joined"}
+		s.err = &access.ConflictError{Reason: "the host mini-1 is joined"}
 		_, err = c.Join(t.Context(), wanted)
-		if refused, ok := errors.AsType[*control.ConflictError](err); !ok || refused.Reason != "the host mini-1 is joined" {
+		if refused, ok := errors.AsType[*access.ConflictError](err); !ok || refused.Reason != "the host mini-1 is joined" {
 			t.Errorf("a refusal came through as %v", err)
 		}
 	})

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
@@ -71,11 +73,17 @@ func document() huma.Config {
 	}
 }
 
+// humaProblem is the name of what huma itself answers; Problem, which has it, is documented.
+const humaProblem = "HumaProblem"
+
 // schemaName is huma's, except where a Go name says too little by itself.
 func schemaName(t reflect.Type, hint string) string {
+	if t == reflect.TypeFor[problem.Problem]() {
+		return humaProblem
+	}
 	switch name := huma.DefaultSchemaNamer(t, hint); {
 	case name == "Output":
-		return "Forecast"
+		return "PlanPreview"
 	case strings.HasPrefix(name, "List") && len(name) > len("List"):
 		return strings.TrimPrefix(name, "List") + "List"
 	default:
@@ -86,8 +94,11 @@ func schemaName(t reflect.Type, hint string) string {
 // polish says what the Go types don't.
 func polish(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
+	delete(schemas, humaProblem)
+	schemas["Problem"].Required = append(schemas["Problem"].Required, "code")
+	slices.Sort(schemas["Problem"].Required)
 	var permissions []any
-	for _, p := range control.AllPermissions() {
+	for _, p := range access.AllPermissions() {
 		permissions = append(permissions, string(p))
 	}
 	schemas["TokenRequest"].Properties["permissions"].Items.Enum = permissions

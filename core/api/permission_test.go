@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -33,7 +33,7 @@ func operations(t testing.TB) []operation {
 		Security []map[string][]string
 		Paths    map[string]map[string]struct {
 			UseCase    string                 `json:"x-use-case"`
-			Permission control.Permission     `json:"x-permission"`
+			Permission access.Permission      `json:"x-permission"`
 			Security   *[]map[string][]string `json:"security"`
 		}
 	}
@@ -43,8 +43,8 @@ func operations(t testing.TB) []operation {
 	var all []operation
 	for path, item := range doc.Paths {
 		for method, op := range item {
-			if op.Permission != control.Permissions[op.UseCase] {
-				t.Errorf("%s %s needs %q, and the table says %q for %q", method, path, op.Permission, control.Permissions[op.UseCase], op.UseCase)
+			if op.Permission != access.Permissions[op.UseCase] {
+				t.Errorf("%s %s needs %q, and the table says %q for %q", method, path, op.Permission, access.Permissions[op.UseCase], op.UseCase)
 			}
 			all = append(all, operation{strings.ToUpper(method), path, op.UseCase, op.Security != nil && len(*op.Security) == 0})
 		}
@@ -100,14 +100,14 @@ func answerTo(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 
 func TestEveryRouteIsForWhomTheTableSaysAndNobodyElse(t *testing.T) {
 	linux := []fleet.FleetAddress{"fleet.linux"}
-	known := tokens{"all": everything, "limited": {Name: "token limited", Permissions: control.AllPermissions(), Fleets: linux}, "none": {Name: "token none"}}
-	for _, p := range control.AllPermissions() {
-		known[string(p)] = control.Caller{Name: "token " + string(p), Permissions: []control.Permission{p}}
+	known := tokens{"all": everything, "limited": {Name: "token limited", Permissions: access.AllPermissions(), Fleets: linux}, "none": {Name: "token none"}}
+	for _, p := range access.AllPermissions() {
+		known[string(p)] = access.Caller{Name: "token " + string(p), Permissions: []access.Permission{p}}
 	}
 	type attempt struct {
 		name   string
 		change func(*http.Request)
-		caller control.Caller
+		caller access.Caller
 		// proven says that the caller shows who they are.
 		proven bool
 	}
@@ -133,7 +133,8 @@ func TestEveryRouteIsForWhomTheTableSaysAndNobodyElse(t *testing.T) {
 			r := o.request()
 			a.change(r)
 			w := answerTo(h, r)
-			may := o.useCase == "" || control.Authorize(control.WithCaller(t.Context(), a.caller), o.useCase) == nil
+			_, denied := access.Authorize(access.WithCaller(t.Context(), a.caller), o.useCase)
+			may := o.useCase == "" || denied == nil
 			switch {
 			case o.open || a.proven && may:
 				if w.Code >= 300 {
@@ -143,7 +144,7 @@ func TestEveryRouteIsForWhomTheTableSaysAndNobodyElse(t *testing.T) {
 				wantProblem(t, o, a.name, w, http.StatusForbidden, codeDenied)
 			default:
 				wantProblem(t, o, a.name, w, http.StatusUnauthorized, codeUnauthenticated)
-				if w.Header().Get("WWW-Authenticate") != "Bearer" || !strings.Contains(w.Body.String(), control.ErrUnauthenticated.Error()) {
+				if w.Header().Get("WWW-Authenticate") != "Bearer" || !strings.Contains(w.Body.String(), access.ErrUnauthenticated.Error()) {
 					t.Errorf("%s %s with %s: %v %s", o.method, o.path, a.name, w.Header(), w.Body)
 				}
 			}
@@ -165,8 +166,8 @@ func wantProblem(t *testing.T, o operation, name string, w *httptest.ResponseRec
 }
 
 func TestATokenForOtherFleetsSeesNothingOfThisOne(t *testing.T) {
-	h := handler(lab(), tokens{"mac": {Name: "token mac", Permissions: control.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.mac"}},
-		"each": {Name: "token each", Permissions: control.AllPermissions(), Fleets: []fleet.FleetAddress{`fleet.each["a"]`}}})
+	h := handler(lab(), tokens{"mac": {Name: "token mac", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.mac"}},
+		"each": {Name: "token each", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{`fleet.each["a"]`}}})
 	for _, test := range []struct {
 		token, path string
 		status      int
@@ -225,7 +226,7 @@ func TestTheSocketIsForItsOwnerAndRootAndTakesNoToken(t *testing.T) {
 func TestATokenIsNotTakenWithoutTLS(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/v1/fleets", nil)
 	r.Header.Set("Authorization", "Bearer all")
-	if w := answerTo(handler(lab(), tokens{"all": everything}), r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "over TLS alone") {
+	if w := answerTo(handler(lab(), tokens{"all": everything}), r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "only over TLS") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }

@@ -2,29 +2,22 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
+	_ "github.com/forgeyard/forgeyard-fleet/core/problem/humaerror" // huma's refusals are problems
 )
 
-// Problem is every answer that isn't the wanted one (RFC 9457). It holds nothing
-// of the request's values: a submission may carry secrets, and problems are
-// logged by those who get them.
+// Problem is every answer that isn't the wanted one: a problem with what the manager's
+// errors have besides.
 type Problem struct {
-	Title  string `json:"title" doc:"The status in words."`
-	Status int    `json:"status" doc:"The status code."`
-	Detail string `json:"detail" doc:"What went wrong, and what to do."`
-	Code   string `json:"code" doc:"What kind of problem it is, for programs."`
-	// Fields are about single values of an invalid request.
-	Fields []ProblemField `json:"fields,omitempty" doc:"With invalid: which values, and what is wrong with each."`
+	problem.Problem
 	// What follows is there with its own code.
 	Diagnostics config.Diagnostics      `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
 	Stale       *control.StalePlanError `json:"stale,omitempty" doc:"With stale: who applied what in between."`
@@ -32,13 +25,14 @@ type Problem struct {
 	Missing     *Absence                `json:"missing,omitempty" doc:"With not_found: what isn't there."`
 }
 
-// ProblemField is one invalid value of a request.
-type ProblemField struct {
-	Location string `json:"location" doc:"Where it is: body.name, query.limit."`
-	Message  string `json:"message" doc:"What was expected."`
+// failed is the problem of a status, with its code and detail.
+func failed(status int, code, detail string) *Problem {
+	p := &Problem{Problem: *problem.New(status, detail)}
+	p.Code = code
+	return p
 }
 
-// Denial is a control.DeniedError.
+// Denial is an access.DeniedError.
 type Denial struct {
 	Caller  string `json:"caller"`
 	UseCase string `json:"use_case"`
@@ -46,7 +40,7 @@ type Denial struct {
 	Fleet   string `json:"fleet,omitempty"`
 }
 
-// Absence is a control.NotFoundError.
+// Absence is an access.NotFoundError.
 type Absence struct {
 	Kind string `json:"kind,omitempty"`
 	ID   string `json:"id"`
@@ -54,79 +48,21 @@ type Absence struct {
 
 // The kinds of problem.
 const (
-	codeBadRequest      = "bad_request"
+	codeBadRequest      = problem.CodeBadRequest
 	codeUnauthenticated = "unauthenticated"
 	codeDenied          = "denied"
 	codeNotFound        = "not_found"
 	codeMethod          = "method_not_allowed"
 	codeConflict        = "conflict"
 	codeStale           = "stale"
-	codeTooLarge        = "too_large"
-	codeMediaType       = "media_type"
-	codeInvalid         = "invalid"
+	codeTooLarge        = problem.CodeTooLarge
+	codeMediaType       = problem.CodeMediaType
+	codeInvalid         = problem.CodeInvalid
 	codeDiagnostics     = "diagnostics"
-	codeInternal        = "internal"
+	codeInternal        = problem.CodeInternal
 	codeBusy            = "busy"
 	codeEnding          = "ending"
 )
-
-// init makes huma's own refusals problems of ours. Its hook is one for the whole
-// program, of which this package is the only user.
-func init() { huma.NewError = refused }
-
-func (p *Problem) Error() string {
-	text := p.Detail
-	for _, f := range p.Fields {
-		text += fmt.Sprintf("; %s: %s", f.Location, f.Message)
-	}
-	return text
-}
-
-// GetStatus is for huma.
-func (p *Problem) GetStatus() int { return p.Status }
-
-// ContentType is for huma.
-func (p *Problem) ContentType(string) string { return "application/problem+json" }
-
-func (p *Problem) write(w http.ResponseWriter) {
-	p.Title = http.StatusText(p.Status)
-	if p.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	w.Header().Set("Content-Type", p.ContentType(""))
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // a caller that hung up isn't our error
-}
-
-// refused is what huma found wrong with a request before any handler saw it.
-// Its words about single values stay, the values themselves go.
-func refused(status int, _ string, errs ...error) huma.StatusError {
-	p := &Problem{Status: status, Title: http.StatusText(status)}
-	switch status {
-	case http.StatusUnprocessableEntity:
-		p.Code, p.Detail = codeInvalid, "the request isn't valid: fields says where; docs/openapi.json has the forms"
-		for _, err := range errs {
-			if detailed, ok := err.(huma.ErrorDetailer); ok {
-				d := detailed.ErrorDetail()
-				if strings.Contains(d.Message, "json:") { // the decoder's words are of values and of Go
-					d.Message = "expected a value of the documented form"
-				}
-				p.Fields = append(p.Fields, ProblemField{Location: d.Location, Message: d.Message})
-			}
-		}
-	case http.StatusRequestEntityTooLarge:
-		p.Code, p.Detail = codeTooLarge, "the request's body is larger than this route takes"
-	case http.StatusUnsupportedMediaType:
-		p.Code, p.Detail = codeMediaType, "send application/json"
-	case http.StatusRequestTimeout:
-		p.Code, p.Detail = codeBadRequest, "the request's body took too long to come"
-	case http.StatusInternalServerError:
-		p.Code, p.Detail = codeInternal, "the manager failed inside; its log says more"
-	default:
-		p.Code, p.Detail = codeBadRequest, "the body isn't the JSON of this route; docs/openapi.json has the forms"
-	}
-	return p
-}
 
 // problem says what a service failed with. What it doesn't know by type stays in
 // the log; only the machine's owner, who can read that anyway, is told.
@@ -142,7 +78,7 @@ func (h *Handler) problem(ctx context.Context, err error) *Problem {
 }
 
 func problemOf(err error) *Problem {
-	p := &Problem{Detail: err.Error()}
+	p := failed(0, "", err.Error())
 	as := func(status int, code string) { p.Status, p.Code = status, code }
 	if ready, ok := errors.AsType[*Problem](err); ok {
 		return ready
@@ -153,22 +89,22 @@ func problemOf(err error) *Problem {
 	} else if stale, ok := errors.AsType[*control.StalePlanError](err); ok {
 		as(http.StatusPreconditionFailed, codeStale)
 		p.Stale = stale
-	} else if denied, ok := errors.AsType[*control.DeniedError](err); ok {
+	} else if denied, ok := errors.AsType[*access.DeniedError](err); ok {
 		as(http.StatusForbidden, codeDenied)
 		p.Denied = &Denial{Caller: denied.Caller, UseCase: denied.UseCase, Needs: string(denied.Needs), Fleet: string(denied.Fleet)}
-	} else if missing, ok := errors.AsType[*control.NotFoundError](err); ok {
+	} else if missing, ok := errors.AsType[*access.NotFoundError](err); ok {
 		as(http.StatusNotFound, codeNotFound)
 		p.Missing = &Absence{Kind: missing.Kind, ID: missing.ID}
-	} else if _, ok := errors.AsType[*control.ConflictError](err); ok {
+	} else if _, ok := errors.AsType[*access.ConflictError](err); ok {
 		as(http.StatusConflict, codeConflict)
-	} else if _, ok := errors.AsType[*control.InvalidError](err); ok {
+	} else if _, ok := errors.AsType[*access.InvalidError](err); ok {
 		as(http.StatusUnprocessableEntity, codeInvalid)
-	} else if errors.Is(err, control.ErrUnauthenticated) {
+	} else if errors.Is(err, access.ErrUnauthenticated) {
 		as(http.StatusUnauthorized, codeUnauthenticated)
-		p.Detail = control.ErrUnauthenticated.Error()
+		p.Detail = access.ErrUnauthenticated.Error()
 	} else {
 		as(http.StatusInternalServerError, codeInternal)
-		p.Detail = "the manager failed inside; its log says more"
+		p.Detail = "internal error of the manager; see its log"
 	}
 	p.Title = http.StatusText(p.Status)
 	return p
@@ -184,7 +120,7 @@ func (h *Handler) panicked(a *answer, r *http.Request, reason any) {
 		panic(http.ErrAbortHandler) // a stream that breaks off, rather than one that seems to end
 	}
 	a.reset()
-	problemOf(errors.New("panic")).write(a)
+	problem.Write(a, problemOf(errors.New("panic")))
 }
 
 // errorOf is problemOf's inverse: the error that the service had.
@@ -197,13 +133,13 @@ func (p *Problem) errorOf() error {
 	case p.Code == codeDenied && p.Denied != nil:
 		return deniedError(*p.Denied)
 	case p.Code == codeNotFound && p.Missing != nil:
-		return &control.NotFoundError{Kind: p.Missing.Kind, ID: p.Missing.ID}
+		return &access.NotFoundError{Kind: p.Missing.Kind, ID: p.Missing.ID}
 	case p.Code == codeUnauthenticated:
-		return control.ErrUnauthenticated
+		return access.ErrUnauthenticated
 	case p.Code == codeConflict:
-		return &control.ConflictError{Reason: p.Detail}
+		return &access.ConflictError{Reason: p.Detail}
 	case p.Code == codeInvalid && len(p.Fields) == 0:
-		return &control.InvalidError{Reason: p.Detail}
+		return &access.InvalidError{Reason: p.Detail}
 	}
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -48,7 +49,7 @@ func TestStandingOrdersAndReservationsComeThroughAsTheyWereSent(t *testing.T) {
 		if all, err := c.Reservations(t.Context()); err != nil || len(all) != 1 || all[0].Missing != 1 {
 			t.Errorf("the list: %v, %v", all, err)
 		}
-		if err := c.CancelReservation(t.Context(), "r1"); err != nil {
+		if err := c.DeleteReservation(t.Context(), "r1"); err != nil {
 			t.Error(err)
 		}
 		same(t, "what was cancelled", []any{fleet.CapacityReservationID("r1")}, s.heard())
@@ -103,13 +104,13 @@ func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
 
 func TestAStandingOrderAboutNothingIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
-	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: control.FreezeWrites}); !errors.As(err, new(*control.NotFoundError)) {
+	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: control.FreezeWrites}); !errors.As(err, new(*access.NotFoundError)) {
 		t.Error(err)
 	}
-	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: "dance", Fleet: "linux"}); !errors.As(err, new(*control.InvalidError)) {
+	if _, err := c.OrderStanding(t.Context(), control.StandingOrder{Kind: "dance", Fleet: "linux"}); !errors.As(err, new(*access.InvalidError)) {
 		t.Error(err)
 	}
-	if err := c.CancelReservation(t.Context(), ""); !errors.As(err, new(*control.NotFoundError)) {
+	if err := c.DeleteReservation(t.Context(), ""); !errors.As(err, new(*access.NotFoundError)) {
 		t.Error(err)
 	}
 }

@@ -17,9 +17,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -40,19 +42,19 @@ type service struct {
 	instances []view.Instance
 	history   control.History
 	decisions []fleet.Decision
-	token     control.Token
+	token     access.Token
 	ticket    control.JoinTicket
-	audit     []control.AuditRecord
+	audit     []access.AuditRecord
 	events    []control.Event
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
-	keys       []control.Key
+	keys       []keys.Key
 	refusals   []fleet.Refusal
 	watch      func(context.Context) iter.Seq2[control.Progress, error]
 
 	mu     sync.Mutex
 	asked  []any
-	caller control.Caller
+	caller access.Caller
 }
 
 const secret = "fyk_the-secret-of-a-token"
@@ -60,7 +62,7 @@ const secret = "fyk_the-secret-of-a-token"
 func (s *service) note(ctx context.Context, asked ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked, s.caller = asked, control.CallerOf(ctx)
+	s.asked, s.caller = asked, access.CallerOf(ctx)
 }
 
 func (s *service) heard() []any {
@@ -114,12 +116,12 @@ func (s *service) Instance(ctx context.Context, id string) (view.Instance, error
 			return i, nil
 		}
 	}
-	return view.Instance{}, errors.Join(s.err, &control.NotFoundError{ID: id})
+	return view.Instance{}, errors.Join(s.err, &access.NotFoundError{ID: id})
 }
 
 // within keeps a limited caller to its fleets, as every service does.
 func within[T any](ctx context.Context, list []T, address func(T) fleet.FleetAddress) (kept []T) {
-	limits := control.CallerOf(ctx).Fleets
+	limits := access.CallerOf(ctx).Fleets
 	for _, one := range list {
 		if len(limits) == 0 || slices.Contains(limits, address(one)) {
 			kept = append(kept, one)
@@ -201,7 +203,7 @@ func (s *service) Reserve(ctx context.Context, r control.ReservationRequest) (pl
 	return reserved, s.err
 }
 
-func (s *service) CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error {
+func (s *service) DeleteReservation(ctx context.Context, id fleet.CapacityReservationID) error {
 	s.note(ctx, id)
 	return s.err
 }
@@ -213,7 +215,7 @@ var reserved = planner.ReservationPlan{
 	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Reason: reason.Plain("1 can't be there"),
 }
 
-func (s *service) CreateToken(ctx context.Context, t control.NewToken) (control.Token, string, error) {
+func (s *service) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
 	s.note(ctx, t)
 	return s.token, secret, s.err
 }
@@ -223,17 +225,17 @@ func (s *service) Join(ctx context.Context, r control.JoinRequest) (control.Join
 	return s.ticket, s.err
 }
 
-func (s *service) Tokens(ctx context.Context) ([]control.Token, error) {
+func (s *service) Tokens(ctx context.Context) ([]access.Token, error) {
 	s.note(ctx)
-	return []control.Token{s.token}, s.err
+	return []access.Token{s.token}, s.err
 }
 
-func (s *service) RevokeToken(ctx context.Context, id string) error {
+func (s *service) DeleteToken(ctx context.Context, id string) error {
 	s.note(ctx, id)
 	return s.err
 }
 
-func (s *service) Audit(ctx context.Context, limit int) ([]control.AuditRecord, error) {
+func (s *service) Audit(ctx context.Context, limit int) ([]access.AuditRecord, error) {
 	s.note(ctx, limit)
 	return s.audit, s.err
 }
@@ -243,17 +245,17 @@ func (s *service) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
 	return s.refusals, s.err
 }
 
-func (s *service) Keys(ctx context.Context) ([]control.Key, error) {
+func (s *service) Keys(ctx context.Context) ([]keys.Key, error) {
 	s.note(ctx)
 	return s.keys, s.err
 }
 
-func (s *service) RotateKey(ctx context.Context, kind string) (control.Key, error) {
+func (s *service) RotateKey(ctx context.Context, kind string) (keys.Key, error) {
 	s.note(ctx, kind)
 	return s.keys[0], s.err
 }
 
-func (s *service) DropKey(ctx context.Context, id string) error {
+func (s *service) DeleteKey(ctx context.Context, id string) error {
 	s.note(ctx, id)
 	return s.err
 }
@@ -264,15 +266,15 @@ func lab() *service {
 		plan:    control.Plan{Installation: "lab", Serial: 7},
 		receipt: control.Receipt{Serial: 8, Changed: true},
 		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
-		token:   control.Token{ID: "t1", Name: "ci", Permissions: []control.Permission{control.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
+		token:   access.Token{ID: "t1", Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
 		events: []control.Event{{At: now, Kind: control.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
 			{At: now, Kind: control.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
-		audit:    []control.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+		audit:    []access.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
-		keys: []control.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
+		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
 			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
-	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Standing: fleet.Orphan, Fleet: "fleet.linux",
+	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Provenance: fleet.Orphan, Fleet: "fleet.linux",
 		Reason: "r", Decide: "d", FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
@@ -286,13 +288,13 @@ func lab() *service {
 }
 
 // tokens are the callers by secret, as control would find them.
-type tokens map[string]control.Caller
+type tokens map[string]access.Caller
 
-func (t tokens) authenticate(_ context.Context, secret string) (control.Caller, error) {
+func (t tokens) authenticate(_ context.Context, secret string) (access.Caller, error) {
 	if c, ok := t[secret]; ok {
 		return c, nil
 	}
-	return control.Caller{}, control.ErrUnauthenticated
+	return access.Caller{}, access.ErrUnauthenticated
 }
 
 func handler(s control.Service, t tokens) *Handler {
@@ -300,7 +302,7 @@ func handler(s control.Service, t tokens) *Handler {
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
 }
 
-var everything = control.Caller{Name: "token all", Permissions: control.AllPermissions()}
+var everything = access.Caller{Name: "token all", Permissions: access.AllPermissions()}
 
 // serve runs a server on a listener until the test ends.
 func serve(t testing.TB, h *Handler, l net.Listener) {
@@ -337,13 +339,13 @@ func onSocket(t testing.TB, h *Handler) Endpoint {
 	return Endpoint{Socket: path}
 }
 
-var authority = sync.OnceValues(func() (*enroll.Authority, error) {
+var authority = sync.OnceValues(func() (*pki.Authority, error) {
 	dir, err := os.MkdirTemp("", "authority")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	return enroll.LoadAuthority(dir, "lab", now)
+	return pki.LoadAuthority(dir, "lab", now)
 })
 
 func onTLS(t testing.TB, h *Handler, token string) Endpoint {

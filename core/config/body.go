@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -32,6 +33,12 @@ type body struct {
 
 	attributes []string
 	blocks     []string
+	// valid are the attributes that are written and right.
+	valid []string
+	// inner are the blocks within this one that have been read, by type.
+	inner map[string][]*body
+	// postponed are the blocks that are read later.
+	postponed []string
 }
 
 // attribute is the attribute of that name; nil: it isn't set.
@@ -58,12 +65,12 @@ func (b *body) value(name string) (cty.Value, *hclsyntax.Attribute, bool) {
 func (b *body) need(name, example string) {
 	if b.syntax.Attributes[name] == nil {
 		b.fail(b.header, b.where, fmt.Sprintf("%q is missing", name),
-			fmt.Sprintf("It is needed in %s. For example: %s", b.where, example))
+			fmt.Sprintf("It is required in %s. For example: %s", b.where, example))
 		return
 	}
 	if b.isNull(name) {
 		b.fail(b.syntax.Attributes[name].Expr.Range(), b.where, fmt.Sprintf("%q can't be null", name),
-			fmt.Sprintf("It is needed in %s. For example: %s", b.where, example))
+			fmt.Sprintf("It is required in %s. For example: %s", b.where, example))
 	}
 }
 
@@ -127,58 +134,51 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 		for _, label := range want {
 			form += fmt.Sprintf(" %q", label)
 		}
-		b.fail(block.DefRange(), b.where, fmt.Sprintf("The block %q has %s", block.Type, counted(len(want), "label")),
+		b.fail(block.DefRange(), b.where, fmt.Sprintf("The block %q needs %s, has %s", block.Type, counted(len(want), "label"), numberWord(len(block.Labels))),
 			fmt.Sprintf("Write: %s { … }", form))
 		return false
 	}
 	fine := true
 	for i, label := range block.Labels {
 		if !fleet.ValidName(label) {
-			b.fail(block.LabelRanges[i], b.where, fmt.Sprintf("%q is no valid name", clip(label)),
-				"Names begin with a lower-case letter and hold lower-case letters, digits, - and _, at most 63 of them.")
+			b.fail(block.LabelRanges[i], b.where, fmt.Sprintf("Invalid name %q", clip(label)), nameForm)
 			fine = false
 		}
 	}
 	return fine
 }
 
-// close reports whatever nobody asked for.
+// close reports the attributes and blocks that were not read.
 func (b *body) close() {
-	if b.closed != nil {
-		b.closed(b)
+	if b.path != "" && !strings.Contains(b.path, ".") { // with all blocks within it
+		b.noteNotYet(b.takesEffect)
 	}
-	b.noteNotYet()
 	for _, name := range b.unread() {
 		attribute := b.syntax.Attributes[name]
-		detail := fmt.Sprintf("An attribute named %q is not expected here. ", name)
+		detail := cmp.Or(b.livesIn(name), didYouMean(name, "attributes", b.attributes))
 		if slices.Contains(b.blocks, name) {
-			detail = fmt.Sprintf("%q is a block and no attribute. Write: %s { … } without an equals sign. ", name, name)
-		} else {
-			detail += didYouMean(name, b.attributes)
+			detail = fmt.Sprintf("%q is a block. Write: %s { … } without an equals sign.", name, name)
 		}
-		b.fail(attribute.NameRange, b.where, fmt.Sprintf("Unexpected attribute %q", name), strings.TrimSpace(detail))
+		b.fail(attribute.NameRange, b.where, fmt.Sprintf("Unexpected attribute %q", name), cmp.Or(detail, "This block has no attributes."))
 	}
 	for _, block := range b.syntax.Blocks {
 		if slices.Contains(b.blocks, block.Type) {
 			continue
 		}
-		if len(b.list) >= maxDiagnostics { // nobody will read the advice
+		if len(b.list) >= maxDiagnostics { // the advice would not be shown
 			b.dropped++
 			b.droppedError = true
 			continue
 		}
-		detail := fmt.Sprintf("A block of type %q is not expected here. ", block.Type)
+		detail := didYouMean(block.Type, "blocks", b.blocks)
 		if slices.Contains(b.attributes, block.Type) {
-			detail = fmt.Sprintf("%q is an attribute and no block. Write: %s = … with an equals sign. ", block.Type, block.Type)
-		} else {
-			detail += didYouMean(block.Type, b.blocks)
+			detail = fmt.Sprintf("%q is an attribute. Write: %s = … with an equals sign.", block.Type, block.Type)
 		}
-		b.fail(block.TypeRange, b.where, fmt.Sprintf("Unexpected block %q", block.Type), strings.TrimSpace(detail))
+		b.fail(block.TypeRange, b.where, fmt.Sprintf("Unexpected block %q", block.Type), cmp.Or(detail, "No blocks are expected here."))
 	}
 }
 
-// unread are the names of attributes that nobody asked for, in the order of the
-// text.
+// unread are the names of attributes that were not read, in the order of the text.
 func (b *body) unread() []string {
 	var names []string
 	for name := range b.syntax.Attributes {
@@ -192,7 +192,7 @@ func (b *body) unread() []string {
 	return names
 }
 
-// at is where a complaint about the attribute belongs: its value, or the
+// at is where a diagnostic of the attribute belongs: its value, or the
 // block's header where it isn't written.
 func (b *body) at(name string) hcl.Range {
 	if attribute := b.syntax.Attributes[name]; attribute != nil {
@@ -223,6 +223,41 @@ func counted(n int, noun string) string {
 		return "one " + noun
 	default:
 		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}
+
+// numberWord is a small number as it stands in a sentence: none, 1, 2.
+func numberWord(n int) string {
+	if n == 0 {
+		return "none"
+	}
+	return strconv.Itoa(n)
+}
+
+// livesIn says in which block an attribute is expected that isn't in this one: in
+// one within it, else in one of the blocks around it.
+func (b *body) livesIn(name string) string {
+	around := b.path
+	for {
+		var found []string
+		for _, block := range Reference() {
+			inside := block.Path == around || strings.HasPrefix(block.Path, around+".")
+			if inside && block.Path != b.path && slices.ContainsFunc(block.Attributes, func(a ReferenceAttribute) bool { return a.Name == name }) {
+				found = append(found, block.Path)
+			}
+		}
+		up := strings.LastIndex(around, ".")
+		if len(found) == 1 {
+			last := found[0][strings.LastIndex(found[0], ".")+1:]
+			return fmt.Sprintf("It belongs in %s. Write: %s { %s = … }", found[0], last, name)
+		}
+		if len(found) > 1 {
+			return fmt.Sprintf("It belongs in %s.", strings.Join(found, " or "))
+		}
+		if up < 0 {
+			return ""
+		}
+		around = around[:up]
 	}
 }
 

@@ -94,11 +94,8 @@ type collector struct {
 	// words counts what the parser has been given, what it had to read twice
 	// included.
 	words int
-	// tooMuchWork says that it was told once.
-	tooMuchWork bool
-	// closed sees each body that has been read whole, with everything that was
-	// asked of it. The reference is compared with that; nil: nobody looks.
-	closed func(*body)
+	// stepsReported says that it was told once.
+	stepsReported bool
 	// notYet is what is written and has no effect yet, by its path.
 	notYet map[string]*notYet
 }
@@ -200,7 +197,7 @@ func (c *collector) sorted() Diagnostics {
 		list = append(list, Diagnostic{
 			Severity: severity,
 			Summary:  fmt.Sprintf("There are %d more errors and warnings", c.dropped),
-			Detail:   "Mend the ones above and validate again.",
+			Detail:   "Fix the ones above and validate again.",
 		})
 	}
 	return list

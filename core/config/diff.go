@@ -190,7 +190,7 @@ func (a attributes) setValue(path string, value any) {
 	case nil:
 	case map[string]any:
 		if reference, ok := value[fleet.SecretMarker].(string); ok && len(value) == 1 {
-			a.secret(path, fleet.SecretReference(reference))
+			a[path] = secretText(fleet.SecretReference(reference))
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {

@@ -124,7 +124,7 @@ func TestDiffOfAFleet(t *testing.T) {
 	}
 }
 
-func TestApplyingTwiceChangesNothing(t *testing.T) {
+func TestDiffOfEqualDefinitionsIsEmpty(t *testing.T) {
 	definition := mustLoad(t, diffFleet+"\nremoved {\n  from = fleet.gone\n}\n", config.Variables{}).Definition
 	if got := config.Diff(definition, definition); len(got) != 0 {
 		t.Errorf("got %+v", got)
@@ -147,7 +147,7 @@ func TestApplyingTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatAFileNoLongerMentionsIsDriftUnlessItIsRemoved(t *testing.T) {
+func TestUnmentionedFleetIsDriftUnlessRemoved(t *testing.T) {
 	old := mustLoad(t, diffFleet, config.Variables{}).Definition
 	actions := func(text string) map[string]config.Action {
 		result := map[string]config.Action{}
@@ -166,7 +166,7 @@ func TestWhatAFileNoLongerMentionsIsDriftUnlessItIsRemoved(t *testing.T) {
 	}
 }
 
-func TestTheFirstApplyCreatesEverything(t *testing.T) {
+func TestFirstDiffCreatesEverything(t *testing.T) {
 	definition := mustLoad(t, "", config.Variables{}).Definition
 	var got []string
 	for _, change := range config.Diff(fleet.Definition{}, definition) {

@@ -8,21 +8,34 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
 
-// checkFleet looks at what must fit together across the blocks of a fleet.
-func (l *loader) checkFleet(block, scaling *body, f fleet.RunnerFleet) {
-	if scaling == nil {
-		return
+// checkFleet looks at what must fit together in and across the blocks of a fleet.
+func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFleet) {
+	checkScope(block)
+	for _, b := range block.inner["scaling"] {
+		checkScaling(b, written.Scaling)
+		checkWait(b, f)
 	}
-	if wait := f.Timeouts.Boot + f.Timeouts.Enroll; f.Scaling.MaxWait > 0 && wait > f.Scaling.MaxWait {
-		l.warn(scaling.at("max_wait"), scaling.where, fmt.Sprintf("A host may take longer than max_wait: %s > %s", durationText(wait), durationText(f.Scaling.MaxWait)),
-			"Where there is no host, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and timeouts.enroll, raise max_wait, or keep a host with min = 1.")
+	for _, b := range block.inner["runner"] {
+		checkRunner(b, written.Runner)
+	}
+	for _, b := range block.inner["placement"] {
+		checkPlacement(b, written.Placement)
+	}
+	for _, b := range block.inner["rollout"] {
+		checkRollout(b, written.Rollout)
+	}
+	for _, b := range block.inner["cost"] {
+		checkCost(b, written.Cost, f)
+	}
+	for _, b := range block.inner["forecast"] {
+		checkModel(b, written.Forecast)
 	}
 	l.checkForecast(block, f)
 	if f.Protected {
-		l.checkProtected(block, scaling, f)
+		l.checkProtected(block, f)
 	} else if f.Class.Signing {
 		l.warn(block.at("capacity_class"), block.where, "A fleet that signs isn't protected",
-			fmt.Sprintf("The class %q has signing = true. Hosts that hold signing keys shouldn't come and go with demand: write protected = true.", f.Class.Name))
+			fmt.Sprintf("The class %q has signing = true. Instances that hold signing keys shouldn't come and go with demand: write protected = true.", f.Class.Name))
 	}
 }
 
@@ -30,21 +43,21 @@ func (l *loader) checkFleet(block, scaling *body, f fleet.RunnerFleet) {
 // say.
 func (l *loader) checkForecast(block *body, f fleet.RunnerFleet) {
 	if slices.Contains(forecast.Models(), f.Forecast) && !f.Protected && block.syntax.Attributes["scheduler"] == nil {
-		l.warn(block.header, block.where, "forecast has no meaning without scheduler", "It is made from what the scheduler's jobs needed before. Write scheduler as well, or leave forecast out.")
+		l.warn(block.header, block.where, "forecast has no effect without scheduler", "It is made from what the scheduler's jobs needed before. Write scheduler as well, or leave forecast out.")
 	}
 }
 
 // checkProtected refuses what a protected fleet must not do [18].
-func (l *loader) checkProtected(block, scaling *body, f fleet.RunnerFleet) {
-	const why = "A protected fleet signs: its hosts neither come and go with demand nor belong to somebody else. "
+func (l *loader) checkProtected(block *body, f fleet.RunnerFleet) {
+	const why = "A protected fleet signs: its instances neither come and go with demand nor can be taken away. "
 	if f.Lifetime == fleet.LifetimePreemptible {
 		l.fail(block.at("lifetime_class"), block.where, "A protected fleet can't be preemptible", why+"Write lifetime_class = \"stable\", or leave protected out.")
 	}
 	if f.Scaling.ScaleToZero {
-		l.fail(scaling.at("scale_to_zero"), block.where, "A protected fleet can't go to zero", why+"Write min = 1, or leave protected out.")
+		l.fail(block.within("scaling.scale_to_zero"), block.where, "A protected fleet can't go to zero", why+"Write min = 1, or leave protected out.")
 	}
 	if len(f.Scaling.Schedules) > 0 {
-		l.fail(scaling.header, block.where, "A protected fleet can't have schedules", why+"Remove the schedule, or leave protected out.")
+		l.fail(block.within("scaling"), block.where, "A protected fleet can't have schedules", why+"Remove the schedule, or leave protected out.")
 	}
 	if f.Forecast != (fleet.Forecast{}) {
 		l.fail(block.header, block.where, "A protected fleet can't follow a forecast", why+"Remove the forecast, or leave protected out.")
@@ -76,7 +89,7 @@ func (l *loader) checkSpread() {
 		}
 		block := l.fleetBlocks[first.Address]
 		l.warn(block.within("placement.spread"), block.where, "There is nothing to spread over: only one provider is named",
-			fmt.Sprintf("Spread over providers is over the fleets of a class and a scheduler that say so, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.", first.Class.Name, first.Provider))
+			fmt.Sprintf("A spread over providers covers the fleets of one class and scheduler that ask for it, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.", first.Class.Name, first.Provider))
 	}
 }
 
@@ -112,7 +125,7 @@ func (l *loader) checkCurrencies() {
 		if before.currency != money.Currency {
 			block := l.fleetBlocks[f.Address]
 			l.fail(block.header, block.where, fmt.Sprintf("Two currencies in one class: %s and %s", before.currency, money.Currency),
-				fmt.Sprintf("The class %q also has %s, and nothing converts between currencies. Write all costs in one.", f.Class.Name, before.by))
+				fmt.Sprintf("The class %q is also used by %s, and amounts aren't converted. Write all costs in one currency.", f.Class.Name, before.by))
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 // maxFleets bounds a definition, as for_each makes many fleets out of few lines.
 const maxFleets = 20_000
 
-// eachOne is one element of for_each.
-type eachOne struct {
+// forEachElement is one element of for_each.
+type forEachElement struct {
 	key   string
 	value cty.Value
 }
@@ -20,7 +20,7 @@ type eachOne struct {
 // forEach are the elements of a block's for_each, in the order of their keys: a
 // map, or a set of texts, each of which is its own key. A list is refused, since
 // its elements have no name that stays when one is taken out.
-func (l *loader) forEach(block *body) []eachOne {
+func (l *loader) forEach(block *body) []forEachElement {
 	value, attribute, ok := block.value("for_each")
 	switch {
 	case !ok && block.isNull("for_each"):
@@ -37,10 +37,10 @@ func (l *loader) forEach(block *body) []eachOne {
 		return nil
 	}
 	if value.LengthInt() > maxFleets {
-		l.fail(attribute.Expr.Range(), block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d, and this for_each has %d elements.", maxFleets, value.LengthInt()))
+		l.fail(attribute.Expr.Range(), block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d fleets, and this for_each has %d elements.", maxFleets, value.LengthInt()))
 		return nil
 	}
-	var result []eachOne
+	var result []forEachElement
 	for it := value.ElementIterator(); it.Next(); {
 		key, element := it.Element()
 		if key.IsNull() || key.Type() != cty.String {
@@ -57,7 +57,7 @@ func (l *loader) forEach(block *body) []eachOne {
 				"Keys become part of addresses: they begin with a letter or digit and hold letters, digits, '.', '-' and '_', at most 63 of them.")
 			continue
 		}
-		result = append(result, eachOne{name, element})
+		result = append(result, forEachElement{name, element})
 	}
 	return result
 }

@@ -32,7 +32,7 @@ fleet "team" {
 `
 }
 
-func TestForEachMakesAFleetForEachKey(t *testing.T) {
+func TestForEachMakesFleetPerKey(t *testing.T) {
 	for name, one := range map[string]struct {
 		each string
 		want []string
@@ -58,7 +58,7 @@ func TestForEachMakesAFleetForEachKey(t *testing.T) {
 	}
 }
 
-func TestAFleetOfABlockIsToldApartInAPlan(t *testing.T) {
+func TestDiffNamesForEachFleets(t *testing.T) {
 	old := mustLoad(t, teams(`{ web = { most = 5 }, docs = { most = 7 } }`), config.Variables{}).Definition
 	changes := config.Diff(old, mustLoad(t, teams(`{ web = { most = 6 }, api = { most = 7 } }`)+"\nremoved {\n  from = fleet.team[\"docs\"]\n}\n", config.Variables{}).Definition)
 	var got []string
@@ -70,7 +70,7 @@ func TestAFleetOfABlockIsToldApartInAPlan(t *testing.T) {
 	}
 }
 
-func TestAPluginsComplaintAboutOneOfManyFleetsIsPutOnItsLine(t *testing.T) {
+func TestPluginDiagnosticOfForEachFleetHasLine(t *testing.T) {
 	loaded := mustLoad(t, teams(`toset(["web"])`), config.Variables{})
 	found := loaded.InstanceDiagnostics(`fleet.team["web"]`, []fleet.PluginDiagnostic{{Summary: "no"}})
 	if len(found) != 1 || found[0].Range.File != "main.hcl" || found[0].Range.Line != 2 {
@@ -87,7 +87,7 @@ func moves(pairs ...string) string {
 	return text.String()
 }
 
-func TestAMovedFleetKeepsItsInstances(t *testing.T) {
+func TestMovedFleetKeepsInstances(t *testing.T) {
 	renamed := func(name string) string { return strings.Replace(diffFleet, `fleet "x"`, `fleet "`+name+`"`, 1) }
 	old := mustLoad(t, diffFleet, config.Variables{}).Definition
 	got := config.Diff(old, mustLoad(t, renamed("y")+moves("x y"), config.Variables{}).Definition)
@@ -136,7 +136,7 @@ func TestMovesLeadThroughAChain(t *testing.T) {
 	}
 }
 
-func TestAFleetMovesIntoABlockWithForEach(t *testing.T) {
+func TestFleetMovesIntoForEach(t *testing.T) {
 	old := mustLoad(t, strings.Replace(diffFleet, `fleet "x"`, `fleet "web"`, 1), config.Variables{}).Definition
 	text := diffFleet[:strings.LastIndex(diffFleet, "fleet \"x\"")] + teams(`toset(["web"])`) + moves(`web team["web"]`)
 	for _, change := range config.Diff(old, mustLoad(t, text, config.Variables{}).Definition) {

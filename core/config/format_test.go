@@ -38,7 +38,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-func TestABrokenFileIsNotFormatted(t *testing.T) {
+func TestBrokenFileIsNotFormatted(t *testing.T) {
 	for _, text := range []string{"a = \n", "fleet {", "\xff"} {
 		got, diagnostics := config.Format(config.Source{Name: "main.hcl", Bytes: []byte(text)})
 		if got != nil || !diagnostics.HasErrors() {

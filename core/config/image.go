@@ -19,35 +19,19 @@ type image struct {
 	broken bool
 }
 
-var (
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	wordForm   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
-	refKeyForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)?$`)
-)
+var refKeyForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)?$`)
 
 func (l *loader) readImage(block *body) {
-	result := &image{Image: fleet.Image{Name: block.labels[0]}}
-	block.need("digest", "digest = \"sha256:…\" with 64 hexadecimal digits")
-	digest, ok := block.text("digest")
-	if ok && !digestForm.MatchString(digest) {
-		l.fail(block.at("digest"), block.where, fmt.Sprintf("%q is no digest: %q", "digest", clip(digest)),
-			"A digest is \"sha256:\" and 64 hexadecimal digits in lower case: what the image is, and not what it is called.")
-	}
-	block.need("bootstrap", "bootstrap = \"cloud-init\"")
-	bootstrap, ok := block.text("bootstrap")
-	if ok && !wordForm.MatchString(bootstrap) {
-		l.fail(block.at("bootstrap"), block.where, fmt.Sprintf("%q is no kind of bootstrap", clip(bootstrap)),
-			"It is one word, such as \"cloud-init\".")
-	}
-	block.need("refs", "refs = { \"aws.frankfurt\" = \"ami-0abc\" }")
-	refs, ok := block.textMap("refs")
-	result.broken = !ok
-	for _, key := range slices.Sorted(maps.Keys(refs)) {
-		l.checkRef(block, key, refs[key])
+	var written imageBlock
+	block.read(&written)
+	for _, key := range slices.Sorted(maps.Keys(written.Refs)) {
+		l.checkRef(block, key, written.Refs[key])
 	}
 	block.close()
-	result.Digest, result.Bootstrap, result.refs = digest, bootstrap, refs
-	l.images[result.Name] = result
+	l.images[written.Name] = &image{
+		Image: fleet.Image{Name: written.Name, Digest: written.Digest, Bootstrap: written.Bootstrap},
+		refs:  written.Refs, broken: !block.given("refs"),
+	}
 }
 
 // checkRef looks at one entry of refs. An entry for a plugin that this
@@ -58,7 +42,7 @@ func (l *loader) checkRef(block *body, key, ref string) {
 		at = item.KeyExpr.Range()
 	}
 	if !refKeyForm.MatchString(key) {
-		l.fail(at, block.where, fmt.Sprintf("%q names no provider", clip(key)),
+		l.fail(at, block.where, fmt.Sprintf("Invalid provider %q in refs", clip(key)),
 			"References are listed by PLUGIN.NAME of a provider block, such as \"aws.frankfurt\", or by PLUGIN for all of its blocks.")
 		return
 	}
@@ -73,7 +57,7 @@ func (l *loader) checkRef(block *body, key, ref string) {
 	}
 	if !slices.Contains(known, subject) {
 		l.warn(at, block.where, fmt.Sprintf("The reference for %q is never used", key),
-			strings.TrimSpace(fmt.Sprintf("No such provider is declared. %s", didYouMean(subject, known))))
+			strings.TrimSpace(fmt.Sprintf("No such provider is declared. %s", didYouMean(subject, "providers", known))))
 	}
 }
 
@@ -94,7 +78,7 @@ func (l *loader) imageFor(block *body, name string, provider fleet.ProviderAddre
 	if !found.broken && provider != "" {
 		detail := fmt.Sprintf("Its refs have no entry for %q or %q.", provider, provider.Plugin())
 		if len(found.refs) > 0 {
-			detail += fmt.Sprintf(" There is: %s.", quotedList(slices.Sorted(maps.Keys(found.refs))))
+			detail += fmt.Sprintf(" It has: %s.", quotedList(slices.Sorted(maps.Keys(found.refs))))
 		}
 		l.fail(at, block.where, fmt.Sprintf("The image %q can't be used with provider.%s", name, provider),
 			detail+fmt.Sprintf(" Add to the image: %q = \"…\"", provider))

@@ -25,7 +25,7 @@ const (
 func (c *collector) withinLimits(name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
 		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
-			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it is no fleet file.")
+			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it isn't a fleet file.")
 		return false
 	}
 	c.words += countWords(text)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 )
 
 // SchemaSource knows the schemas of the plugins that a definition requires. Its
-// error reaches the user as it is and should end in what to do, such as the
-// command that installs the plugin.
+// error is ErrNotInstalled, or reaches the user as it is and should end in what to
+// do.
 type SchemaSource interface {
 	Schemas(plugin string) (fleet.PluginSchemas, error)
 }
@@ -24,10 +25,10 @@ type Loaded struct {
 	Definition fleet.Definition
 
 	report    *collector
-	providers map[fleet.ProviderAddress]pluginBody
-	instances map[fleet.FleetAddress]pluginBody
+	providers map[fleet.ProviderAddress]blockSource
+	instances map[fleet.FleetAddress]blockSource
 	// schedulers are no plugins' bodies and are complained about in the same way.
-	schedulers map[fleet.SchedulerAddress]pluginBody
+	schedulers map[fleet.SchedulerAddress]blockSource
 	removed    map[fleet.FleetAddress]removal
 }
 
@@ -60,12 +61,12 @@ type loader struct {
 	schemas SchemaSource
 
 	definition      fleet.Definition
-	pluginSchemas   map[string]*fleet.PluginSchemas
+	plugins         map[string]*plugin
 	images          map[string]*image
 	classes         map[string]fleet.CapacityClass
-	providerBodies  map[fleet.ProviderAddress]pluginBody
-	instanceBodies  map[fleet.FleetAddress]pluginBody
-	schedulerBodies map[fleet.SchedulerAddress]pluginBody
+	providerBodies  map[fleet.ProviderAddress]blockSource
+	instanceBodies  map[fleet.FleetAddress]blockSource
+	schedulerBodies map[fleet.SchedulerAddress]blockSource
 	removals        map[fleet.FleetAddress]removal
 	// fleetBlocks are the declared fleets.
 	fleetBlocks map[fleet.FleetAddress]*body
@@ -78,12 +79,12 @@ func newLoader() *loader {
 		definition: fleet.Definition{
 			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
 		},
-		pluginSchemas:   map[string]*fleet.PluginSchemas{},
+		plugins:         map[string]*plugin{},
 		images:          map[string]*image{},
 		classes:         map[string]fleet.CapacityClass{},
-		providerBodies:  map[fleet.ProviderAddress]pluginBody{},
-		instanceBodies:  map[fleet.FleetAddress]pluginBody{},
-		schedulerBodies: map[fleet.SchedulerAddress]pluginBody{},
+		providerBodies:  map[fleet.ProviderAddress]blockSource{},
+		instanceBodies:  map[fleet.FleetAddress]blockSource{},
+		schedulerBodies: map[fleet.SchedulerAddress]blockSource{},
 		fleetBlocks:     map[fleet.FleetAddress]*body{},
 		removals:        map[fleet.FleetAddress]removal{},
 	}
@@ -109,7 +110,7 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 	for _, source := range sources {
 		size += len(source.Bytes)
 	}
-	l.scope.work.limit = leastWork + workPerByte*size
+	l.scope.steps.limit = minSteps + stepsPerByte*size
 	if size > MaxSourceBytes {
 		l.fail(header, "", "The fleet files are too large", fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20))
 		return nil, false
@@ -127,7 +128,7 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 		for _, attribute := range inTextOrder(parsed.Attributes) {
 			fine = false
 			l.fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
-				fmt.Sprintf("An attribute named %q is not expected here: at the top of a file there are blocks only. Values to refer to go into locals { … }.", attribute.Name))
+				"At the top of a file there are only blocks. Values to refer to go into locals { … }.")
 		}
 	}
 	return &body{collector: l.collector, scope: l.scope, header: header, syntax: all}, fine
@@ -142,17 +143,17 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 		l.definition.Installation = requirements.Installation
 		l.definition.RequiredVersion, l.definition.Plugins = requirements.RequiredVersion, requirements.Plugins
 	}
-	providers := l.unique("provider", root.children("provider", "PLUGIN", "NAME"))
-	schedulers := l.unique("scheduler", root.children("scheduler", "TYPE", "NAME"))
-	images := l.unique("image", root.children("image", "NAME"))
-	classes := l.unique("capacity_class", root.children("capacity_class", "NAME"))
-	fleets := l.unique("fleet", root.children("fleet", "NAME"))
-	reservations := l.unique("reservation", root.children("reservation", "NAME"))
+	providers := l.named(root, "provider")
+	schedulers := l.named(root, "scheduler")
+	images := l.named(root, "image")
+	classes := l.named(root, "capacity_class")
+	fleets := l.named(root, "fleet")
+	reservations := l.named(root, "reservation")
 	policy := root.single("policy")
 	for _, kind := range blockRoots {
 		l.scope.context.Variables[kind] = l.references(kind)
 	}
-	l.scope.context.Variables["var"] = l.readVariables(l.unique("variable", root.children("variable", "NAME")), outside)
+	l.scope.context.Variables["var"] = l.readVariables(l.named(root, "variable"), outside)
 	l.scope.context.Variables["local"] = l.readLocals(root.children("locals"))
 
 	if forgeyard != nil {
@@ -193,24 +194,16 @@ func (l *loader) sortDefinition() {
 	slices.SortFunc(l.definition.Fleets, func(a, b fleet.RunnerFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
 }
 
-// unique drops blocks whose name is taken, and makes the names known.
-func (l *loader) unique(kind string, blocks []*body) []*body {
-	first := map[string]*body{}
-	var kept []*body
-	for _, block := range blocks {
-		name := strings.Join(block.labels, ".")
-		if before, twice := first[name]; twice {
-			l.fail(block.header, "", fmt.Sprintf("%s is declared twice", upperFirst(describe(kind, name))),
-				fmt.Sprintf("The first one is at %s. Remove or rename one of them.", place(before.header)))
-			continue
-		}
-		first[name] = block
-		kept = append(kept, block)
-		if kind != "variable" {
-			l.scope.names[kind] = append(l.scope.names[kind], name)
-		}
+// named are the blocks of a type at the top, whose names become known.
+func (l *loader) named(root *body, kind string) []*body {
+	blocks := root.find(declared(reflect.TypeFor[fleetFile]()).nested(kind))
+	if kind == "variable" { // has a scope of its own
+		return blocks
 	}
-	return kept
+	for _, block := range blocks {
+		l.scope.names[kind] = append(l.scope.names[kind], strings.Join(block.labels, "."))
+	}
+	return blocks
 }
 
 // references is the value behind a root such as "image": a reference for each
@@ -236,14 +229,14 @@ func (l *loader) references(kind string) cty.Value {
 	return cty.ObjectVal(values)
 }
 
+// readManager reads the part of the forgeyard block that may refer to variables.
 func (l *loader) readManager(block *body) {
-	if manager := block.single("manager"); manager != nil {
-		l.definition.Manager = fleet.ManagerSettings{
-			Listen:    manager.listenAddress("listen"),
-			Advertise: manager.httpsURL("advertise"),
-		}
-		l.definition.Manager.Agents, _ = manager.text("agents")
-		manager.close()
+	var written forgeyardBlock
+	value := reflect.ValueOf(&written).Elem()
+	manager := declared(value.Type()).nested("manager")
+	block.readNested(manager, value.Field(manager.field))
+	if written.Manager != nil {
+		l.definition.Manager = fleet.ManagerSettings(*written.Manager)
 	}
 	block.close()
 }

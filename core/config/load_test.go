@@ -51,7 +51,7 @@ func fleetNamed(t testing.TB, definition fleet.Definition, name string) fleet.Ru
 	return definition.Fleets[i]
 }
 
-func TestAFileThatUsesEverythingBecomesADefinition(t *testing.T) {
+func TestFileWithEverythingBecomesDefinition(t *testing.T) {
 	everything := source(t, "testdata/good/everything.hcl")
 	loaded, diagnostics := config.Load([]config.Source{everything}, config.Variables{}, schemas{})
 	if len(diagnostics) > 0 {
@@ -77,7 +77,7 @@ func TestAFileThatUsesEverythingBecomesADefinition(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfFilesAndBlocksDoesNotMatter(t *testing.T) {
+func TestOrderOfFilesAndBlocksDoesNotMatter(t *testing.T) {
 	base := source(t, "testdata/base.hcl")
 	a := config.Source{Name: "a.hcl", Bytes: []byte("removed {\n  from = fleet.y\n}\n\nremoved {\n  from = fleet.x\n}\n\nprovider \"cloud\" \"a\" {\n  region = \"eu-2\"\n}\n")}
 	first, diagnostics := config.Load([]config.Source{a, base}, config.Variables{}, schemas{})
@@ -159,7 +159,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestAllErrorsOfAllFilesComeAtOnce(t *testing.T) {
+func TestAllErrorsComeAtOnce(t *testing.T) {
 	broken := []config.Source{
 		{Name: "a.hcl", Bytes: []byte("locals {\n  a = \n}\n")},
 		{Name: "b.hcl", Bytes: []byte("fleet \"x\" {\n")},
@@ -178,7 +178,7 @@ func TestAllErrorsOfAllFilesComeAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatDependsOnAnErrorStaysSilent(t *testing.T) {
+func TestErrorsAreNotRepeatedByDependents(t *testing.T) {
 	_, diagnostics := load(t, `
 locals {
   a = local.missing
@@ -194,7 +194,7 @@ provider "cloud" "other" {
 	}
 }
 
-func TestNullIsTheSameAsLeavingOut(t *testing.T) {
+func TestNullMeansLeftOut(t *testing.T) {
 	definition := mustLoad(t, `
 variable "port" {
   type    = number
@@ -227,7 +227,7 @@ fleet "x" {
 	}
 }
 
-func TestASecretNeverReachesTheScreen(t *testing.T) {
+func TestLiteralSecretIsNotShown(t *testing.T) {
 	_, diagnostics := load(t, "provider \"cloud\" \"x\" {\n  region = \"a\"\n  token  = \"hunter2\"\n}\n", config.Variables{})
 	if got := rendered(t, diagnostics); !diagnostics.HasErrors() || strings.Contains(got, "hunter2") {
 		t.Errorf("the literal secret must be refused and not be shown:\n%s", got)
@@ -309,7 +309,7 @@ func TestReadDirTakesFleetFilesOnly(t *testing.T) {
 
 // The worst ten megabytes for a parser that keeps a hundred bytes for each
 // symbol.
-func TestTenMegabytesOfAnythingCostBoundedMemory(t *testing.T) {
+func TestLargeFilesUseBoundedMemory(t *testing.T) {
 	for name, line := range map[string]string{
 		"brackets":          "[",
 		"closing brackets":  "]",
@@ -338,7 +338,7 @@ func TestTenMegabytesOfAnythingCostBoundedMemory(t *testing.T) {
 }
 
 // Locals that double each other, the "billion laughs".
-func TestAValueThatDoublesItselfIsStopped(t *testing.T) {
+func TestSelfDoublingValueIsStopped(t *testing.T) {
 	text := "locals {\n  a0 = \"0123456789\"\n"
 	for i := range 40 {
 		text += "  a" + string(rune('0'+(i+1)/10)) + string(rune('0'+(i+1)%10)) + " = \"${local.PREVIOUS}${local.PREVIOUS}${local.PREVIOUS}${local.PREVIOUS}\"\n"
@@ -383,7 +383,7 @@ fleet "x" {
 	}
 }
 
-func TestMoreWarningsThanAnyoneReadsAreStillNoError(t *testing.T) {
+func TestManyWarningsAreNotAnError(t *testing.T) {
 	var text strings.Builder
 	for i := range 600 {
 		fmt.Fprintf(&text, "provider \"cloud\" \"p%d\" {\n  region = \"a\"\n  zone   = \"b\"\n}\n\n", i)

@@ -12,15 +12,10 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// fleetAddress is an attribute that is the address of a fleet, which needn't be
-// declared: fleet.NAME, or fleet.NAME["KEY"].
-func (b *body) fleetAddress(name, refusal string) (fleet.FleetAddress, *hclsyntax.Attribute, bool) {
-	b.need(name, name+" = fleet.NAME")
-	attribute := b.attribute(name)
-	if attribute == nil || b.isNullLiteral(name) {
-		return "", attribute, false
-	}
-	traversal, problems := hcl.AbsTraversalForExpr(attribute.Expr)
+// asFleetAddress is the address of a fleet, which needn't be declared: fleet.NAME,
+// or fleet.NAME["KEY"].
+func (b *body) asFleetAddress(name string, expr hclsyntax.Expression) (any, bool) {
+	traversal, problems := hcl.AbsTraversalForExpr(expr)
 	if !problems.HasErrors() && traversal.RootName() == "fleet" && (len(traversal) == 2 || len(traversal) == 3) {
 		label, ok := nameAt(traversal, 1)
 		key, indexed := "", true
@@ -30,11 +25,12 @@ func (b *body) fleetAddress(name, refusal string) (fleet.FleetAddress, *hclsynta
 			indexed = indexed && key != ""
 		}
 		if address, valid := fleet.ParseFleetAddress(string(fleet.NewFleetAddress(label, key))); ok && indexed && valid {
-			return address, attribute, true
+			return address, true
 		}
 	}
-	b.fail(attribute.Expr.Range(), b.where, refusal, fmt.Sprintf("Write: %s = fleet.NAME, or fleet.NAME[\"KEY\"] for one of a block with for_each.", name))
-	return "", attribute, false
+	b.fail(expr.Range(), b.where, fmt.Sprintf("%q must be the address of a fleet", name),
+		fmt.Sprintf("Write: %s = fleet.NAME, or fleet.NAME[\"KEY\"] for one of a block with for_each.", name))
+	return nil, false
 }
 
 // isNullLiteral is isNull for what may refer to something that isn't there.
@@ -66,7 +62,7 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
 		if near := nearest(string(address), names); near != "" {
 			detail += fmt.Sprintf(" Did you mean %s?", near)
 		}
-		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("There is no fleet %s to remove", named(address)), detail)
+		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("There is no fleet %s to remove", fleetText(address)), detail)
 	}
 	return report.sorted()
 }
@@ -76,17 +72,19 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
 func (l *loader) readRemoved(blocks []*body) {
 	first := map[fleet.FleetAddress]*body{}
 	for _, block := range blocks {
-		address, attribute, ok := block.fleetAddress("from", "This can't be removed")
+		var written removedBlock
+		block.read(&written)
 		block.close()
-		if !ok {
+		if !block.given("from") {
 			continue
 		}
+		address, attribute := written.From, block.syntax.Attributes["from"]
 		switch before := first[address]; {
 		case l.fleetBlocks[address] != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", named(address)),
+			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", fleetText(address)),
 				fmt.Sprintf("Delete the block fleet %q, or this removed block.", address.Block()))
 		case before != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", named(address)),
+			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", fleetText(address)),
 				fmt.Sprintf("The first removed block is at %s. Delete one of them.", place(before.header)))
 		default:
 			first[address] = block
@@ -97,8 +95,8 @@ func (l *loader) readRemoved(blocks []*body) {
 	slices.Sort(l.definition.Removed)
 }
 
-// named is a fleet as messages call it.
-func named(address fleet.FleetAddress) string {
+// fleetText is a fleet as messages call it.
+func fleetText(address fleet.FleetAddress) string {
 	if address.Key() == "" {
 		return fmt.Sprintf("%q", address.Block())
 	}
@@ -118,23 +116,25 @@ func (l *loader) readMoved(blocks []*body) {
 	moves := map[fleet.FleetAddress]*moveBlock{}
 	var order []*moveBlock
 	for _, block := range blocks {
-		from, fromAt, hasFrom := block.fleetAddress("from", "This can't be moved")
-		to, toAt, hasTo := block.fleetAddress("to", "Nothing can be moved there")
+		var written movedBlock
+		block.read(&written)
 		block.close()
-		if !hasFrom || !hasTo {
+		if !block.given("from") || !block.given("to") {
 			continue
 		}
+		from, to := written.From, written.To
+		fromAt, toAt := block.syntax.Attributes["from"], block.syntax.Attributes["to"]
 		switch before := moves[from]; {
 		case from == to:
 			l.fail(toAt.Expr.Range(), block.where, "A fleet can't be moved to itself", "from is the old address, to the new one.")
 		case before != nil:
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", named(from)),
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", fleetText(from)),
 				fmt.Sprintf("The first moved block is at %s. Delete one of them.", place(before.header)))
 		case l.fleetBlocks[from] != nil:
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and moved away", named(from)),
-				fmt.Sprintf("A moved fleet is declared under its new address alone. Rename the block fleet %q, or delete this moved block.", from.Block()))
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and moved away", fleetText(from)),
+				fmt.Sprintf("A moved fleet is declared only under its new address. Rename the block fleet %q, or delete this moved block.", from.Block()))
 		case slices.Contains(l.definition.Removed, from):
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved and removed", named(from)), "Delete the moved block, or the removed block.")
+			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved and removed", fleetText(from)), "Delete the moved block, or the removed block.")
 		default:
 			one := &moveBlock{body: block, from: from, to: to, at: toAt}
 			moves[from] = one
@@ -155,7 +155,7 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 	for _, one := range order {
 		if before := into[one.to]; before != nil {
 			l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("Two fleets are moved to %s", one.to),
-				fmt.Sprintf("The first moved block is at %s. A fleet takes over the hosts of one other; remove the other one with a removed block.", place(before.header)))
+				fmt.Sprintf("The first moved block is at %s. A fleet takes over the instances of one other; remove the other one with a removed block.", place(before.header)))
 			continue
 		}
 		into[one.to] = one
@@ -170,7 +170,7 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 		}
 		if l.fleetBlocks[target] == nil {
 			if !slices.Contains(l.definition.Removed, target) && moves[one.to] == nil {
-				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("There is no fleet %s", named(target)), l.moveTargets(target))
+				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("There is no fleet %s", fleetText(target)), l.moveTargets(target))
 			}
 			continue
 		}
@@ -202,7 +202,7 @@ func (l *loader) reportMoveCycle(start *moveBlock, moves map[fleet.FleetAddress]
 		chain[i] = string(address)
 	}
 	block := moves[ordered[0]]
-	l.fail(block.header, block.where, "These fleets are moved in a circle", strings.Join(chain, " → ")+". Delete the moved blocks that have been applied.")
+	l.fail(block.header, block.where, "These fleets are moved in a cycle", strings.Join(chain, " → ")+". Delete the moved blocks that have been applied.")
 }
 
 // moveTargets is a hint at the addresses that there are.
@@ -220,5 +220,5 @@ func (l *loader) moveTargets(target fleet.FleetAddress) string {
 	if len(keyed) > 0 {
 		return fmt.Sprintf("The block fleet %q has for_each. Write to = %s, for example.", target.Block(), slices.Min(keyed))
 	}
-	return strings.TrimSpace(didYouMean(string(target), all) + " A fleet is moved to one that is declared.")
+	return strings.TrimSpace(didYouMean(string(target), "fleets", all) + " A fleet is moved to one that is declared.")
 }

@@ -35,8 +35,15 @@ var notYetTable = sync.OnceValue(func() map[string]string {
 	return table
 })
 
-// noteNotYet takes note of what a body uses that has no effect yet.
-func (b *body) noteNotYet() {
+// noteNotYet takes note of what a body, and the blocks that were read within it,
+// uses that has no effect yet. Effective are the paths of what has one here.
+func (b *body) noteNotYet(effective []string) {
+	b.takesEffect = effective
+	for _, blocks := range b.inner {
+		for _, block := range blocks {
+			block.noteNotYet(effective)
+		}
+	}
 	table := notYetTable()
 	if sentence, found := table[b.path]; found {
 		b.note(b.path, sentence, b.header)

@@ -51,7 +51,7 @@ func sameAsWhole(t *testing.T, text string) {
 
 var filler = strings.Repeat("# a comment that fills a piece\n", 40)
 
-func TestATextReadInPiecesIsTheTextReadWhole(t *testing.T) {
+func TestParsingInPiecesEqualsParsingWhole(t *testing.T) {
 	for name, text := range map[string]string{
 		"blocks":                     strings.Repeat("a \"b\" {\n  c = 1\n}\n", 200),
 		"a brace in a here-document": "a {\n  b = <<EOT\n" + filler + "}\n" + filler + "}\nEOT\n}\nc = 1\n",

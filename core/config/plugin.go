@@ -2,9 +2,11 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -13,25 +15,35 @@ import (
 )
 
 // pluginBody is where a body that belongs to a plugin stands.
-type pluginBody struct {
+type blockSource struct {
 	where  string
 	header hcl.Range
 	syntax *hclsyntax.Body
 }
 
+// plugin is what a required plugin says about its blocks.
+type plugin struct {
+	fleet.PluginSchemas
+	provider, instance *declaration
+}
+
+func newPlugin(schemas fleet.PluginSchemas) *plugin {
+	return &plugin{PluginSchemas: schemas, provider: fromPlugin(schemas.Provider), instance: fromPlugin(schemas.Instance)}
+}
+
 func (l *loader) readProvider(block *body) {
-	plugin, name := block.labels[0], block.labels[1]
-	address := fleet.ProviderAddress(plugin + "." + name)
-	schemas := l.schemasOf(block, plugin)
-	if schemas == nil {
+	plugin := l.pluginOf(block, block.labels[0])
+	if plugin == nil {
 		return
 	}
-	advertise := block.httpsURL("advertise") // the manager's own, in every plugin's block
+	var own providerBlock // the manager's part, in every plugin's block
+	block.read(&own)
+	address := fleet.ProviderAddress(own.Plugin + "." + own.Name)
 	block.scope = l.scope.withSecrets()
-	config, _ := block.pluginBody(plugin, schemas.Provider)
+	config, _ := block.pluginBody(plugin.provider)
 	block.close()
-	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Advertise: advertise, Config: canonical(config)})
-	l.providerBodies[address] = pluginBody{where: block.where, header: block.header, syntax: block.syntax}
+	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Advertise: own.Advertise, Config: canonical(config)})
+	l.providerBodies[address] = blockSource{where: block.where, header: block.header, syntax: block.syntax}
 }
 
 // readInstance reads a fleet's instance block by the schema of its provider's
@@ -41,29 +53,29 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	instance := block.single("instance")
 	if instance == nil {
 		instance = &body{
-			collector: l.collector, scope: l.scope, where: "instance of " + block.where,
+			collector: l.collector, scope: l.scope, where: "instance of " + block.where, path: block.path + ".instance",
 			header: block.header, syntax: &hclsyntax.Body{},
 		}
 	}
-	schemas := l.pluginSchemas[result.Provider.Plugin()]
-	if schemas == nil {
+	plugin := l.plugins[result.Provider.Plugin()]
+	if plugin == nil {
 		return
 	}
-	result.Joined, result.Market = schemas.Joined, schemas.Market
-	config, immutable := instance.pluginBody(result.Provider.Plugin(), schemas.Instance)
+	result.Joined, result.Market = plugin.Joined, plugin.Market
+	config, immutable := instance.pluginBody(plugin.instance)
 	instance.close()
 	result.Instance, result.Immutable = canonical(config), canonical(immutable)
-	l.instanceBodies[result.Address] = pluginBody{where: instance.where, header: instance.header, syntax: instance.syntax}
+	l.instanceBodies[result.Address] = blockSource{where: instance.where, header: instance.header, syntax: instance.syntax}
 }
 
 // verifiesIdentity says whether the fleet's provider verifies which instance a host
 // is. Where its plugin does and its block lacks what that takes, missing names it.
 func (l *loader) verifiesIdentity(f fleet.RunnerFleet) (verifies bool, missing string) {
-	schemas := l.pluginSchemas[f.Provider.Plugin()]
-	if schemas == nil || !schemas.Identity {
+	plugin := l.plugins[f.Provider.Plugin()]
+	if plugin == nil || !plugin.Identity {
 		return false, ""
 	}
-	needs := schemas.IdentityNeeds
+	needs := plugin.IdentityNeeds
 	if needs == "" {
 		return true, ""
 	}
@@ -81,124 +93,178 @@ func (l *loader) verifiesIdentity(f fleet.RunnerFleet) (verifies bool, missing s
 	return true, ""
 }
 
-// readIdentity reads whether hosts enroll with evidence, which takes a provider that
-// verifies it.
-func (l *loader) readIdentity(admission *body, result *fleet.RunnerFleet) {
-	wanted, ok := admission.oneOf("identity", fleet.IdentityRequired, fleet.IdentityNone)
-	if !ok {
-		return
-	}
+// setIdentity decides whether hosts enroll with evidence: by default where the
+// provider verifies it.
+func (l *loader) setIdentity(block *body, written *admissionBlock, result *fleet.RunnerFleet) {
 	verifies, missing := l.verifiesIdentity(*result)
-	switch known := l.pluginSchemas[result.Provider.Plugin()] != nil; {
+	wanted := ""
+	if written != nil {
+		wanted = written.Identity
+	}
+	result.Admission.Identity = ""
+	if verifies {
+		result.Admission.Identity = fleet.IdentityRequired
+	}
+	fail := func(summary, detail string) {
+		admission := block.inner["admission"][0]
+		admission.fail(admission.at("identity"), admission.where, summary, detail)
+	}
+	switch known := l.plugins[result.Provider.Plugin()] != nil; {
 	case wanted == fleet.IdentityNone && verifies:
 		result.Admission.Identity = fleet.IdentityNone
 	case wanted == fleet.IdentityRequired && missing != "":
-		admission.fail(admission.at("identity"), admission.where, fmt.Sprintf("The provider %q verifies no identity", result.Provider),
-			fmt.Sprintf("No host could enroll. Write %s into its block, as the page of its plugin says, or leave identity out.", missing))
+		fail(fmt.Sprintf("The provider %q doesn't verify identities", result.Provider),
+			fmt.Sprintf("No instance could enroll. Write %s into its block, as the page of its plugin says, or leave identity out.", missing))
 	case wanted == fleet.IdentityRequired && known && !verifies:
-		admission.fail(admission.at("identity"), admission.where, fmt.Sprintf("The plugin %q verifies no identity", result.Provider.Plugin()),
-			"No host could enroll. Leave identity out, or use a provider whose plugin verifies which instance a host is.")
+		fail(fmt.Sprintf("The plugin %q doesn't verify identities", result.Provider.Plugin()),
+			"No instance could enroll. Leave identity out, or use a provider whose plugin verifies which instance is calling.")
 	}
 }
 
-// mostBatch bounds a batch whatever its plugin takes: it is made whole or not at all.
-const mostBatch = 100
-
-// readBatch reads how many instances one call may make. That takes a plugin that makes
-// batches, and hosts that are told apart by evidence, since they have one token.
-func (l *loader) readBatch(block *body, result *fleet.RunnerFleet) {
-	size, ok := block.count("batch", 1, mostBatch)
-	schemas := l.pluginSchemas[result.Provider.Plugin()]
-	if !ok || size == 1 || schemas == nil {
+// setBatch decides how many instances one call may make. More than one takes a
+// plugin that makes batches, and instances that are told apart by evidence, since
+// they have one token.
+func (l *loader) setBatch(block *body, size int, result *fleet.RunnerFleet) {
+	plugin := l.plugins[result.Provider.Plugin()]
+	if size < 2 || plugin == nil {
 		return
 	}
-	plugin, one := result.Provider.Plugin(), "Leave batch out: each call then makes one instance."
+	name, one := result.Provider.Plugin(), "Leave batch out: each call then makes one instance."
 	switch {
-	case !schemas.Batches:
-		block.fail(block.at("batch"), block.where, fmt.Sprintf("The plugin %q makes no batches", plugin), one)
-	case schemas.MaxBatch > 0 && size > schemas.MaxBatch:
-		block.fail(block.at("batch"), block.where, fmt.Sprintf("\"batch\" can't be %d", size), fmt.Sprintf("The plugin %q makes at most %d instances by one call.", plugin, schemas.MaxBatch))
+	case !plugin.Batches:
+		block.fail(block.at("batch"), block.where, fmt.Sprintf("The plugin %q makes no batches", name), one)
+	case plugin.MaxBatch > 0 && size > plugin.MaxBatch:
+		block.fail(block.at("batch"), block.where, fmt.Sprintf("Invalid value %d for batch", size),
+			fmt.Sprintf("The plugin %q makes at most %d instances by one call.", name, plugin.MaxBatch))
 	case !result.Admission.RequiresIdentity():
-		block.fail(block.at("batch"), block.where, "The hosts of a batch can't be told apart without evidence",
-			"They share one bootstrap document and its token, and enroll by what the provider's signature says of each. This fleet asks for no evidence: let it be identity = \"required\" in admission, which it is by default where the provider verifies identities. "+one)
+		block.fail(block.at("batch"), block.where, "batch needs identity = \"required\"",
+			"The instances of a batch share one enrollment token and are told apart by what the provider's signature says of each. "+
+				"Write identity = \"required\" in admission, which is the default where the provider verifies identities. "+one)
 	default:
 		result.Batch = size
 	}
 }
 
-// schemasOf gives the plugin's schemas; nil: not to be had, and reported at the
-// provider block.
-func (l *loader) schemasOf(block *body, plugin string) *fleet.PluginSchemas {
+// ErrNotInstalled says that a plugin must be installed before its schemas are
+// known.
+var ErrNotInstalled = errors.New("the plugin isn't installed")
+
+const installHint = "Run where the fleet files are:\n  forgeyard-fleet plugin install\n" +
+	"Add --from FOLDER for plugins that you built yourself; make build puts them into bin/plugins."
+
+// pluginOf is a plugin that a block names; nil: it can't be asked, which is
+// reported at the block.
+func (l *loader) pluginOf(block *body, name string) *plugin {
 	at := block.header
-	if !slices.Contains(l.pluginNames(), plugin) {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not required", plugin),
-			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }", didYouMean(plugin, l.pluginNames()), plugin)))
+	if !slices.Contains(l.pluginNames(), name) {
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not required", name),
+			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }", didYouMean(name, "plugins", l.pluginNames()), name)))
 		return nil
 	}
-	if schemas, asked := l.pluginSchemas[plugin]; asked {
-		return schemas
+	if found, asked := l.plugins[name]; asked {
+		return found
 	}
-	l.pluginSchemas[plugin] = nil
+	l.plugins[name] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", plugin), "Run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)")
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
 		return nil
 	}
-	schemas, err := l.schemas.Schemas(plugin)
+	schemas, err := l.schemas.Schemas(name)
+	if errors.Is(err, ErrNotInstalled) {
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
+		return nil
+	}
 	if err != nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", plugin), upperFirst(err.Error()))
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), upperFirst(err.Error()))
 		return nil
 	}
-	l.pluginSchemas[plugin] = &schemas
-	return &schemas
+	l.plugins[name] = newPlugin(schemas)
+	return l.plugins[name]
 }
 
-// pluginBody reads a body by a plugin's schema. It returns what the plugin gets
-// and, of that, what can't change without replacing instances. Attributes that
-// are null and have no default are left out.
-func (b *body) pluginBody(plugin string, schema fleet.PluginSchema) (config, immutable map[string]any) {
+// pluginBody reads a body by a plugin's declaration. It returns what the plugin
+// gets and, of that, what can't change without replacing instances. Attributes
+// that are null and have no default are left out.
+func (b *body) pluginBody(d *declaration) (config, immutable map[string]any) {
 	config, immutable = map[string]any{}, map[string]any{}
-	for _, attribute := range schema.Attributes {
-		value, fixed, ok := b.pluginAttribute(plugin, attribute)
+	for _, one := range d.attributes {
+		value, ok := b.attributeValue(one)
 		if !ok {
 			continue
 		}
-		config[attribute.Name] = value
-		if fixed != nil {
-			immutable[attribute.Name] = fixed
+		config[one.name] = onWire(value)
+		if fixed := immutablePart(one, config[one.name]); fixed != nil {
+			immutable[one.name] = fixed
 		}
 	}
-	for _, nested := range schema.Blocks {
+	for _, nested := range d.blocks {
 		var configs, immutables []any
-		var found []*body
-		if nested.Repeated {
-			found = b.children(nested.Name)
-		} else if one := b.single(nested.Name); one != nil {
-			found = []*body{one}
-		}
 		anyFixed := false
-		for _, block := range found {
-			inner, fixed := block.pluginBody(plugin, nested.Schema)
+		for _, block := range b.find(nested) {
+			inner, fixed := block.pluginBody(nested.declaration)
 			block.close()
 			configs, immutables = append(configs, inner), append(immutables, fixed)
 			anyFixed = anyFixed || len(fixed) > 0
 		}
 		switch {
-		case len(found) == 0:
-			continue
-		case nested.Repeated:
-			config[nested.Name] = configs
+		case len(configs) == 0:
+		case nested.repeated:
+			config[nested.name] = configs
 		default:
-			config[nested.Name] = configs[0]
+			config[nested.name] = configs[0]
 		}
 		switch {
 		case !anyFixed:
-		case nested.Repeated:
-			immutable[nested.Name] = immutables
+		case nested.repeated:
+			immutable[nested.name] = immutables
 		default:
-			immutable[nested.Name] = immutables[0]
+			immutable[nested.name] = immutables[0]
 		}
 	}
 	return config, immutable
+}
+
+// onWire is a value in the form in which a plugin gets it as JSON.
+func onWire(value any) any {
+	switch value := value.(type) {
+	case time.Duration:
+		return value.String()
+	case fleet.SecretReference:
+		return map[string]any{fleet.SecretMarker: string(value)}
+	case []any:
+		for i := range value {
+			value[i] = onWire(value[i])
+		}
+	case map[string]any:
+		for key := range value {
+			value[key] = onWire(value[key])
+		}
+	}
+	return value
+}
+
+// immutablePart is the value where its attribute is immutable, else what is
+// immutable inside an object; nil: nothing is.
+func immutablePart(one *attribute, value any) any {
+	if one.immutable {
+		return value
+	}
+	object, ok := value.(map[string]any)
+	if one.typ.kind != fleet.KindObject || !ok {
+		return nil
+	}
+	part := map[string]any{}
+	for _, inner := range one.typ.attributes {
+		if element, set := object[inner.name]; set {
+			if fixed := immutablePart(inner, element); fixed != nil {
+				part[inner.name] = fixed
+			}
+		}
+	}
+	if len(part) == 0 {
+		return nil
+	}
+	return part
 }
 
 // canonical is JSON with sorted keys. Values are maps, slices, strings,

@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-func TestAProviderMayHaveItsOwnAddressOfTheManagerWhateverItsPluginKnows(t *testing.T) {
+func TestProviderAdvertiseWorksWithEveryPlugin(t *testing.T) {
 	definition := mustLoad(t, "provider \"bare\" \"x\" {\n  advertise = \"https://10.0.2.2:7443\"\n}\n", config.Variables{}).Definition
 	n := slices.IndexFunc(definition.Providers, func(p fleet.Provider) bool { return p.Address == "bare.x" })
 	if n < 0 || definition.Providers[n].Advertise != "https://10.0.2.2:7443" || string(definition.Providers[n].Config) != "{}" {

@@ -12,7 +12,7 @@ func name(text string) fleet.PathStep { return fleet.PathStep{Name: text} }
 
 func index(i int64) fleet.PathStep { return fleet.PathStep{Index: i} }
 
-func TestAPluginsComplaintStandsOnTheRightLine(t *testing.T) {
+func TestPluginDiagnosticHasLine(t *testing.T) {
 	loaded := mustLoad(t, `locals {
   subnets = ["a"]
 }
@@ -87,7 +87,7 @@ fleet "x" {
 	}
 }
 
-func TestRenderKeepsAPluginFromSteeringTheTerminal(t *testing.T) {
+func TestRenderStripsControlCharacters(t *testing.T) {
 	loaded := mustLoad(t, "", config.Variables{})
 	got := rendered(t, loaded.ProviderDiagnostics("cloud.main", []fleet.PluginDiagnostic{{Summary: "\x1b[2Jgone", Detail: "a\rb\nc\u202e"}}))
 	if strings.ContainsAny(got, "\x1b\r\u202e") {

@@ -51,56 +51,60 @@ func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diag
 			fmt.Sprintf("The block is for another one. Write: provider %q \"test\" { … }", plugin.Name))
 		return test, l.sorted()
 	}
+	schemas := newPlugin(plugin)
 	provider := providers[0]
 	provider.scope = l.scope.withSecrets()
-	config, _ := provider.pluginBody(plugin.Name, plugin.Provider)
+	config, _ := provider.pluginBody(schemas.provider)
 	provider.close()
 	test.Provider = canonical(config)
 	instance := root.single("instance")
 	if instance == nil { // so that required attributes are missed
 		instance = &body{collector: l.collector, scope: l.scope, where: "instance", path: "instance", header: root.header, syntax: &hclsyntax.Body{}}
 	}
-	config, _ = instance.pluginBody(plugin.Name, plugin.Instance)
+	config, _ = instance.pluginBody(schemas.instance)
 	instance.close()
 	test.Instance = canonical(config)
 	if settings := root.single("test"); settings != nil {
-		l.readPluginTest(settings, &test)
+		readPluginTest(settings, &test)
 	}
 	root.close()
 	return test, l.sorted()
 }
 
-func (l *loader) readPluginTest(block *body, test *PluginTest) {
-	test.Assets, _ = block.texts("assets")
-	test.Image, _ = block.text("image")
-	test.AgentURL, _ = block.text("agent_url")
-	test.AgentSHA256, _ = block.text("agent_sha256")
-	test.Patience, _ = block.duration("patience", time.Second)
-	if value, attribute, ok := block.value("env"); ok {
-		test.Env = block.environmentNames("env", value, attribute.Expr)
-	}
-	if platform := block.single("platform"); platform != nil {
-		platform.need("os", `os = "linux"`)
-		platform.need("arch", `arch = "x86_64"`)
-		test.Platform.OS, _ = platform.text("os")
-		test.Platform.Arch, _ = platform.text("arch")
-		platform.close()
-	}
-	if outage := block.single("outage"); outage != nil {
-		outage.need("begin", `begin = ["mv", "/srv/instances", "/srv/away"]`)
-		outage.need("end", `end = ["mv", "/srv/away", "/srv/instances"]`)
-		test.OutageBegin = outage.command("begin")
-		test.OutageEnd = outage.command("end")
-		outage.close()
-	}
-	block.close()
+// testBlock is what a plugin is tested with besides its own blocks.
+type testBlock struct {
+	Assets      []string           `fleet:"assets"`
+	Image       string             `fleet:"image"`
+	AgentURL    string             `fleet:"agent_url"`
+	AgentSHA256 string             `fleet:"agent_sha256"`
+	Patience    time.Duration      `fleet:"patience" min:"1s"`
+	Env         []string           `fleet:"env" list:"set" form:"environment"`
+	Platform    *testPlatformBlock `fleet:"platform,block"`
+	Outage      *outageBlock       `fleet:"outage,block"`
 }
 
-// command is a program with its arguments.
-func (b *body) command(name string) []string {
-	words, ok := b.texts(name)
-	if ok && len(words) == 0 {
-		b.fail(b.at(name), b.where, fmt.Sprintf("%q is empty", name), "It is a program with its arguments, such as [\"systemctl\", \"stop\", \"lab\"].")
+// testPlatformBlock is a fleet.Platform of any names: the kit says which it tests.
+type testPlatformBlock struct {
+	OS   string `fleet:"os,required" example:"linux"`
+	Arch string `fleet:"arch,required" example:"x86_64"`
+}
+
+// outageBlock is how the infrastructure is made unreachable and reachable again.
+type outageBlock struct {
+	Begin []string `fleet:"begin,required" list:"program" example:"[\"mv\", \"/srv/instances\", \"/srv/away\"]"`
+	End   []string `fleet:"end,required" list:"program" example:"[\"mv\", \"/srv/away\", \"/srv/instances\"]"`
+}
+
+func readPluginTest(block *body, test *PluginTest) {
+	var written testBlock
+	block.read(&written)
+	block.close()
+	test.Assets, test.Image, test.AgentURL, test.AgentSHA256 = written.Assets, written.Image, written.AgentURL, written.AgentSHA256
+	test.Patience, test.Env = written.Patience, written.Env
+	if written.Platform != nil {
+		test.Platform = fleet.Platform(*written.Platform)
 	}
-	return words
+	if written.Outage != nil {
+		test.OutageBegin, test.OutageEnd = written.Outage.Begin, written.Outage.End
+	}
 }

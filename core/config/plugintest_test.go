@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-func TestTheFileOfAPluginsTestIsReadWithSecretsAsReferences(t *testing.T) {
+func TestPluginTestFileKeepsSecretReferences(t *testing.T) {
 	text := fleet.PluginType{Kind: fleet.KindString}
 	plugin := fleet.PluginSchemas{
 		Name:     "acme",

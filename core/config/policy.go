@@ -15,9 +15,10 @@ func (l *loader) readPolicy(block *body) {
 	if block == nil {
 		return
 	}
-	var result fleet.InstallationPolicy
-	result.Providers, _ = block.names("providers")
-	for _, name := range result.Providers {
+	var written policyBlock
+	block.read(&written)
+	block.close()
+	for _, name := range written.Providers {
 		plugin, _, exact := strings.Cut(name, ".")
 		known := l.pluginNames()
 		if exact && slices.Contains(known, plugin) {
@@ -25,62 +26,42 @@ func (l *loader) readPolicy(block *body) {
 		}
 		if !slices.Contains(known, plugin) {
 			block.warn(block.at("providers"), block.where, fmt.Sprintf("There is no provider %q", clip(name)),
-				strings.TrimSpace("Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, known)))
+				strings.TrimSpace("Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, "providers", known)))
 		}
 	}
-	result.Regions, _ = block.names("regions")
-	lifetimes, _ := block.names("lifetimes")
-	allowed := []string{string(fleet.LifetimePreemptible), string(fleet.LifetimeStable)}
-	for _, one := range lifetimes {
-		if !slices.Contains(allowed, one) {
-			block.fail(block.at("lifetimes"), block.where, fmt.Sprintf("There is no lifetime %q", clip(one)), didYouMean(one, allowed))
-			continue
+	for i, entitlement := range written.Entitlements {
+		if len(entitlement.Tenants)+len(entitlement.Projects) == 0 {
+			b := block.inner["entitlement"][i]
+			b.fail(b.header, b.where, "The entitlement names no tenant and no project",
+				"A class that an entitlement names is only for the tenants and projects that it lists. Write tenants = [\"NAME\"] or projects = [\"NAME\"].")
 		}
+	}
+	l.definition.Policy = written.policy()
+}
+
+// policy is what the block means.
+func (p *policyBlock) policy() fleet.InstallationPolicy {
+	result := fleet.InstallationPolicy{Providers: p.Providers, Regions: p.Regions, NoGPU: !p.GPU, HostileIsolation: p.HostileIsolation}
+	for _, one := range p.Lifetimes {
 		result.Lifetimes = append(result.Lifetimes, fleet.LifetimeClass(one))
 	}
-	if gpu, ok := block.boolean("gpu"); ok {
-		result.NoGPU = !gpu
-	}
-	result.HostileIsolation, _ = block.word("hostile_isolation", "kind of isolation", "vm")
-	for _, entitlement := range l.uniqueIn(block, "entitlement") {
-		result.Entitlements = append(result.Entitlements, entitlement.entitlement())
+	for _, one := range p.Entitlements {
+		result.Entitlements = append(result.Entitlements, fleet.Entitlement(one))
 	}
 	slices.SortFunc(result.Entitlements, func(a, b fleet.Entitlement) int { return strings.Compare(a.Name, b.Name) })
-	block.close()
-	l.definition.Policy = result
-}
-
-// uniqueIn are the named blocks of a type within another, each name once.
-func (l *loader) uniqueIn(block *body, kind string) []*body {
-	first := map[string]*body{}
-	return slices.DeleteFunc(block.children(kind, "NAME"), func(one *body) bool {
-		before := first[one.labels[0]]
-		if before == nil {
-			first[one.labels[0]] = one
-			return false
-		}
-		l.fail(one.header, block.where, fmt.Sprintf("There is a second %s %q", kind, one.labels[0]),
-			fmt.Sprintf("The first one is at %s. Put both into one, or rename one of them.", place(before.header)))
-		return true
-	})
-}
-
-// entitlement reads who may use a capacity class [173].
-func (b *body) entitlement() fleet.Entitlement {
-	result := fleet.Entitlement{Name: b.labels[0]}
-	b.need("capacity_class", "capacity_class = capacity_class.NAME")
-	if name, ok := b.reference("capacity_class", "capacity_class"); ok {
-		result.Class = name
-	}
-	result.Tenants, _ = b.names("tenants")
-	result.Projects, _ = b.names("projects")
-	result.Max, _ = b.count("max", 1, maxCount)
-	b.close()
-	if len(result.Tenants)+len(result.Projects) == 0 {
-		b.fail(b.header, b.where, "The entitlement is nobody's",
-			"A class that an entitlement names is for those alone whom it lists. Write tenants = [\"NAME\"] or projects = [\"NAME\"].")
-	}
 	return result
+}
+
+// policyBlockOf is the block that means a policy.
+func policyBlockOf(p fleet.InstallationPolicy) *policyBlock {
+	block := &policyBlock{Providers: p.Providers, Regions: p.Regions, GPU: !p.NoGPU, HostileIsolation: p.HostileIsolation}
+	for _, one := range p.Lifetimes {
+		block.Lifetimes = append(block.Lifetimes, string(one))
+	}
+	for _, one := range p.Entitlements {
+		block.Entitlements = append(block.Entitlements, entitlementBlock(one))
+	}
+	return block
 }
 
 // checkPolicy holds the fleets and queues against the installation's policy [175],
@@ -99,8 +80,8 @@ func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 		}
 		entitled := policy.EntitlementsTo(f.Class.Name)
 		if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Serves(f.Scope) }) {
-			l.fail(block.within("scope"), block.where, fmt.Sprintf("Nobody whose jobs the fleet runs is entitled to the class %q", f.Class.Name),
-				fmt.Sprintf("The entitlements %s name others, so its hosts would never get a job. Add whom its scope names to one of them, or choose another class.", namesOf(entitled)))
+			l.fail(block.within("scope"), block.where, fmt.Sprintf("The fleet's scope isn't entitled to the class %q", f.Class.Name),
+				fmt.Sprintf("The entitlements %s name others, so its instances would never get a job. Add the tenant or project of its scope to one of them, or choose another class.", namesOf(entitled)))
 		}
 	}
 	for _, s := range l.definition.Schedulers {
@@ -124,7 +105,7 @@ func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.Sched
 	entitled := policy.EntitlementsTo(q.Class.Name)
 	if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Names(q.Tenant, q.Project) }) {
 		l.fail(body.queueAt(q.Name), body.where, fmt.Sprintf("The jobs of the queue %q aren't entitled to the class %q", q.Name, q.Class.Name),
-			fmt.Sprintf("The entitlements %s don't name its tenant or project. Say whose jobs wait in it, by tenant or project, or map it to another class.", namesOf(entitled)))
+			fmt.Sprintf("The entitlements %s don't name its tenant or project. Set the queue's tenant or project, or map it to another class.", namesOf(entitled)))
 	}
 }
 
@@ -160,7 +141,7 @@ func (b *body) within(path string) hcl.Range {
 }
 
 // queueAt is where a scheduler's queue block begins.
-func (p pluginBody) queueAt(name string) hcl.Range {
+func (p blockSource) queueAt(name string) hcl.Range {
 	for _, block := range p.syntax.Blocks {
 		if block.Type == "queue" && slices.Equal(block.Labels, []string{name}) {
 			return block.DefRange()

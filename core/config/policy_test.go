@@ -20,7 +20,7 @@ policy {
 }
 `
 
-func TestAFleetThatNamesNoRegionIsKeptToThoseOfThePolicyWhereThereAreOffers(t *testing.T) {
+func TestFleetWithoutRegionsGetsThoseOfPolicy(t *testing.T) {
 	base := source(t, "testdata/base.hcl")
 	loaded, found := config.Load([]config.Source{base, {Name: "policy.hcl", Bytes: []byte(policyOfRegions)}}, config.Variables{}, trading{})
 	if found.HasErrors() {
@@ -37,7 +37,7 @@ func TestAFleetThatNamesNoRegionIsKeptToThoseOfThePolicyWhereThereAreOffers(t *t
 	}
 }
 
-func TestAPlanShowsWhatOfThePolicyChanges(t *testing.T) {
+func TestDiffShowsPolicyChange(t *testing.T) {
 	load := func(policy string) *config.Loaded {
 		loaded, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "policy.hcl", Bytes: []byte(policy)}}, config.Variables{}, trading{})
 		if found.HasErrors() {

@@ -1,13 +1,19 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// ReferenceBlock describes one block of a fleet file for people: docs/fleet-hcl.md
-// is made from it. The code that reads a block stays the only judge of what it
-// may hold; a test holds the two against each other.
+// ReferenceBlock describes one block of a fleet file for people, made from its
+// declaration: docs/fleet-hcl.md is made from it.
 type ReferenceBlock struct {
 	// Path is the block's type within its parents: "fleet.scaling".
 	Path string
@@ -89,8 +95,73 @@ const (
 
 // Reference is every block in the order in which a reader needs them, each
 // followed by those within it.
-func Reference() []ReferenceBlock {
-	return slices.Concat(settingsReference, schedulerReference, capacityReference, fleetReference, fleetPolicyReference, installationReference, removalReference)
+var Reference = sync.OnceValue(func() []ReferenceBlock {
+	var list []ReferenceBlock
+	for _, block := range declared(reflect.TypeFor[fleetFile]()).blocks {
+		first := len(list)
+		list = appendReference(list, "", block)
+		list[first].Example = block.example()
+	}
+	return list
+})
+
+func appendReference(list []ReferenceBlock, around string, block *nestedBlock) []ReferenceBlock {
+	one := ReferenceBlock{
+		Path: around + block.name, Labels: block.labelNames(), Required: block.required, Body: block.body, Doc: markdown(block.doc),
+		Repeated: block.repeated,
+	}
+	if block.body == EntryBody { // the names are those of its attributes
+		one.Labels, one.Repeated = nil, false
+	}
+	for _, attribute := range block.attributes {
+		notYet := notYetSentences[attribute.notYet]
+		one.Attributes = append(one.Attributes, ReferenceAttribute{
+			Name: attribute.name, Type: attribute.typ.inWords(), Required: attribute.required, Default: attribute.standard,
+			Doc: markdown(attribute.doc), NotYet: notYet.text, Offers: notYet.offers,
+		})
+	}
+	list = append(list, one)
+	for _, nested := range block.blocks {
+		list = appendReference(list, one.Path+".", nested)
+	}
+	return list
+}
+
+// quotedCode is code in a doc, which stands in a struct tag and so can't hold back
+// quotes. An apostrophe within a word isn't a quote.
+var quotedCode = regexp.MustCompile(`(^|[\s(\[])'([^']+)'`)
+
+func markdown(doc string) string { return quotedCode.ReplaceAllString(doc, "$1`$2`") }
+
+// inWords is the type in a reader's words.
+func (t valueType) inWords() ReferenceType {
+	switch t.kind {
+	case kindReference:
+		return ReferenceType(fmt.Sprintf("reference to %s `%s`", article(t.refers), t.refers))
+	case kindExpression:
+		return t.words
+	case fleet.KindList:
+		return TextListValue
+	case fleet.KindMap:
+		if t.element.kind == fleet.KindInt {
+			return CountMapValue
+		}
+		return TextMapValue
+	}
+	return wordsOfKind[t.kind]
+}
+
+var wordsOfKind = map[fleet.PluginTypeKind]ReferenceType{
+	fleet.KindString: TextValue, fleet.KindBool: BoolValue, fleet.KindInt: CountValue, fleet.KindDuration: DurationValue,
+	kindCPU: CPUValue, kindSize: SizeValue, kindMoney: MoneyValue, kindMoment: MomentValue, kindSecret: SecretValue,
+	kindFleetAddress: FleetReference,
+}
+
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "aeiou") {
+		return "an"
+	}
+	return "a"
 }
 
 // Functions are the names of the functions of the language, sorted.

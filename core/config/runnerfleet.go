@@ -1,12 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -19,134 +18,109 @@ func (l *loader) readFleet(block *body) {
 	}
 	for _, each := range l.forEach(block) {
 		one := *block
-		one.scope, one.attributes, one.blocks = block.scope.withEach(each.key, each.value), []string{"for_each"}, nil
+		one.scope = block.scope.withEach(each.key, each.value)
+		one.attributes, one.blocks, one.valid, one.inner = nil, nil, nil, nil
 		l.readOneFleet(&one, each.key)
 	}
 }
 
 func (l *loader) readOneFleet(block *body, key string) {
 	if len(l.definition.Fleets) >= maxFleets {
-		l.fail(block.header, block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d.", maxFleets))
+		l.fail(block.header, block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d fleets.", maxFleets))
 		return
 	}
-	result := fleet.RunnerFleet{Address: fleet.NewFleetAddress(block.labels[0], key)}
-	block.need("capacity_class", "capacity_class = capacity_class.NAME")
-	if name, ok := block.reference("capacity_class", "capacity_class"); ok {
-		result.Class = l.classes[name]
+	var written fleetBlock
+	block.read(&written)
+	result := written.fleet()
+	result.Address = fleet.NewFleetAddress(written.Name, key)
+	result.Class = l.classes[written.Class]
+	if block.given("image") {
+		result.Image = l.imageFor(block, written.Image, result.Provider, block.at("image"))
 	}
-	block.need("provider", "provider = provider.PLUGIN.NAME")
-	if name, ok := block.reference("provider", "provider"); ok {
-		result.Provider = fleet.ProviderAddress(name)
-	}
-	if name, ok := block.reference("image", "image"); ok {
-		result.Image = l.imageFor(block, name, result.Provider, block.at("image"))
-	}
-	if name, ok := block.reference("scheduler", "scheduler"); ok {
-		result.Scheduler = fleet.SchedulerAddress(name)
-	}
-	lifetime, _ := block.oneOf("lifetime_class", string(fleet.LifetimeStable), string(fleet.LifetimePreemptible))
-	result.Lifetime = fleet.LifetimeClass(lifetime)
-	result.Protected, _ = block.boolean("protected")
 	l.readInstance(block, &result)
-	block.policies(&result)
-	scaling := block.single("scaling")
-	if scaling != nil {
-		result.Scaling = scaling.scaling()
-	} else {
-		l.fail(block.header, block.where, "The scaling block is missing",
-			fmt.Sprintf("It is needed in %s, with min and max at least.", block.where))
-	}
-	if runner := block.single("runner"); runner != nil {
-		result.Runner = runner.runner()
-	}
-	result.Timeouts = fleet.DefaultTimeouts()
-	if timeouts := block.single("timeouts"); timeouts != nil {
-		timeouts.timeouts(&result.Timeouts)
-	}
-	result.Admission.JobIsolation = fleet.JobIsolationRequired
-	if verifies, _ := l.verifiesIdentity(result); verifies {
-		result.Admission.Identity = fleet.IdentityRequired
-	}
-	if admission := block.single("admission"); admission != nil {
-		if isolation, ok := admission.oneOf("job_isolation", fleet.JobIsolationRequired, fleet.JobIsolationNone); ok {
-			result.Admission.JobIsolation = isolation
-		}
-		result.Admission.MatchAddress, _ = admission.boolean("match_address")
-		l.readIdentity(admission, &result)
-		admission.close()
-	}
-	l.readBatch(block, &result)
+	l.setIdentity(block, written.Admission, &result)
+	l.setBatch(block, written.Batch, &result)
+	block.takesEffect = withOffers(block, result)
 	block.close()
 	result = result.WithDefaults()
-	l.checkFleet(block, scaling, result)
+	l.checkFleet(block, &written, result)
 	l.fleetBlocks[result.Address] = block
 	l.definition.Fleets = append(l.definition.Fleets, result)
 }
 
-func (b *body) runner() fleet.RunnerPolicy {
-	var result fleet.RunnerPolicy
-	result.Command = b.program("command", "[\"/usr/bin/make\", \"test\"]")
-	if environment, ok := b.textMap("env"); ok {
-		for _, name := range slices.Sorted(maps.Keys(environment)) {
-			if !environmentName.MatchString(name) {
-				b.fail(keyExpression(b.attribute("env").Expr, name).Range(), b.where,
-					fmt.Sprintf("%q is no name of an environment variable", clip(name)), "Names hold letters, digits and _.")
-			}
-		}
-		result.Env = environment
+// fleet is what the block means where only the block itself is known.
+func (f *fleetBlock) fleet() fleet.RunnerFleet {
+	result := fleet.RunnerFleet{
+		Provider: fleet.ProviderAddress(f.Provider), Scheduler: fleet.SchedulerAddress(f.Scheduler),
+		Lifetime: fleet.LifetimeClass(f.Lifetime), Protected: f.Protected, Scaling: f.Scaling.policy(),
+		Timeouts: fleet.DefaultTimeouts(), Admission: fleet.AdmissionPolicy{JobIsolation: fleet.JobIsolationRequired},
+		Placement: fleet.PlacementPolicy{}, Scope: f.Scope.scope(),
 	}
-	result.Cleanup = b.program("cleanup", "[\"/usr/local/bin/clean-up\"]")
-	if user, ok := b.text("user"); ok {
-		if !userForm.MatchString(user) {
-			b.fail(b.at("user"), b.where, fmt.Sprintf("%q is no name of a user", clip(user)), "It is the name of an OS user on the host, such as \"ci\".")
-		}
-		result.User = user
+	if f.Runner != nil {
+		result.Runner = fleet.RunnerPolicy(*f.Runner)
 	}
-	for name, texts := range map[string][]string{"command": result.Command, "cleanup": result.Cleanup, "env": slices.Collect(maps.Values(result.Env))} {
-		if slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsRune(text, 0) }) {
-			b.fail(b.at(name), b.where, fmt.Sprintf("%q holds a zero byte", name), "No program can be given one.")
-		}
+	if f.Timeouts != nil {
+		result.Timeouts = fleet.Timeouts(*f.Timeouts)
 	}
-	result.MaxJobs, _ = b.count("max_jobs", 1, 1_000_000)
-	result.MaxAge, _ = b.duration("max_age", time.Second)
-	b.close()
+	if f.Admission != nil {
+		result.Admission = fleet.AdmissionPolicy(*f.Admission)
+	}
+	if f.Placement != nil {
+		result.Placement = fleet.PlacementPolicy(*f.Placement)
+	}
+	if f.Rollout != nil {
+		result.Rollout = fleet.RolloutPolicy(*f.Rollout)
+	}
+	if f.Cost != nil {
+		result.Cost = fleet.CostPolicy(*f.Cost)
+	}
+	if f.Forecast != nil {
+		result.Forecast = fleet.Forecast(*f.Forecast)
+	}
 	return result
 }
 
-var userForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]{0,63}$`)
-
-// program is a list of a program and its arguments.
-func (b *body) program(name, example string) []string {
-	list, ok := b.texts(name)
-	if !ok {
-		return nil
+// fleetBlockOf is the block that means a fleet.
+func fleetBlockOf(f fleet.RunnerFleet) *fleetBlock {
+	runner, timeouts, admission := runnerBlock(f.Runner), timeoutsBlock(f.Timeouts), admissionBlock(f.Admission)
+	placement, rollout, cost, forecast := placementBlock(f.Placement), rolloutBlock(f.Rollout), costBlock(f.Cost), forecastBlock(f.Forecast)
+	return &fleetBlock{
+		Class: f.Class.Name, Provider: string(f.Provider), Image: f.Image.Name, Scheduler: string(f.Scheduler),
+		Lifetime: string(f.Lifetime), Protected: f.Protected, Batch: cmp.Or(f.Batch, 1),
+		Scope: scopeOf(f.Scope), Scaling: scalingOf(f.Scaling), Runner: &runner, Timeouts: &timeouts, Admission: &admission,
+		Placement: &placement, Rollout: &rollout, Cost: &cost, Forecast: &forecast,
 	}
-	if len(list) == 0 || list[0] == "" {
-		b.fail(b.at(name), b.where, fmt.Sprintf("The %s is empty", name),
-			fmt.Sprintf("It is a list of the program and its arguments, such as %s.", example))
-	}
-	return list
 }
 
-func (b *body) timeouts(result *fleet.Timeouts) {
-	for _, one := range []struct {
-		name   string
-		least  time.Duration
-		target *time.Duration
-	}{
-		{"provision", time.Nanosecond, &result.Provision},
-		{"boot", time.Nanosecond, &result.Boot},
-		{"enroll", time.Nanosecond, &result.Enroll},
-		{"heartbeat", time.Second, &result.Heartbeat},
-		{"drain", time.Nanosecond, &result.Drain},
-		{"terminate", time.Nanosecond, &result.Terminate},
-		{"quarantine", time.Nanosecond, &result.Quarantine},
-		{"lost_grace", time.Nanosecond, &result.LostGrace},
-		{"max_offline", time.Nanosecond, &result.MaxOffline},
-	} {
-		if span, ok := b.duration(one.name, one.least); ok {
-			*one.target = span
+// scope is whose jobs a fleet runs, or whom a reservation is for [11]; nil: the
+// whole installation's.
+func (s *scopeBlock) scope() fleet.FleetScope {
+	if s == nil {
+		return fleet.FleetScope{}
+	}
+	return fleet.FleetScope(*s)
+}
+
+func scopeOf(s fleet.FleetScope) *scopeBlock {
+	block := scopeBlock(s)
+	return &block
+}
+
+func checkScope(b *body) {
+	for _, scope := range b.inner["scope"] {
+		if scope.given("tenant") && scope.given("project") {
+			scope.fail(scope.header, scope.where, "tenant and project can't both be set", "A scope is one tenant or one project. Remove one.")
 		}
 	}
-	b.close()
+}
+
+func checkRunner(b *body, r *runnerBlock) {
+	for _, one := range []struct {
+		name  string
+		texts []string
+	}{{"command", r.Command}, {"cleanup", r.Cleanup}, {"env", slices.Collect(maps.Values(r.Env))}} {
+		if slices.ContainsFunc(one.texts, func(text string) bool { return strings.ContainsRune(text, 0) }) {
+			b.fail(b.at(one.name), b.where, fmt.Sprintf("%q holds a zero byte", one.name), "Remove it: no program can be given one.")
+		}
+	}
 }

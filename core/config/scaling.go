@@ -5,145 +5,90 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/adhocore/gronx"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner/schedule"
 )
 
-// scaling reads the bounds [13]. That a fleet may go down to nothing is said
-// twice, by min = 0 and by scale_to_zero, since jobs then wait for a boot [17].
-func (b *body) scaling() fleet.ScalingPolicy {
-	b.need("min", "min = 1")
-	b.need("max", "max = 4")
-	var result fleet.ScalingPolicy
-	least, hasMin := b.count("min", 0, maxCount)
-	most, hasMax := b.count("max", 0, maxCount)
-	result.Min, result.Max = least, most
-	result.Warm, _ = b.count("warm", 0, maxCount)
-	result.ScaleToZero, _ = b.boolean("scale_to_zero")
-	result.MaxWait, _ = b.duration("max_wait", time.Second)
-	if up := b.single("scale_up"); up != nil {
-		result.ScaleUp = up.scaleUp()
+// policy is what the block means; nil: nothing.
+func (s *scalingBlock) policy() fleet.ScalingPolicy {
+	if s == nil {
+		return fleet.ScalingPolicy{}
 	}
-	if down := b.single("scale_down"); down != nil {
-		result.ScaleDown = down.scaleDown()
+	result := fleet.ScalingPolicy{Min: s.Min, Max: s.Max, Warm: s.Warm, ScaleToZero: s.ScaleToZero, MaxWait: s.MaxWait}
+	if s.ScaleUp != nil {
+		result.ScaleUp = fleet.ScaleUpPolicy(*s.ScaleUp)
 	}
-	result.Schedules = b.schedules(result.Max)
-	b.close()
-	if hasMin && hasMax && least > most {
-		b.fail(b.at("min"), b.where, fmt.Sprintf("min is larger than max: %d > %d", least, most),
-			"Lower min or raise max.")
+	if s.ScaleDown != nil {
+		result.ScaleDown = fleet.ScaleDownPolicy(*s.ScaleDown)
 	}
-	if hasMin && least == 0 && !result.ScaleToZero {
+	for _, one := range s.Schedules {
+		one.Cron = strings.Join(strings.Fields(one.Cron), " ")
+		result.Schedules = append(result.Schedules, fleet.ScalingSchedule(one))
+	}
+	slices.SortFunc(result.Schedules, func(x, y fleet.ScalingSchedule) int { return cmp.Compare(x.Name, y.Name) })
+	return result
+}
+
+// scalingOf is the block that means a policy.
+func scalingOf(p fleet.ScalingPolicy) *scalingBlock {
+	up, down := scaleUpBlock(p.ScaleUp), scaleDownBlock(p.ScaleDown)
+	s := &scalingBlock{
+		Min: p.Min, Max: p.Max, Warm: p.Warm, ScaleToZero: p.ScaleToZero, MaxWait: p.MaxWait, ScaleUp: &up, ScaleDown: &down,
+	}
+	for _, one := range p.Schedules {
+		s.Schedules = append(s.Schedules, scheduleBlock(one))
+	}
+	return s
+}
+
+// checkScaling looks at what must fit together in the scaling block [13]. That a
+// fleet may go down to nothing is said twice, by min = 0 and by scale_to_zero,
+// since jobs then wait for a boot [17].
+func checkScaling(b *body, s *scalingBlock) {
+	hasMin, hasMax := b.given("min"), b.given("max")
+	if hasMin && hasMax && s.Min > s.Max {
+		b.fail(b.at("min"), b.where, fmt.Sprintf("min is larger than max: %d > %d", s.Min, s.Max), "Lower min or raise max.")
+	}
+	if hasMin && s.Min == 0 && !s.ScaleToZero {
 		b.fail(b.at("min"), b.where, "min = 0 needs scale_to_zero",
-			"With no host left, a job waits until one has booted and enrolled. Say that this is acceptable with scale_to_zero = true, or write min = 1.")
+			"With no instance left, a job waits until one has booted and enrolled. Write scale_to_zero = true if that is acceptable, or min = 1.")
 	}
-	if hasMin && least > 0 && result.ScaleToZero {
-		b.fail(b.at("scale_to_zero"), b.where, fmt.Sprintf("scale_to_zero contradicts min = %d", least),
+	if hasMin && s.Min > 0 && s.ScaleToZero {
+		b.fail(b.at("scale_to_zero"), b.where, fmt.Sprintf("scale_to_zero contradicts min = %d", s.Min),
 			"Write min = 0, or leave scale_to_zero out.")
 	}
-	if result.MaxWait > 0 && !result.ScaleToZero {
-		b.fail(b.at("max_wait"), b.where, "max_wait has no meaning without scale_to_zero",
-			"It is how long a job may wait where a fleet has no host. Write min = 0 and scale_to_zero = true, or leave it out.")
+	if s.MaxWait > 0 && !s.ScaleToZero {
+		b.fail(b.at("max_wait"), b.where, "max_wait has no effect without scale_to_zero",
+			"It is how long a job may wait where a fleet has no instance. Write min = 0 and scale_to_zero = true, or leave it out.")
 	}
-	if hasMax && result.Warm > most {
-		b.warn(b.at("warm"), b.where, fmt.Sprintf("warm is larger than max: %d > %d", result.Warm, most),
-			"max is a hard ceiling, so there will never be more than max. Lower warm or raise max.")
-	}
-	return result
-}
-
-// scaleUp limits growth [127].
-func (b *body) scaleUp() fleet.ScaleUpPolicy {
-	result := fleet.ScaleUpPolicy{Window: time.Minute}
-	result.MaxStep, _ = b.count("max_step", 1, maxCount)
-	if window, ok := b.duration("window", time.Second); ok {
-		result.Window = window
-		if b.syntax.Attributes["max_step"] == nil {
-			b.warn(b.at("window"), b.where, "window needs max_step", "It is the time in which at most max_step instances are started. Write both, or neither.")
+	if hasMax {
+		checkWarm(b, s.Warm, s.Max)
+		for i, block := range b.inner["schedule"] {
+			checkWarm(block, s.Schedules[i].Warm, s.Max)
 		}
 	}
-	b.close()
-	return result
-}
-
-// scaleDown is the hysteresis [128, 129].
-func (b *body) scaleDown() fleet.ScaleDownPolicy {
-	result := fleet.RunnerFleet{}.WithDefaults().Scaling.ScaleDown
-	if grace, ok := b.duration("idle_grace", time.Second); ok {
-		result.IdleGrace = grace
-	}
-	if cooldown, ok := b.duration("cooldown", 0); ok {
-		result.Cooldown = cooldown
-	}
-	result.MaxStep, _ = b.count("max_step", 1, maxCount)
-	b.close()
-	return result
-}
-
-func (b *body) schedules(most int) []fleet.ScalingSchedule {
-	var result []fleet.ScalingSchedule
-	first := map[string]*body{}
-	for _, block := range b.children("schedule", "NAME") {
-		one := block.schedule(most)
-		if before := first[one.Name]; before != nil {
-			b.fail(block.header, b.where, fmt.Sprintf("The schedule %q is declared twice", one.Name),
-				fmt.Sprintf("The first one is at %s. Remove or rename one of them.", place(before.header)))
-			continue
+	for _, up := range b.inner["scale_up"] {
+		if up.given("window") && !up.given("max_step") {
+			up.warn(up.at("window"), up.where, "window needs max_step",
+				"It is the time in which at most max_step instances are started. Write both, or neither.")
 		}
-		first[one.Name] = block
-		result = append(result, one)
 	}
-	slices.SortFunc(result, func(x, y fleet.ScalingSchedule) int { return cmp.Compare(x.Name, y.Name) })
-	return result
 }
 
-func (b *body) schedule(most int) fleet.ScalingSchedule {
-	result := fleet.ScalingSchedule{Name: b.labels[0], TimeZone: "UTC"}
-	b.need("cron", "cron = \"0 8 * * 1-5\"")
-	b.need("duration", "duration = \"10h\"")
-	b.need("warm", "warm = 4")
-	if text, ok := b.text("cron"); ok {
-		result.Cron = b.cron(text)
-	}
-	result.Duration, _ = b.duration("duration", time.Minute)
-	if zone, ok := b.text("timezone"); ok {
-		// "Local" would be the manager's own zone, which no reader of the file knows.
-		if _, err := time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
-			b.fail(b.at("timezone"), b.where, fmt.Sprintf("There is no time zone %q", clip(zone)), "Zones are like \"Europe/Berlin\" or \"UTC\".")
-		}
-		result.TimeZone = zone
-	}
-	warm, ok := b.count("warm", 0, maxCount)
-	result.Warm = warm
-	if ok && warm > most {
+func checkWarm(b *body, warm, most int) {
+	if b.given("warm") && warm > most {
 		b.warn(b.at("warm"), b.where, fmt.Sprintf("warm is larger than max: %d > %d", warm, most),
-			"max is a hard ceiling, so there will never be more than max. Lower warm or raise max.")
+			"max is a hard limit, so there will never be more than max. Lower warm or raise max.")
 	}
-	b.close()
-	return result
 }
 
-// cron is an expression of five fields that comes up some day. The library also
-// knows fields for seconds and years, and names such as @daily; the file has the
-// one form that everybody reads.
-func (b *body) cron(text string) string {
-	const form = "Five fields say when it begins: minute, hour, day of the month, month, day of the week, such as \"0 8 * * 1-5\"."
-	fields := strings.Fields(text)
-	_, err := schedule.Read(strings.Join(fields, " "), "UTC")
-	switch {
-	case len(fields) != 5:
-		b.fail(b.at("cron"), b.where, fmt.Sprintf("\"cron\" has %s: %q", counted(len(fields), "field"), clip(text)), form)
-	case err != nil:
-		b.fail(b.at("cron"), b.where, fmt.Sprintf("\"cron\" is no time: %q", clip(text)), form)
-	default:
-		// Any day will do to begin with: a date that never comes never comes.
-		if _, err := gronx.NextTickAfter(strings.Join(fields, " "), time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), true); err != nil {
-			b.fail(b.at("cron"), b.where, fmt.Sprintf("\"cron\" never comes: %q", clip(text)), "No month has such a day.")
-		}
+// checkWait warns where the timeouts of a fleet allow more than its jobs may wait.
+func checkWait(scaling *body, f fleet.RunnerFleet) {
+	wait := f.Timeouts.Boot + f.Timeouts.Enroll
+	if f.Scaling.MaxWait == 0 || wait <= f.Scaling.MaxWait {
+		return
 	}
-	return strings.Join(fields, " ")
+	scaling.warn(scaling.at("max_wait"), scaling.where,
+		fmt.Sprintf("An instance may take longer than max_wait: %s > %s", durationText(wait), durationText(f.Scaling.MaxWait)),
+		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and timeouts.enroll, raise max_wait, or keep an instance with min = 1.")
 }

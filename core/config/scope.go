@@ -22,17 +22,17 @@ type scope struct {
 	// "provider" are "PLUGIN.NAME". "each" is there inside a for_each.
 	names   map[string][]string
 	context *hcl.EvalContext
-	work    *work
+	steps   *steps
 	// defaults are the plugins' defaults by their text, each parsed once for all
 	// the blocks that leave the attribute out.
 	defaults map[string]cty.Value
 }
 
 func newScope() *scope {
-	budget := &work{limit: leastWork}
+	steps := &steps{limit: minSteps}
 	return &scope{
-		names: map[string][]string{}, work: budget, defaults: map[string]cty.Value{},
-		context: &hcl.EvalContext{Functions: budget.functions(), Variables: map[string]cty.Value{}},
+		names: map[string][]string{}, steps: steps, defaults: map[string]cty.Value{},
+		context: &hcl.EvalContext{Functions: steps.functions(), Variables: map[string]cty.Value{}},
 	}
 }
 
@@ -115,27 +115,27 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 	if value, ok := literal(expr); ok {
 		return value, true
 	}
-	if !s.referable(report, expr, where) {
+	if !s.checkReferences(report, expr, where) {
 		return cty.DynamicVal, false
 	}
 	value, problems := expr.Value(s.context)
 	switch {
-	case s.work.exhausted():
-		if report.tooMuchWork {
+	case s.steps.exhausted():
+		if report.stepsReported {
 			return cty.DynamicVal, false
 		}
-		report.tooMuchWork = true
+		report.stepsReported = true
 		report.fail(expr.Range(), where, "The expressions of the fleet files do too much work",
 			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the lists shorter.")
 		return cty.DynamicVal, false
 	case problems.HasErrors() && s.sensitive(expr):
 		report.fail(expr.Range(), where, "This expression can't be evaluated",
-			"It is made from a sensitive variable, so nothing more is told.")
+			"It is made from a sensitive variable, so no details are shown.")
 		return cty.DynamicVal, false
 	}
 	if problems.HasErrors() && s.secrets && callsSecret(expr) {
 		report.fail(expr.Range(), where, "A secret is the whole value of an attribute",
-			fmt.Sprintf("It can't be part of a text or go through a function. Write %s alone.", secretForms))
+			fmt.Sprintf("It can't be part of a text or go through a function. Write only %s.", secretForms))
 		return cty.DynamicVal, false
 	}
 	report.addParser(problems, where)
@@ -146,7 +146,7 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 		// Something that it depends on is wrong and has been reported; if not,
 		// an attribute would go missing in silence.
 		if !report.list.HasErrors() {
-			report.fail(expr.Range(), where, "This value can't be known", "That is a fault of forgeyard-fleet. Write the value itself until it is mended.")
+			report.fail(expr.Range(), where, "This value can't be known", "That is a fault of forgeyard-fleet. Write the value itself until it is fixed.")
 		}
 		return cty.DynamicVal, false
 	}
@@ -188,11 +188,11 @@ func literal(expr hclsyntax.Expression) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// referable checks every reference in our own words, since the expression
+// checkReferences checks every reference in our own words, since the expression
 // evaluator only knows of objects without attributes.
-func (s *scope) referable(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) checkReferences(report *collector, expr hclsyntax.Expression, where string) bool {
 	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
-		summary, detail := s.refuse(reference.Traversal)
+		summary, detail := s.checkReference(reference.Traversal)
 		if summary != "" {
 			report.fail(reference.Traversal.SourceRange(), where, summary, detail)
 		}
@@ -200,20 +200,20 @@ func (s *scope) referable(report *collector, expr hclsyntax.Expression, where st
 	}
 	fine := true
 	for _, traversal := range expr.Variables() {
-		if summary, detail := s.refuse(traversal); summary != "" {
+		if summary, detail := s.checkReference(traversal); summary != "" {
 			report.fail(traversal.SourceRange(), where, summary, detail)
 			fine = false
 		}
 	}
-	return s.callable(report, expr, where) && fine
+	return s.checkCalls(report, expr, where) && fine
 }
 
-// callable checks the names of functions. The evaluator would as well, but of
+// checkCalls checks the names of functions. The evaluator would as well, but of
 // two near names it suggests now one and now the other.
-func (s *scope) callable(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) checkCalls(report *collector, expr hclsyntax.Expression, where string) bool {
 	fine := true
 	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
-		countWork(node)
+		chargeExpression(node)
 		call, ok := node.(*hclsyntax.FunctionCallExpr)
 		if !ok || call.Name == countElements || call.Name == countWeight {
 			return nil
@@ -223,8 +223,7 @@ func (s *scope) callable(report *collector, expr hclsyntax.Expression, where str
 			return nil
 		}
 		if _, known := functions[call.Name]; !known {
-			report.fail(call.NameRange, where, fmt.Sprintf("There is no function called %q", clip(call.Name)),
-				didYouMean(call.Name, slices.Collect(maps.Keys(functions))))
+			report.fail(call.NameRange, where, fmt.Sprintf("There is no function %q", clip(call.Name)), functionHint(call.Name))
 			fine = false
 		}
 		return nil
@@ -232,7 +231,23 @@ func (s *scope) callable(report *collector, expr hclsyntax.Expression, where str
 	return fine && !problems.HasErrors()
 }
 
-func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
+// otherWays are what to write instead of functions that Terraform users know and a
+// fleet file hasn't, since it reads nothing but itself.
+var otherWays = map[string]string{
+	"file":         "Fleet files read no other files. Write the text here, or set a variable from FLEET_VAR_NAME or --var-file; for a secret, write secret(\"file:/path\").",
+	"templatefile": "Fleet files read no other files. Write the text here, or set a variable from FLEET_VAR_NAME or --var-file.",
+	"env":          "Fleet files read no environment. Declare a variable, which FLEET_VAR_NAME sets; for a secret, write secret(\"env:NAME\").",
+	"getenv":       "Fleet files read no environment. Declare a variable, which FLEET_VAR_NAME sets; for a secret, write secret(\"env:NAME\").",
+}
+
+func functionHint(name string) string {
+	if hint, known := otherWays[name]; known {
+		return hint
+	}
+	return didYouMean(name, "functions", slices.Collect(maps.Keys(functions)))
+}
+
+func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
 	root := traversal.RootName()
 	if s.constant != "" {
 		return "Only plain values work here", fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
@@ -242,7 +257,9 @@ func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
 	}
 	if !slices.Contains(allRoots, root) {
 		detail := fmt.Sprintf("References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, put it in quotes: %q.", root, clip(traversalText(traversal)))
-		if near := nearest(root, allRoots); near != "" {
+		if name, ok := nameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
+			detail = fmt.Sprintf("Did you mean %s?", s.unrooted(root, name))
+		} else if near := nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
 		}
 		return fmt.Sprintf("There is nothing called %q", clip(root)), detail
@@ -270,7 +287,10 @@ func (s *scope) refuse(traversal hcl.Traversal) (summary, detail string) {
 
 // declareHint suggests the near name or how to declare the one that is missing.
 func (s *scope) declareHint(root, name string) string {
-	hint := didYouMean(name, s.names[root])
+	if full := s.unrooted(root, name); full != "" {
+		return fmt.Sprintf("Did you mean %s?", full)
+	}
+	hint := didYouMean(name, "names", s.names[root])
 	switch root {
 	case "var":
 		hint += fmt.Sprintf(" Declare it with: variable %q { }", clip(name))
@@ -284,6 +304,18 @@ func (s *scope) declareHint(root, name string) string {
 		hint += fmt.Sprintf(" Declare it with: %s %q { … }", root, clip(name))
 	}
 	return strings.TrimSpace(hint)
+}
+
+// unrooted is the reference to a declared block for which the first word is
+// missing or another: local.here and here mean provider.local.here. Empty: none.
+func (s *scope) unrooted(root, name string) string {
+	for _, kind := range blockRoots {
+		written := root + "." + name
+		if slices.Contains(s.names[kind], written) {
+			return kind + "." + written
+		}
+	}
+	return ""
 }
 
 func describe(root, name string) string {
@@ -340,25 +372,21 @@ func traversalText(traversal hcl.Traversal) string {
 	return text
 }
 
-// reference is an attribute whose value is a whole block of the given kind; the
-// result is the block's name ("PLUGIN.NAME" for providers).
-func (b *body) reference(name, kind string) (string, bool) {
-	value, attribute, ok := b.value(name)
-	if !ok {
-		return "", false
+// asReference is the name of the block that a value refers to: a whole block of
+// the given kind ("PLUGIN.NAME" for providers).
+func (b *body) asReference(name, kind string, value cty.Value, expr hclsyntax.Expression) (any, bool) {
+	if value.Type() != referenceType {
+		b.fail(expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
+			fmt.Sprintf("This is %s. %s", kindOf(value), b.referenceForm(kind)))
+		return nil, false
 	}
-	if value.Type() == referenceType {
-		target := value.EncapsulatedValue().(*blockReference)
-		if target.kind == kind {
-			return target.name, true
-		}
-		b.fail(attribute.Expr.Range(), b.where, fmt.Sprintf("%q refers to the wrong kind of block", name),
-			fmt.Sprintf("%s is no %s. %s", target, kind, b.referenceForm(kind)))
-		return "", false
+	target := value.EncapsulatedValue().(*blockReference)
+	if target.kind != kind {
+		b.fail(expr.Range(), b.where, fmt.Sprintf("%q refers to the wrong kind of block", name),
+			fmt.Sprintf("%s is a block of type %q. %s", target, target.kind, b.referenceForm(kind)))
+		return nil, false
 	}
-	b.fail(attribute.Expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
-		fmt.Sprintf("This is %s. %s", kindOf(value), b.referenceForm(kind)))
-	return "", false
+	return target.name, true
 }
 
 func (b *body) referenceForm(kind string) string {

@@ -46,24 +46,11 @@ func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr,
 		wrong = !ok || value.IsNull() || value.Type() != cty.String || fleet.SecretReference(value.AsString()).Valid() != nil
 	}
 	if wrong {
-		report.failHidden(call.NameRange, "(hidden)", where, "This is no reference to a secret",
+		report.failHidden(call.NameRange, "(hidden)", where, "Invalid reference to a secret",
 			fmt.Sprintf("Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only the manager's user can read; it is plain text without variables.", secretForms))
 		return false
 	}
 	return true
-}
-
-// secret is an attribute that is a reference to a secret and nothing else.
-func (b *body) secret(name string) (fleet.SecretReference, bool) {
-	value, attribute, ok := b.valueUnlessSensitive(name)
-	if !ok {
-		return "", false
-	}
-	if value.Type() != secretType {
-		b.mustRefer(name, attribute)
-		return "", false
-	}
-	return *value.EncapsulatedValue().(*fleet.SecretReference), true
 }
 
 // valueUnlessSensitive is value for an attribute that must be a secret
@@ -100,9 +87,4 @@ func (b *body) mustRefer(name string, attribute *hclsyntax.Attribute) {
 		detail = "Secrets belong to provider and scheduler blocks, and this is neither. Leave it out here."
 	}
 	b.failHidden(attribute.NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name), detail)
-}
-
-// marked is a reference as it stands in a plugin's body.
-func marked(value cty.Value) map[string]any {
-	return map[string]any{fleet.SecretMarker: string(*value.EncapsulatedValue().(*fleet.SecretReference))}
 }

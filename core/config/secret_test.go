@@ -22,7 +22,7 @@ scheduler "reviewos" "main" {
 }
 `
 
-func TestADefinitionHoldsReferencesAndNoSecrets(t *testing.T) {
+func TestDefinitionHoldsSecretReferences(t *testing.T) {
 	definition := mustLoad(t, withSecrets, config.Variables{}).Definition
 	if got, want := string(definition.Providers[2].Config), `{"region":"eu-1","retry":"1m30s","token":{"$secret":"env:CLOUD_TOKEN"}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -36,7 +36,7 @@ func TestADefinitionHoldsReferencesAndNoSecrets(t *testing.T) {
 	}
 }
 
-func TestAPlanShowsReferences(t *testing.T) {
+func TestDiffShowsSecretReferences(t *testing.T) {
 	old := mustLoad(t, withSecrets, config.Variables{}).Definition
 	new := mustLoad(t, strings.NewReplacer("CLOUD_TOKEN", "NEW_TOKEN", "file:/etc/token", "env:TOKEN").Replace(withSecrets), config.Variables{}).Definition
 	var got []string
@@ -54,7 +54,7 @@ scheduler.reviewos.main token secret("file:/etc/token") → secret("env:TOKEN")`
 
 // Whatever a person does wrong with a sensitive variable, its value is in no
 // message and in no definition.
-func TestASensitiveValueIsNeverShownOrStored(t *testing.T) {
+func TestSensitiveValueIsNeverShownOrStored(t *testing.T) {
 	const planted = "hunter2-planted"
 	const declared = "variable \"secret\" {\n  sensitive = true\nTYPE}\n"
 	uses := []string{
@@ -111,7 +111,7 @@ func TestASensitiveValueIsNeverShownOrStored(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoEffectYetIsToldOnceWithItsPlaces(t *testing.T) {
+func TestNoEffectYetIsWarnedOnce(t *testing.T) {
 	text := teams(`toset(["a", "b"])`) + strings.Replace(diffFleet, "  timeouts {", "  lifetime_class = \"preemptible\"\n\n  placement {\n    spread = \"zone\"\n  }\n\n  timeouts {", 1) + `
 fleet "z" {
   capacity_class = capacity_class.standard

@@ -67,7 +67,7 @@ func ReadFile(path string) (Source, error) {
 		return Source{}, err
 	}
 	if content == nil {
-		return Source{}, fmt.Errorf("read %s: it is no regular file", path)
+		return Source{}, fmt.Errorf("read %s: not a regular file", path)
 	}
 	return Source{Name: path, Bytes: content}, nil
 }

@@ -32,8 +32,8 @@ func nearest(given string, known []string) string {
 }
 
 // didYouMean is a sentence for the end of a detail: the near name, or the list
-// of what there is when that is short.
-func didYouMean(given string, known []string) string {
+// of what is valid, which noun names in the plural.
+func didYouMean(given, noun string, known []string) string {
 	if near := nearest(given, known); near != "" {
 		return fmt.Sprintf("Did you mean %q?", near)
 	}
@@ -42,9 +42,9 @@ func didYouMean(given string, known []string) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > 12:
-		return fmt.Sprintf("There are %d, among them %s.", len(names), quotedList(names[:8]))
+		return fmt.Sprintf("There are %d %s, among them %s.", len(names), noun, quotedList(names[:8]))
 	default:
-		return fmt.Sprintf("There is: %s.", quotedList(names))
+		return fmt.Sprintf("Valid %s: %s.", noun, quotedList(names))
 	}
 }
 

@@ -24,14 +24,14 @@ var (
 	negativeForm = regexp.MustCompile(`^-[0-9]`)
 )
 
-// parseDuration reads "10m", "1h30m" or "7d". A day is 24 hours.
-func parseDuration(text string) (time.Duration, error) {
-	const form = "durations are like \"10m\" or \"1h30m\"; units that work: " + durationUnitNames
+// ParseDuration reads "10m", "1h30m" or "7d". A day is 24 hours.
+func ParseDuration(text string) (time.Duration, error) {
+	const form = "use numbers with a unit, such as 10m or 1h30m; valid units: " + durationUnitNames
 	if text == "0" {
 		return 0, nil
 	}
 	if negativeForm.MatchString(text) {
-		return 0, fmt.Errorf("a duration can't be negative; %s", form)
+		return 0, fmt.Errorf("it can't be negative; %s", form)
 	}
 	total := new(big.Rat)
 	for rest := text; rest != "" || text == ""; {
@@ -55,12 +55,12 @@ func parseDuration(text string) (time.Duration, error) {
 	return time.Duration(nanoseconds.Int64()), nil
 }
 
-// parseSize reads "16GiB". Only units that mean one thing are taken: GB is 10⁹
+// ParseSize reads "16GiB". Only units that mean one thing are taken: GB is 10⁹
 // to some and 2³⁰ to others.
-func parseSize(text string) (int64, error) {
-	const form = "sizes are like \"16GiB\"; units that work: " + sizeUnitNames
+func ParseSize(text string) (int64, error) {
+	const form = "use a number with a unit, such as 4GiB; valid units: " + sizeUnitNames
 	if negativeForm.MatchString(text) {
-		return 0, fmt.Errorf("a size can't be negative; %s", form)
+		return 0, fmt.Errorf("it can't be negative; %s", form)
 	}
 	part := quantityForm.FindStringSubmatch(text)
 	if part == nil || len(part[0]) != len(text) {
@@ -68,15 +68,18 @@ func parseSize(text string) (int64, error) {
 	}
 	unit, ok := sizeUnits[part[2]]
 	if !ok {
+		if meant := meantSize(part[1], part[2]); meant != "" {
+			return 0, fmt.Errorf("did you mean %q? %s", meant, upperFirst(form))
+		}
 		return 0, fmt.Errorf("%s; %s", unknownUnit(part[2]), form)
 	}
 	amount, _ := new(big.Rat).SetString(part[1])
 	amount.Mul(amount, new(big.Rat).SetInt64(unit))
 	if amount.Sign() == 0 {
-		return 0, fmt.Errorf("a size is more than zero; %s", form)
+		return 0, fmt.Errorf("it must be more than zero; %s", form)
 	}
 	if !amount.IsInt() {
-		return 0, fmt.Errorf("it is no whole number of bytes; %s", form)
+		return 0, fmt.Errorf("it must be a whole number of bytes; %s", form)
 	}
 	if !amount.Num().IsInt64() {
 		return 0, fmt.Errorf("it is too large; %s", form)
@@ -84,11 +87,39 @@ func parseSize(text string) (int64, error) {
 	return amount.Num().Int64(), nil
 }
 
+// decimalUnits are powers of ten, whose names are also used for powers of two.
+var decimalUnits = map[string]int64{"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+
+// meantSize is the size that a number with an unknown unit most likely means: that
+// many bytes for a decimal unit, rounded down to whole MiB, else the unit that is
+// written differently. Empty: neither.
+func meantSize(number, unit string) string {
+	lower := strings.ToLower(unit)
+	for valid := range sizeUnits {
+		if name := strings.ToLower(valid); lower == name || lower == name[:2] || lower == name[:1] {
+			return number + valid
+		}
+	}
+	decimal, known := decimalUnits[lower]
+	if !known {
+		return ""
+	}
+	amount, _ := new(big.Rat).SetString(number)
+	amount.Mul(amount, new(big.Rat).SetInt64(decimal))
+	whole := new(big.Int).Quo(amount.Num(), amount.Denom())
+	for _, name := range []string{"MiB", "KiB"} {
+		if count := new(big.Int).Quo(whole, big.NewInt(sizeUnits[name])); count.Sign() > 0 {
+			return count.String() + name
+		}
+	}
+	return ""
+}
+
 func unknownUnit(unit string) string {
 	if unit == "" {
 		return "the unit is missing"
 	}
-	return fmt.Sprintf("there is no unit %q", clip(unit))
+	return fmt.Sprintf("unknown unit %q", clip(unit))
 }
 
 // durationText is a duration as people write it: 10m and not 10m0s.

@@ -55,17 +55,17 @@ func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
 }
 
 func (l *loader) declareVariable(block *body) *variable {
-	block.text("description")
-	declared := &variable{body: block, name: block.labels[0], kind: cty.DynamicPseudoType}
+	var written variableBlock
 	block.scope = l.scope.constants("A variable is read before anything else is known.")
-	declared.sensitive, _ = block.boolean("sensitive")
+	block.read(&written)
+	declared := &variable{body: block, name: written.Name, kind: cty.DynamicPseudoType, sensitive: written.Sensitive}
 	attribute := block.attribute("type")
 	if attribute == nil {
 		return declared
 	}
 	kind, defaults, problems := typeexpr.TypeConstraintWithDefaults(attribute.Expr)
 	for _, problem := range problems {
-		l.fail(attribute.Expr.Range(), block.where, "This is no type", problem.Detail+" Types are string, number, bool, list(…), map(…), set(…), object({…}).")
+		l.fail(attribute.Expr.Range(), block.where, "Invalid type", problem.Detail+" Types are string, number, bool, list(…), map(…), set(…), object({…}).")
 	}
 	if !problems.HasErrors() {
 		declared.kind, declared.defaults = kind, defaults
@@ -75,7 +75,7 @@ func (l *loader) declareVariable(block *body) *variable {
 
 // valueOf is what was given, else the default; a variable with neither is an
 // error.
-func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Value, bool) {
+func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (cty.Value, bool) {
 	fallback := declared.attribute("default")
 	if declared.sensitive {
 		return l.sensitiveValueOf(declared, outside, fallback)
@@ -102,7 +102,7 @@ func (l *loader) valueOf(declared *variable, outside map[string]given) (cty.Valu
 
 // sensitiveValueOf is valueOf for what must not be shown: whatever is wrong with
 // the value is told without it, and without the line that it is on.
-func (l *loader) sensitiveValueOf(declared *variable, outside map[string]given, fallback *hclsyntax.Attribute) (cty.Value, bool) {
+func (l *loader) sensitiveValueOf(declared *variable, outside map[string]outsideValue, fallback *hclsyntax.Attribute) (cty.Value, bool) {
 	public := *declared
 	public.sensitive = false
 	hidden := l.collector
@@ -116,7 +116,7 @@ func (l *loader) sensitiveValueOf(declared *variable, outside map[string]given, 
 		_, _ = l.valueOf(&public, outside) // says that there is none
 	default:
 		l.failHidden(declared.header, "", declared.where, fmt.Sprintf("The value of variable %q can't be used", declared.name),
-			fmt.Sprintf("It must be %s. The variable is sensitive, so nothing more is told.", typeexpr.TypeString(declared.kind)))
+			fmt.Sprintf("It must be of type %s. The variable is sensitive, so no details are shown.", typeexpr.TypeString(declared.kind)))
 	}
 	return value, ok
 }
@@ -143,10 +143,8 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 	own := l.scope.within(map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{declared.name: value})})
 	own.names = map[string][]string{"var": {declared.name}}
-	for _, block := range declared.children("validation") {
+	for _, block := range declared.inner["validation"] {
 		block.scope = own
-		block.need("condition", fmt.Sprintf("condition = length(var.%s) > 0", declared.name))
-		block.need("error_message", "error_message = \"what the value must be\"")
 		message, hasMessage := "", false
 		if known {
 			message, hasMessage = block.text("error_message")
@@ -159,8 +157,6 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 			condition, ok = own.evaluateMarked(l.collector, attribute.Expr, block.where)
 			ok = ok && !condition.IsNull()
 		}
-		block.attribute("error_message")
-		block.close()
 		if !ok {
 			continue
 		}
@@ -184,8 +180,8 @@ func (l *loader) onlyItself(declared *variable, block *body, attribute *hclsynta
 	for _, traversal := range attribute.Expr.Variables() {
 		name, _ := nameAt(traversal, 1)
 		if traversal.RootName() != "var" || name != declared.name {
-			l.fail(traversal.SourceRange(), block.where, "A validation can't look at anything else",
-				fmt.Sprintf("It may refer to var.%s only.", declared.name))
+			l.fail(traversal.SourceRange(), block.where, "A validation can refer only to its own variable",
+				fmt.Sprintf("Refer to var.%s, or write the value itself.", declared.name))
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ variable "other" {
 }
 `
 
-func TestNothingSensitiveIsLeftOfWhatIsWithheld(t *testing.T) {
+func TestWithholdLeavesNothingSensitive(t *testing.T) {
 	sources := []config.Source{{Name: "a.hcl", Bytes: []byte(withholding)}}
 	variables := config.Variables{
 		Assignments: []string{"size=3", " key = PLANTED-assigned", `other={ a = "PLANTED-object" }`},
@@ -99,7 +99,7 @@ func TestNothingSensitiveIsLeftOfWhatIsWithheld(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotParseWithholdsEverything(t *testing.T) {
+func TestWithholdDropsUnparsableFiles(t *testing.T) {
 	secret := []byte(`variable "key" { sensitive = true default = "PLANTED"`)
 	kept, plain, _ := config.WithholdSensitive([]config.Source{{Name: "a.hcl", Bytes: secret}}, config.Variables{Assignments: []string{"key=PLANTED"}})
 	only := config.Variables{Files: []config.Source{{Name: "x", Bytes: []byte("key = \"PLANTED")}}}.Only([]string{"key"})

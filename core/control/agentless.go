@@ -3,15 +3,15 @@ package control
 import (
 	"fmt"
 
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // agentless warns of fleets whose hosts could never enroll, since the manager has
 // no agent for their platform.
 func agentless(d fleet.Definition) (found config.Diagnostics) {
-	binaries := enroll.NewAgentBinaries(agentFolder(d.Manager))
+	binaries := agentserver.NewAgentBinaries(agentFolder(d.Manager))
 	known := map[fleet.Platform]error{}
 	for _, f := range d.Fleets {
 		platform := f.Class.Platform

@@ -9,17 +9,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Apply plans the submission anew, makes sure that it still means what was
 // approved, and makes its definition current. The loop does the rest.
 func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error) {
-	caller, err := authorize(ctx, "apply")
+	caller, err := access.Authorize(ctx, "apply")
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -28,8 +30,8 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if err := m.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}
-	fresh, err := m.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*loadedSubmission, Bundle, error) {
-		return loadSubmission(ctx, s, m.options, m.readable(ctx, caller))
+	fresh, err := m.planOf(ctx, caller, s.Prune, func(ctx context.Context) (*workspace.Loaded, workspace.Bundle, error) {
+		return workspace.Load(ctx, s.Sources, s.Lock, s.Variables, m.options, m.readable(ctx, caller))
 	})
 	if err != nil {
 		return Receipt{}, err
@@ -37,7 +39,7 @@ func (m *Manager) Apply(ctx context.Context, s Submission, approved Approval) (R
 	if why := approved.differs(fresh); why != "" {
 		return Receipt{}, m.stale(ctx, approved, fresh, why)
 	}
-	record, err := m.auditRecord(ctx, "apply", "")
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "apply", "")
 	if err != nil {
 		return Receipt{}, err
 	}

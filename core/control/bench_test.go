@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // noSchema is a plugin whose blocks have no attributes.
@@ -70,18 +72,18 @@ fleet "f%04d" {
 
 // planOf reads files and plans them as a command does beside a state directory.
 // It starts no plugin: what a plugin says about its blocks is its own time.
-func planOf(ctx context.Context, b *testing.B, o Options, sources []config.Source) Plan {
+func planOf(ctx context.Context, b *testing.B, o workspace.Options, sources []config.Source) Plan {
 	b.Helper()
 	look, err := OpenToLook(ctx, o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := look.planOf(ctx, LocalUser("ada"), false, func(context.Context) (*loadedSubmission, Bundle, error) {
+	p, err := look.planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*workspace.Loaded, workspace.Bundle, error) {
 		loaded, found := config.Load(sources, config.Variables{}, noSchema{})
 		if found.HasErrors() {
-			return nil, Bundle{}, found
+			return nil, workspace.Bundle{}, found
 		}
-		return &loadedSubmission{Loaded: loaded}, Bundle{}, nil
+		return &workspace.Loaded{Loaded: loaded}, workspace.Bundle{}, nil
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -110,8 +112,8 @@ func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := planOf(b.Context(), b, o, sources)
-		if p.HasChanges() || len(p.Forecast.Fleets) != fleets || p.Forecast.Fleets[7].Counts.Ready != each {
-			b.Fatalf("changes %v, %d fleets, the eighth with %+v", p.Changes, len(p.Forecast.Fleets), p.Forecast.Fleets[7].Counts)
+		if p.HasChanges() || len(p.Preview.Fleets) != fleets || p.Preview.Fleets[7].Counts.Ready != each {
+			b.Fatalf("changes %v, %d fleets, the eighth with %+v", p.Changes, len(p.Preview.Fleets), p.Preview.Fleets[7].Counts)
 		}
 	}
 }
@@ -126,7 +128,7 @@ func BenchmarkStatusOf1000FleetsAnd10000Instances(b *testing.B) {
 		b.Fatal(err)
 	}
 	fill(b, m.store, first.rows, 10)
-	ctx := WithCaller(b.Context(), LocalUser("ada"))
+	ctx := access.WithCaller(b.Context(), access.LocalUser("ada"))
 	b.ReportAllocs()
 	for b.Loop() {
 		if all, err := m.Fleets(ctx); err != nil || len(all) != 1000 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -58,7 +59,7 @@ type EventQuery struct {
 // who may read the audit. The moves before the last are in nobody's memory; who
 // watches hears each. At most the newest 1000 of each kind are looked at.
 func (r *reading) Events(ctx context.Context, q EventQuery) ([]Event, error) {
-	caller, err := authorize(ctx, "events")
+	caller, err := access.Authorize(ctx, "events")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (r *reading) Events(ctx context.Context, q EventQuery) ([]Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(some, func(e Event) bool { return !caller.mayTouch(e.Fleet) || !q.ofFleet(e.Fleet) })...)
+		all = append(all, slices.DeleteFunc(some, func(e Event) bool { return !caller.MayTouch(e.Fleet) || !q.ofFleet(e.Fleet) })...)
 	}
 	done, err := r.auditEvents(ctx, caller, q)
 	if err != nil {
@@ -136,9 +137,12 @@ func (r *reading) operationEvents(ctx context.Context, addresses map[fleet.Runne
 }
 
 // auditEvents are for those who may read the audit, as Audit shows it to them.
-func (r *reading) auditEvents(ctx context.Context, caller Caller, q EventQuery) ([]Event, error) {
-	if q.Fleet != "" || Authorize(ctx, "audit") != nil {
+func (r *reading) auditEvents(ctx context.Context, caller access.Caller, q EventQuery) ([]Event, error) {
+	if q.Fleet != "" {
 		return nil, nil
+	}
+	if _, err := access.Authorize(ctx, "audit"); err != nil {
+		return nil, nil // theirs to read is the rest
 	}
 	records, err := r.store.Audit(ctx, maxPage)
 	var events []Event

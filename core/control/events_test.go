@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
@@ -49,12 +50,12 @@ func eventful(t *testing.T) *Manager {
 
 func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
 	m := eventful(t)
-	everything := LocalUser("ada")
-	reader := Caller{Name: "bob", Permissions: []Permission{ReadFleets}}
-	limited := Caller{Name: "cyd", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}}
+	everything := access.LocalUser("ada")
+	reader := access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}
+	limited := access.Caller{Name: "cyd", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}}
 	for _, tt := range []struct {
 		name   string
-		caller Caller
+		caller access.Caller
 		query  EventQuery
 		want   string
 	}{
@@ -94,7 +95,7 @@ func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if _, err := m.Events(as(t, Caller{Name: "nobody"}), EventQuery{}); err == nil || !strings.Contains(err.Error(), "fleet.read") {
+	if _, err := m.Events(as(t, access.Caller{Name: "nobody"}), EventQuery{}); err == nil || !strings.Contains(err.Error(), "fleet.read") {
 		t.Errorf("who may nothing hears %v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestAnswersWithManyEventsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]int{0: 100, 7: 7, 5000: 1000} {
-		events, err := m.Events(as(t, LocalUser("ada")), EventQuery{Limit: limit})
+		events, err := m.Events(as(t, access.LocalUser("ada")), EventQuery{Limit: limit})
 		if err != nil || len(events) != want || events[len(events)-1].ID != "x1499" {
 			t.Errorf("limit %d: %d events, error %v", limit, len(events), err)
 		}
@@ -118,11 +119,11 @@ func TestAnswersWithManyEventsAreBounded(t *testing.T) {
 
 func TestALimitedCallerHearsNothingOfJobsThatAreNearestToOtherFleets(t *testing.T) {
 	p := Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "refused"}, Unmet: unmetNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
-	seen := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
 	if len(seen.Unmet) != 1 || len(seen.Unmet[0].Nearest) != 1 || seen.Unmet[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unmet[1].Nearest) != 2 {
 		t.Errorf("it sees %+v and %v; %+v is left", seen.Unmet, seen.Schedulers, p.Unmet)
 	}
-	if all := p.visibleTo(Caller{}); len(all.Unmet) != 2 || len(all.Schedulers) != 1 {
+	if all := p.visibleTo(access.Caller{}); len(all.Unmet) != 2 || len(all.Schedulers) != 1 {
 		t.Errorf("who isn't limited sees %+v", all)
 	}
 }
@@ -140,7 +141,7 @@ func unmetNearest(fleets ...fleet.FleetAddress) (all []planner.Unmet) {
 func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
 	m := eventful(t)
 	m.refused = func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} }
-	one, err := m.Instance(as(t, LocalUser("ada")), "ia")
+	one, err := m.Instance(as(t, access.LocalUser("ada")), "ia")
 	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
 		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)
 	}

@@ -52,11 +52,11 @@ func TestAChangedProviderIsPlannedWithoutTheHoldOfTheOldOne(t *testing.T) {
 	a.apply(d)
 	a.observed = snapshot.Observations{Since: now,
 		Holds: map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("10 failures in a row"), Until: now.Add(time.Minute)}}}
-	if p := a.plan(d).Forecast.Fleets[0]; p.Create != 0 || !reason.Is[reason.HeldBack](p.Waiting[0]) {
+	if p := a.plan(d).Preview.Fleets[0]; p.Create != 0 || !reason.Is[reason.HeldBack](p.Waiting[0]) {
 		t.Errorf("unchanged, it starts %d: %+v", p.Create, p.Waiting)
 	}
 	d.Providers = []fleet.Provider{{Address: "local.here", Advertise: "https://manager.example", Config: []byte(`{}`)}}
-	if p := a.plan(d).Forecast.Fleets[0]; p.Create != 1 || len(p.Waiting) > 0 {
+	if p := a.plan(d).Preview.Fleets[0]; p.Create != 1 || len(p.Waiting) > 0 {
 		t.Errorf("with another address it starts %d: %+v", p.Create, p.Waiting)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -24,10 +25,10 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 		return ruling{order: b, subject: string(f.Address), done: "its file's cost guardrails hold again"}, nil
 	}
 	if why := cantBreak(f, b); why != "" {
-		return ruling{}, &InvalidError{fmt.Sprintf("invalid cost override for %s: %s", f.Address, why)}
+		return ruling{}, access.Invalid("invalid cost override for %s: %s", f.Address, why)
 	}
 	if d.For <= 0 || d.For > LongestBrokenGlass {
-		return ruling{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, LongestBrokenGlass/(24*time.Hour))}
+		return ruling{}, access.Invalid("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d.For, LongestBrokenGlass/(24*time.Hour))
 	}
 	b.Until = b.At.Add(d.For)
 	return ruling{order: b, subject: string(f.Address), until: b.Until,

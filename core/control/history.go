@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -43,7 +44,7 @@ const (
 
 // History lists instances, the ended ones too, the newest first.
 func (r *reading) History(ctx context.Context, q HistoryQuery) (History, error) {
-	caller, err := authorize(ctx, "instances")
+	caller, err := access.Authorize(ctx, "instances")
 	if err != nil {
 		return History{}, err
 	}
@@ -65,7 +66,7 @@ func (r *reading) History(ctx context.Context, q HistoryQuery) (History, error) 
 		for n, i := range rows {
 			page.Next = i.ID
 			address := addresses[i.Fleet]
-			if caller.mayTouch(address) && q.wants(i, address) {
+			if caller.MayTouch(address) && q.wants(i, address) {
 				page.Instances = append(page.Instances, view.One(i, address, nil, nil))
 			}
 			if len(page.Instances) == limit && (n+1 < len(rows) || len(rows) == maxPage) {
@@ -91,7 +92,7 @@ const maxCandidates = 10
 // beginning or the end of its id is enough where no other instance of the caller's has
 // it.
 func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error) {
-	caller, err := authorize(ctx, "instance")
+	caller, err := access.Authorize(ctx, "instance")
 	if err != nil {
 		return view.Instance{}, err
 	}
@@ -129,9 +130,9 @@ const (
 // the letters of any case. Fewer letters are no end without the sign of one.
 // What is in other fleets than the caller's isn't there: that it exists is not theirs to
 // know.
-func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+func (r *reading) find(ctx context.Context, caller access.Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 	none := fleet.CapacityInstance{}
-	missing := &NotFoundError{Kind: "instance", ID: word}
+	missing := &access.NotFoundError{Kind: "instance", ID: word}
 	addresses, err := r.store.FleetAddresses(ctx)
 	if err != nil {
 		return none, "", err
@@ -141,7 +142,7 @@ func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.C
 	switch {
 	case err != nil:
 		return none, "", err
-	case found && caller.mayTouch(addresses[exact.Fleet]):
+	case found && caller.MayTouch(addresses[exact.Fleet]):
 		return exact, addresses[exact.Fleet], nil
 	case found || id == "":
 		return none, "", missing
@@ -160,7 +161,7 @@ func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.C
 	}
 	var own []fleet.CapacityInstance
 	for _, i := range rows {
-		if caller.mayTouch(addresses[i.Fleet]) {
+		if caller.MayTouch(addresses[i.Fleet]) {
 			own = append(own, i)
 		}
 	}
@@ -172,17 +173,17 @@ func (r *reading) find(ctx context.Context, caller Caller, word string) (fleet.C
 	case 1:
 		return own[0], addresses[own[0].Fleet], nil
 	}
-	return none, "", &InvalidError{ambiguous(word, own, addresses)}
+	return none, "", &access.InvalidError{Reason: ambiguous(word, own, addresses)}
 }
 
 // findOrdered is the instance that an order is about. What is cut off by mistake must not
 // be an order about another instance: a part of an id has at least the letters that are
 // shown of one, or the sign of an end before it.
-func (r *reading) findOrdered(ctx context.Context, caller Caller, id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+func (r *reading) findOrdered(ctx context.Context, caller access.Caller, id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 	i, address, err := r.find(ctx, caller, string(id))
 	part := err == nil && string(i.ID) != strings.ToLower(string(id)) && !strings.HasPrefix(string(id), Ellipsis)
 	if part && len(id) < ShownOfID {
-		return i, address, &InvalidError{fmt.Sprintf("%q is too little of an id for an order: give at least %d letters of its beginning or end", id, ShownOfID)}
+		return i, address, access.Invalid("%q is too little of an id for an order: give at least %d letters of its beginning or end", id, ShownOfID)
 	}
 	return i, address, err
 }

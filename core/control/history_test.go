@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // past is an installation with fleets a and b; of ten instances 00 to 09 the even
@@ -59,7 +61,7 @@ func shown(h History) (ids []string) {
 
 func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
 	look := past(t)
-	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
 	for name, test := range map[string]struct {
 		ctx  context.Context
 		q    HistoryQuery
@@ -88,14 +90,14 @@ func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
 
 func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	look := past(t)
-	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
 	for _, id := range []string{"01i03", "01I03"} {
 		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" || i.Fleet != "fleet.b" {
 			t.Errorf("%s is %+v, %v", id, i, err)
 		}
 	}
 	_, err := look.Instance(all, "01i0")
-	var invalid *InvalidError
+	var invalid *access.InvalidError
 	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "01i0"`) || !strings.Contains(err.Error(), "01i09  fleet.b, healthy") {
 		t.Errorf("an ambiguous id: %v", err)
 	}
@@ -103,7 +105,7 @@ func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 		t.Errorf("the candidates of a limited caller: %v", err)
 	}
 	for _, id := range []string{"", "x", "01i00", "01i000", "%"} {
-		var missing *NotFoundError
+		var missing *access.NotFoundError
 		if _, err := look.Instance(limited, id); !errors.As(err, &missing) {
 			t.Errorf("%q: %v", id, err)
 		}
@@ -113,7 +115,7 @@ func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 // events shows "…cet6vksa", which was taken nowhere.
 func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	look := past(t)
-	all, limited := WithCaller(t.Context(), LocalUser("ada")), WithCaller(t.Context(), Caller{Name: "b's", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
 	for _, id := range []string{"…i03", "…03", "…I03"} {
 		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" {
 			t.Errorf("%s is %+v, %v", id, i, err)
@@ -123,17 +125,17 @@ func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	if i, err := look.Instance(all, "…0"); err != nil || i.ID != "01i00" {
 		t.Errorf("…0 is %+v, %v", i, err)
 	}
-	var invalid *InvalidError
+	var invalid *access.InvalidError
 	if _, err := look.Instance(all, "0"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) || strings.Count(err.Error(), "01i00") != 1 {
 		t.Errorf("an ambiguous one: %v", err)
 	}
 	// What was cut off by mistake says of no instance that it is meant.
-	var short *NotFoundError
+	var short *access.NotFoundError
 	if _, err := look.Instance(all, "i03"); !errors.As(err, &short) {
 		t.Errorf("i03 without the sign of an end: %v", err)
 	}
 	for _, id := range []string{"…", "…01i0", "…i00", "…%"} {
-		var missing *NotFoundError
+		var missing *access.NotFoundError
 		if _, err := look.Instance(limited, id); !errors.As(err, &missing) {
 			t.Errorf("%q: %v", id, err)
 		}
@@ -145,7 +147,7 @@ func TestAStateDirectorySaysWhichInstallationItIs(t *testing.T) {
 	o := options(t)
 	nameless := o
 	nameless.Installation = ""
-	if _, err := Open(t.Context(), nameless); !errors.Is(err, ErrNothingApplied) {
+	if _, err := Open(t.Context(), nameless); !errors.Is(err, workspace.ErrNothingApplied) {
 		t.Errorf("without a store: %v", err)
 	}
 	if err := open(t, o).Close(); err != nil {
@@ -163,7 +165,7 @@ func TestALimitedWatcherSeesNoHoldNorSilenceOfOtherFleets(t *testing.T) {
 		Holds:  nil,
 		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{"a1": "fleet.a", "b1": "fleet.b"},
 	}
-	seen := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
 	if len(seen.Silent) != 1 || seen.Silent["b1"] != "fleet.b" || len(p.Silent) != 2 {
 		t.Errorf("it sees %v, and %v is left", seen.Silent, p.Silent)
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"iter"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -113,7 +113,7 @@ func (h *hub) watch(ctx context.Context) iter.Seq2[Progress, error] {
 
 // Watch yields the progress of the loop.
 func (m *Manager) Watch(ctx context.Context) iter.Seq2[Progress, error] {
-	caller, err := authorize(ctx, "watch")
+	caller, err := access.Authorize(ctx, "watch")
 	if err != nil {
 		return func(yield func(Progress, error) bool) { yield(Progress{}, err) }
 	}
@@ -127,52 +127,36 @@ func (m *Manager) Watch(ctx context.Context) iter.Seq2[Progress, error] {
 }
 
 // visibleTo leaves out what is about fleets that aren't the caller's.
-func (p Progress) visibleTo(caller Caller) Progress {
+func (p Progress) visibleTo(caller access.Caller) Progress {
 	if len(caller.Fleets) == 0 {
 		return p
 	}
 	p.Silent, p.Holds, p.Fleets = maps.Clone(p.Silent), maps.Clone(p.Holds), maps.Clone(p.Fleets)
-	maps.DeleteFunc(p.Silent, func(_ fleet.CapacityInstanceID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
-	maps.DeleteFunc(p.Fleets, func(_ fleet.RunnerFleetID, a fleet.FleetAddress) bool { return !caller.mayTouch(a) })
+	maps.DeleteFunc(p.Silent, func(_ fleet.CapacityInstanceID, a fleet.FleetAddress) bool { return !caller.MayTouch(a) })
+	maps.DeleteFunc(p.Fleets, func(_ fleet.RunnerFleetID, a fleet.FleetAddress) bool { return !caller.MayTouch(a) })
 	maps.DeleteFunc(p.Holds, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool { _, own := p.Fleets[id]; return !own })
 	p.Rollouts = maps.Clone(p.Rollouts)
-	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.mayTouch(a) })
+	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.MayTouch(a) })
 	p.Waits = maps.Clone(p.Waits)
-	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []reason.Reason) bool { return !caller.mayTouch(a) })
+	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []reason.Reason) bool { return !caller.MayTouch(a) })
 	var own []loop.Transition
 	for _, t := range p.Transitions {
-		if caller.mayTouch(t.Fleet) {
+		if caller.MayTouch(t.Fleet) {
 			own = append(own, t)
 		}
 	}
 	p.Transitions = own
 	// Schedulers are the whole installation's; of those of their own fleets they
 	// hear where they look at the fleets.
-	p.Schedulers, p.Unmet = nil, caller.unmet(p.Unmet)
+	p.Schedulers, p.Unmet = nil, caller.Unmet(p.Unmet)
 	all := p.Unrecorded
 	p.Unrecorded = map[fleet.ProviderAddress]fleet.Unrecorded{}
 	for address, u := range all {
-		if visible := visibleUnrecorded(u, caller); visible.Orphans > 0 {
+		if visible := caller.Unrecorded(u); visible.Orphans > 0 {
 			p.Unrecorded[address] = visible
 		}
 	}
 	return p
-}
-
-// unmet keeps of unmet demand what is about the caller's fleets: its reason
-// names the nearest one.
-func (c Caller) unmet(all []planner.Unmet) (own []planner.Unmet) {
-	if len(c.Fleets) == 0 {
-		return all
-	}
-	for _, u := range all {
-		if len(u.Nearest) == 0 || !c.mayTouch(u.Nearest[0].Fleet) {
-			continue
-		}
-		u.Nearest = slices.DeleteFunc(slices.Clone(u.Nearest), func(m planner.NearMiss) bool { return !c.mayTouch(m.Fleet) })
-		own = append(own, u)
-	}
-	return own
 }
 
 // progressOf is what people may know of a step.

@@ -23,8 +23,9 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
@@ -105,7 +106,7 @@ func signer(t *testing.T) (sign func(string) []byte, certificate string) {
 }
 
 // hostOf is the metadata service, on loopback, of a host that has the document.
-func hostOf(t *testing.T, document string, sign func(string) []byte) *agent.Metadata {
+func hostOf(t *testing.T, document string, sign func(string) []byte) *metadata.Service {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -122,7 +123,7 @@ func hostOf(t *testing.T, document string, sign func(string) []byte) *agent.Meta
 		}
 	}))
 	t.Cleanup(server.Close)
-	return &agent.Metadata{Platform: "aws", URL: server.URL}
+	return &metadata.Service{Platform: "aws", URL: server.URL}
 }
 
 // verifies starts a plugin process for provider.notary.main, and makes the yard's
@@ -162,7 +163,7 @@ func (y *yard) verifies(block notaryConfig) {
 	y.must(y.agents.close())
 	listener, err := net.Listen("tcp", y.address)
 	y.must(err)
-	y.agents, err = y.manager.serveAgents(listener, enroll.Config{Verifier: p.verifyIdentity})
+	y.agents, err = y.manager.serveAgents(listener, agentserver.Config{Verifier: p.verifyIdentity})
 	y.must(err)
 	state, err := y.manager.store.Load(y.t.Context())
 	y.must(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -66,14 +67,14 @@ func (r *reading) CheckRollout(ctx context.Context, request RolloutRequest) (Rol
 func (r *reading) rollouts(ctx context.Context, request RolloutRequest) ([]rolloutRuling, error) {
 	useCase, known := rolloutUseCases[request.Word]
 	if !known {
-		return nil, &InvalidError{fmt.Sprintf("there is no word %q about a rollout: it is %s, %s or %s", request.Word, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)}
+		return nil, access.Invalid("there is no word %q about a rollout: it is %s, %s or %s", request.Word, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)
 	}
-	caller, err := authorize(ctx, useCase)
+	caller, err := access.Authorize(ctx, useCase)
 	if err != nil {
 		return nil, err
 	}
 	if why := Unsayable(request.Reason); why != "" {
-		return nil, &InvalidError{"the reason " + why}
+		return nil, &access.InvalidError{Reason: "the reason " + why}
 	}
 	state, err := r.store.Load(ctx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (m *Manager) enterRollouts(ctx context.Context, useCase string, rulings []r
 		if !r.changed {
 			continue
 		}
-		record, err := m.auditRecord(ctx, useCase, fmt.Sprintf("%s: %s%s", r.fleet.Address, r.done, afterSemicolon(r.order.Reason)))
+		record, err := access.NewAuditRecord(ctx, m.options.Clock(), useCase, fmt.Sprintf("%s: %s%s", r.fleet.Address, r.done, afterSemicolon(r.order.Reason)))
 		if err != nil {
 			return RolloutReceipt{}, err
 		}
@@ -149,7 +150,7 @@ func (j *judgement) rolledOut(subject string) ([]fleet.ManagedFleet, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, &NotFoundError{Kind: "image", ID: subject}
+		return nil, &access.NotFoundError{Kind: "image", ID: subject}
 	}
 	return found, nil
 }
@@ -158,7 +159,7 @@ func (j *judgement) rolledOut(subject string) ([]fleet.ManagedFleet, error) {
 func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rolloutRuling, error) {
 	r := rolloutRuling{fleet: f, changed: true, order: fleet.RolloutOrder{Fleet: f.ID, Word: request.Word, SkipSoak: request.SkipSoak, Decided: j.decided}}
 	if f.Operational == fleet.FleetDraining {
-		return r, &ConflictError{fmt.Sprintf("%s is being removed", f.Address)}
+		return r, access.Conflict("%s is being removed", f.Address)
 	}
 	last, _ := j.state.Standing.Rollout(f)
 	switch request.Word {
@@ -166,7 +167,7 @@ func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rollo
 		return j.rollBack(r, last)
 	case fleet.PauseRollout:
 		if last.Word == fleet.RollBack {
-			return r, &ConflictError{fmt.Sprintf("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)}
+			return r, access.Conflict("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)
 		}
 		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout --resume"
 		r.changed = last.Word != fleet.PauseRollout
@@ -197,7 +198,7 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 		return r, nil
 	}
 	if f.Joined || f.Image == (fleet.Image{}) {
-		return r, &InvalidError{fmt.Sprintf("%s has no image", f.Address)}
+		return r, access.Invalid("%s has no image", f.Address)
 	}
 	known := j.state.Rollouts[f.ID]
 	candidates := slices.Clone(known.Good)
@@ -217,12 +218,12 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", imageText(good.Image), imageText(f.Image))
 		return r, nil
 	}
-	return r, &ConflictError{fmt.Sprintf("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)}
+	return r, access.Conflict("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)
 }
 
 // Images lists the images of the caller's fleets.
 func (r *reading) Images(ctx context.Context) ([]view.ImageReport, error) {
-	caller, err := authorize(ctx, "images")
+	caller, err := access.Authorize(ctx, "images")
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +231,7 @@ func (r *reading) Images(ctx context.Context) ([]view.ImageReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.Images(r.snapshotOf(state), caller.mayTouch), nil
+	return view.Images(r.snapshotOf(state), caller.MayTouch), nil
 }
 
 func imageText(i fleet.Image) string { return reason.ImageText(i.Name, i.Digest) }

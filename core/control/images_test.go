@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -42,23 +43,23 @@ func rolledOut(t *testing.T, now *time.Time, change func(*fleet.Rollout)) *Manag
 func TestARollbackIsForWhomMayManageImagesAndOfFleetsThatHaveAnImageOfBefore(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := rolledOut(t, &now, nil)
-	limited := Caller{Name: "bob", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}
+	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}
 	for _, test := range []struct {
 		name   string
-		caller Caller
+		caller access.Caller
 		word   RolloutRequest
 		want   any
 	}{
-		{"a reader", Caller{Name: "bob", Permissions: []Permission{ReadFleets}}, RolloutRequest{Subject: "demo", Word: fleet.RollBack}, new(*DeniedError)},
-		{"who may freeze", Caller{Name: "bob", Permissions: []Permission{FreezeFleets}}, RolloutRequest{Subject: "demo", Word: fleet.PauseRollout}, new(*DeniedError)},
-		{"no such word", LocalUser("ada"), RolloutRequest{Subject: "demo", Word: "dance"}, new(*InvalidError)},
-		{"no such fleet", LocalUser("ada"), RolloutRequest{Subject: "none", Word: fleet.RollBack}, new(*NotFoundError)},
-		{"no such image", LocalUser("ada"), RolloutRequest{Subject: "image.none", Word: fleet.RollBack}, new(*NotFoundError)},
-		{"another fleet's token", limited, RolloutRequest{Subject: "other", Word: fleet.RollBack}, new(*NotFoundError)},
-		{"a limited token and an image", limited, RolloutRequest{Subject: "image.ubuntu", Word: fleet.RollBack}, new(*DeniedError)},
-		{"nothing known good", LocalUser("ada"), RolloutRequest{Subject: "other", Word: fleet.RollBack}, new(*ConflictError)},
-		{"one of the image's fleets has nothing known good", LocalUser("ada"), RolloutRequest{Subject: "image.ubuntu", Word: fleet.RollBack}, new(*ConflictError)},
-		{"two lines of a reason", LocalUser("ada"), RolloutRequest{Subject: "demo", Word: fleet.RollBack, Reason: "a\nb"}, new(*InvalidError)},
+		{"a reader", access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}, RolloutRequest{Subject: "demo", Word: fleet.RollBack}, new(*access.DeniedError)},
+		{"who may freeze", access.Caller{Name: "bob", Permissions: []access.Permission{access.FreezeFleets}}, RolloutRequest{Subject: "demo", Word: fleet.PauseRollout}, new(*access.DeniedError)},
+		{"no such word", access.LocalUser("ada"), RolloutRequest{Subject: "demo", Word: "dance"}, new(*access.InvalidError)},
+		{"no such fleet", access.LocalUser("ada"), RolloutRequest{Subject: "none", Word: fleet.RollBack}, new(*access.NotFoundError)},
+		{"no such image", access.LocalUser("ada"), RolloutRequest{Subject: "image.none", Word: fleet.RollBack}, new(*access.NotFoundError)},
+		{"another fleet's token", limited, RolloutRequest{Subject: "other", Word: fleet.RollBack}, new(*access.NotFoundError)},
+		{"a limited token and an image", limited, RolloutRequest{Subject: "image.ubuntu", Word: fleet.RollBack}, new(*access.DeniedError)},
+		{"nothing known good", access.LocalUser("ada"), RolloutRequest{Subject: "other", Word: fleet.RollBack}, new(*access.ConflictError)},
+		{"one of the image's fleets has nothing known good", access.LocalUser("ada"), RolloutRequest{Subject: "image.ubuntu", Word: fleet.RollBack}, new(*access.ConflictError)},
+		{"two lines of a reason", access.LocalUser("ada"), RolloutRequest{Subject: "demo", Word: fleet.RollBack, Reason: "a\nb"}, new(*access.InvalidError)},
 	} {
 		if _, err := m.OrderRollout(as(t, test.caller), test.word); !errors.As(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
@@ -72,7 +73,7 @@ func TestARollbackIsForWhomMayManageImagesAndOfFleetsThatHaveAnImageOfBefore(t *
 func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} })
-	ada := as(t, LocalUser("ada"))
+	ada := as(t, access.LocalUser("ada"))
 	say := func(word fleet.RolloutWord, want string, changed bool) {
 		t.Helper()
 		now = now.Add(time.Second)
@@ -83,7 +84,7 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	}
 	say(fleet.RollBack, "rolled back to image ubuntu (sha256:1111…)", true)
 	say(fleet.RollBack, "already", false) // the same word again goes no further back
-	if _, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Word: fleet.PauseRollout}); !errors.As(err, new(*ConflictError)) {
+	if _, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Word: fleet.PauseRollout}); !errors.As(err, new(*access.ConflictError)) {
 		t.Errorf("a pause took a rollback back: %v", err)
 	}
 	images, err := m.Images(ada)
@@ -124,12 +125,12 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 func TestNobodyIsRolledBackToAQuarantinedImage(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := rolledOut(t, &now, nil)
-	ada := as(t, LocalUser("ada"))
+	ada := as(t, access.LocalUser("ada"))
 	if _, err := m.OrderStanding(ada, StandingOrder{Kind: QuarantineIt, Image: goodImage}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Word: fleet.RollBack})
-	if !errors.As(err, new(*ConflictError)) || !strings.Contains(err.Error(), "is quarantined") {
+	if !errors.As(err, new(*access.ConflictError)) || !strings.Contains(err.Error(), "is quarantined") {
 		t.Errorf("refused with %v", err)
 	}
 }

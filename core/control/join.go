@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -49,7 +50,7 @@ type JoinTicket struct {
 // host that is claimed and was not joined yet, it makes another token and voids
 // the one before.
 func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
-	caller, err := authorize(ctx, "token join")
+	caller, err := access.Authorize(ctx, "token join")
 	if err != nil {
 		return JoinTicket{}, err
 	}
@@ -71,7 +72,7 @@ func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	line, err := enroll.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
+	line, err := agentserver.JoinCommand{Bootstrap: boot, Token: token, Foreground: r.Foreground}.Line()
 	m.wake()
 	return JoinTicket{
 		Host: claim.Asset, Fleet: choice.fleet.Address, Provider: claim.Provider, Instance: claim.Instance,
@@ -80,13 +81,13 @@ func (m *Manager) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 }
 
 // claim stores a new claim, or a new token of the one that there is.
-func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot fleet.BootstrapIntent) (claim fleet.AssetClaim, token string, err error) {
+func (m *Manager) claim(ctx context.Context, caller access.Caller, c joinChoice, boot fleet.BootstrapIntent) (claim fleet.AssetClaim, token string, err error) {
 	now := m.options.Clock().UTC()
-	record, err := m.auditRecord(ctx, "token join", fmt.Sprintf("host %s of provider.%s for %s", c.asset.ID, c.fleet.Provider, c.fleet.Address))
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "token join", fmt.Sprintf("host %s of provider.%s for %s", c.asset.ID, c.fleet.Provider, c.fleet.Address))
 	if err != nil {
 		return claim, "", err
 	}
-	nonce, err := m.tokens.NewNonce(rand.Reader)
+	nonce, err := m.Enrollment.NewNonce(rand.Reader)
 	if err != nil {
 		return claim, "", err
 	}
@@ -95,28 +96,27 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 	claim = fleet.AssetClaim{Provider: c.fleet.Provider, Asset: c.asset.ID, At: now, By: caller.Name, Nonce: nonce, Expires: now.Add(fleet.JoinTokenLife)}
 	if c.claim != nil {
 		claim.Instance = c.claim.Instance
-		token = m.tokens.Token(c.key, nonce)
-		claim.TokenHash = m.tokens.Hash(token)
+		token = m.Enrollment.Token(c.key, nonce)
+		claim.TokenHash = m.Enrollment.Hash(token)
 		err = m.store.RenewJoinToken(ctx, claim, record)
 	} else {
-		settings := loop.Settings{Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID}
 		why := reason.Of(reason.JoinRequested{By: caller.Name, Asset: c.asset.ID})
-		instance, operation, failed := loop.RequestAsset(settings, now, c.fleet, c.asset, boot, why)
+		instance, operation, failed := inventory.RequestAsset(newID, m.options.Version, now, c.fleet, c.asset, boot, why)
 		if failed != nil {
 			return claim, "", failed
 		}
 		claim.Instance = instance.ID
-		token = m.tokens.Token(operation.ID, nonce)
-		claim.TokenHash = m.tokens.Hash(token)
+		token = m.Enrollment.Token(operation.ID, nonce)
+		claim.TokenHash = m.Enrollment.Hash(token)
 		err = m.store.ClaimAsset(ctx, store.NewClaim{
 			Claim: claim, Instance: instance, Operation: operation, Serial: c.fleet.Serial, Max: c.fleet.Scaling.Max, Audit: record,
 		})
 	}
 	if refused, ok := errors.AsType[*store.ClaimRefusedError](err); ok {
-		return claim, "", &ConflictError{refused.Reason}
+		return claim, "", &access.ConflictError{Reason: refused.Reason}
 	}
 	if taken, ok := errors.AsType[*store.AssetTakenError](err); ok {
-		return claim, "", &ConflictError{taken.Error() + " just now; try again"}
+		return claim, "", &access.ConflictError{Reason: taken.Error() + " just now; try again"}
 	}
 	return claim, token, err
 }
@@ -125,7 +125,7 @@ func (m *Manager) claim(ctx context.Context, caller Caller, c joinChoice, boot f
 // know about the address in it.
 func (m *Manager) joinBootstrap(ctx context.Context, provider fleet.ProviderAddress, p fleet.Platform) (boot fleet.BootstrapIntent, notes []string, err error) {
 	if p.OS == "windows" {
-		return boot, nil, &InvalidError{"hosts with Windows can't be joined by a command in this version"}
+		return boot, nil, &access.InvalidError{Reason: "hosts with Windows can't be joined by a command in this version"}
 	}
 	m.mu.Lock()
 	r := m.running
@@ -136,8 +136,8 @@ func (m *Manager) joinBootstrap(ctx context.Context, provider fleet.ProviderAddr
 		notes = append(notes, "No manager is running: the host can be joined as soon as forgeyard-fleet serve runs.")
 		boot, err = m.stoppedBootstrap(ctx, provider, p)
 	}
-	if none, ok := errors.AsType[*enroll.NoAgentError](err); ok {
-		return boot, nil, &InvalidError{none.Error()}
+	if none, ok := errors.AsType[*agentserver.NoAgentError](err); ok {
+		return boot, nil, &access.InvalidError{Reason: none.Error()}
 	}
 	if err == nil && onlyHere(boot.ManagerURL) {
 		notes = append(notes, fmt.Sprintf("The manager's address %s is reached from this machine alone; for other hosts set manager { listen, advertise } in the forgeyard block.", boot.ManagerURL))
@@ -162,11 +162,11 @@ func (m *Manager) stoppedBootstrap(ctx context.Context, provider fleet.ProviderA
 			}
 		}
 		if _, port, err := net.SplitHostPort(listen); err != nil || port == "0" {
-			return fleet.BootstrapIntent{}, &InvalidError{"the manager's address isn't known yet: start forgeyard-fleet serve first, or set manager { advertise }"}
+			return fleet.BootstrapIntent{}, &access.InvalidError{Reason: "the manager's address isn't known yet: start forgeyard-fleet serve first, or set manager { advertise }"}
 		}
 		address = "https://" + listen
 	}
-	sum, err := enroll.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
+	sum, err := agentserver.NewAgentBinaries(agentFolder(settings)).SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -21,12 +22,12 @@ type joinChoice struct {
 }
 
 // chooseFleet finds the one fleet that the host may join.
-func chooseFleet(s snapshot.State, caller Caller, r JoinRequest) (joinChoice, error) {
+func chooseFleet(s snapshot.State, caller access.Caller, r JoinRequest) (joinChoice, error) {
 	var possible []joinChoice
 	var reasons, hosts []string
 	assets := s.Assets()
 	for _, f := range s.Governed() {
-		if !f.Joined || !caller.mayTouch(f.Address) {
+		if !f.Joined || !caller.MayTouch(f.Address) {
 			continue
 		}
 		for _, a := range assets[f.Provider] {
@@ -45,9 +46,8 @@ func chooseFleet(s snapshot.State, caller Caller, r JoinRequest) (joinChoice, er
 			possible = append(possible, joinChoice{fleet: f, asset: a})
 		}
 	}
-	invalid := func(format string, args ...any) error { return &InvalidError{fmt.Sprintf(format, args...)} }
 	if !slices.Contains(hosts, r.Host) {
-		return joinChoice{}, invalid("no fleet's inventory has a host %q; there are: %s", r.Host, listed(hosts))
+		return joinChoice{}, access.Invalid("no fleet's inventory has a host %q; there are: %s", r.Host, listed(hosts))
 	}
 	if taken, err := claimed(s, r, possible); taken.claim != nil || err != nil {
 		return taken, err
@@ -60,11 +60,11 @@ func chooseFleet(s snapshot.State, caller Caller, r JoinRequest) (joinChoice, er
 		for _, c := range possible {
 			names = append(names, string(c.fleet.Address))
 		}
-		return joinChoice{}, invalid("the host %s could join several fleets; name one with --fleet: %s", r.Host, listed(names))
+		return joinChoice{}, access.Invalid("the host %s could join several fleets; name one with --fleet: %s", r.Host, listed(names))
 	case len(reasons) == 0:
-		return joinChoice{}, invalid("%s is no fleet whose provider has the host %s", r.Fleet, r.Host)
+		return joinChoice{}, access.Invalid("%s is no fleet whose provider has the host %s", r.Fleet, r.Host)
 	}
-	return joinChoice{}, invalid("no fleet can take the host %s: %s", r.Host, strings.Join(reasons, "; "))
+	return joinChoice{}, access.Invalid("no fleet can take the host %s: %s", r.Host, strings.Join(reasons, "; "))
 }
 
 // cantTake says why the fleet takes no host, or not this one; "": it does.
@@ -110,12 +110,12 @@ func takenBy(s snapshot.State, i fleet.CapacityInstance, claim fleet.AssetClaim)
 	}
 	switch {
 	case !enrolled(s, i) && i.Unjoined():
-		return &ConflictError{fmt.Sprintf("the host %s waits to be joined to %s until %s", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))}
+		return access.Conflict("the host %s waits to be joined to %s until %s", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))
 	case i.State == fleet.Terminating || i.State == fleet.Failed || i.State == fleet.Draining:
-		return &ConflictError{fmt.Sprintf("the host %s is being released from %s (instance %s is %s); try again when it is free", claim.Asset, address, i.ID, i.State)}
+		return access.Conflict("the host %s is being released from %s (instance %s is %s); try again when it is free", claim.Asset, address, i.ID, i.State)
 	}
-	return &ConflictError{fmt.Sprintf("the host %s is joined to %s (instance %s is %s); to release it, take it out of the fleet's hosts or of the inventory, and apply",
-		claim.Asset, address, i.ID, i.State)}
+	return access.Conflict("the host %s is joined to %s (instance %s is %s); to release it, take it out of the fleet's hosts or of the inventory, and apply",
+		claim.Asset, address, i.ID, i.State)
 }
 
 func enrolled(s snapshot.State, i fleet.CapacityInstance) bool {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -53,7 +54,7 @@ func labManager(t *testing.T, now *time.Time) *Manager {
 func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := labManager(t, &now)
-	ctx := as(t, LocalUser("ada"))
+	ctx := as(t, access.LocalUser("ada"))
 	ticket, err := m.Join(ctx, JoinRequest{Host: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 	}
 	token := tokenIn(t, ticket.Command)
 	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil || !m.tokens.Verify(token, subject.Operation) || !subject.Operation.TokenExpires.Equal(claim.Expires) {
+	if err != nil || !m.Enrollment.Verify(token, subject.Operation) || !subject.Operation.TokenExpires.Equal(claim.Expires) {
 		t.Errorf("the token isn't good: %v", err)
 	}
 	if !strings.Contains(ticket.Command, "'https://fleet.example:7443/v1/runner/download?target=linux-amd64'") || strings.Contains(ticket.Command, "\n") {
@@ -85,7 +86,7 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 		t.Fatalf("again: %+v, %v", again, err)
 	}
 	subject, _, err = m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil || m.tokens.Verify(token, subject.Operation) || !m.tokens.Verify(tokenIn(t, again.Command), subject.Operation) {
+	if err != nil || m.Enrollment.Verify(token, subject.Operation) || !m.Enrollment.Verify(tokenIn(t, again.Command), subject.Operation) {
 		t.Errorf("the first token is still good, or the second isn't: %v", err)
 	}
 }
@@ -104,11 +105,11 @@ func tokenIn(t *testing.T, line string) string {
 func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := labManager(t, &now)
-	all := LocalUser("ada")
+	all := access.LocalUser("ada")
 	limited := all
 	limited.Fleets = []fleet.FleetAddress{"fleet.one"}
 	for n, c := range []struct {
-		caller  Caller
+		caller  access.Caller
 		request JoinRequest
 		want    string
 	}{
@@ -118,7 +119,7 @@ func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 		{all, JoinRequest{Host: "a", Fleet: "nothing"}, "is no fleet whose provider has the host a"},
 		{all, JoinRequest{Host: "mac"}, "requires linux/x86_64"},
 		{limited, JoinRequest{Host: "a"}, "the fleet's hosts are b"},
-		{Caller{Name: "eve", Permissions: []Permission{ReadFleets}}, JoinRequest{Host: "a"}, "it needs the permission fleet.manage"},
+		{access.Caller{Name: "eve", Permissions: []access.Permission{access.ReadFleets}}, JoinRequest{Host: "a"}, "it needs the permission fleet.manage"},
 	} {
 		if ticket, err := m.Join(as(t, c.caller), c.request); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d: %+v, %v; want %q", n, ticket, err, c.want)
@@ -133,7 +134,7 @@ func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 func TestJoinRefusesAFullFleetAndAHostThatIsJoined(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := labManager(t, &now)
-	ctx := as(t, LocalUser("ada"))
+	ctx := as(t, access.LocalUser("ada"))
 	ticket, err := m.Join(ctx, JoinRequest{Host: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestJoinRefusesAFullFleetAndAHostThatIsJoined(t *testing.T) {
 	conflict := func(what string, r JoinRequest, want string) {
 		t.Helper()
 		_, err := m.Join(ctx, r)
-		if refused, ok := errors.AsType[*ConflictError](err); !ok || !strings.Contains(refused.Reason, want) {
+		if refused, ok := errors.AsType[*access.ConflictError](err); !ok || !strings.Contains(refused.Reason, want) {
 			t.Errorf("%s: %v, want %q", what, err, want)
 		}
 	}
@@ -164,7 +165,7 @@ func TestAPersonHearsWhatMayKeepTheLineFromWorking(t *testing.T) {
 	if _, notes, err := m.joinBootstrap(t.Context(), "manual.lab", linux); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "No manager is running") {
 		t.Errorf("%v, %v", notes, err)
 	}
-	if _, _, err := m.joinBootstrap(t.Context(), "manual.lab", fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "there is no agent for linux-arm64") {
+	if _, _, err := m.joinBootstrap(t.Context(), "manual.lab", fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "no agent binary for linux-arm64") {
 		t.Errorf("a platform without an agent: %v", err)
 	}
 	for address, here := range map[string]bool{"https://127.0.0.1:1": true, "https://[::]:7443": true, "https://localhost:2": true, "https://10.0.0.1:1": false} {

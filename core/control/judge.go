@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -26,7 +27,7 @@ func (j *judgement) scale(d StandingOrder) (ruling, error) {
 		return ruling{order: o, subject: string(f.Address), done: "the file's min and max hold again"}, nil
 	}
 	if why := cantScale(f, o); why != "" {
-		return ruling{}, &InvalidError{fmt.Sprintf("%s can't be scaled like that: %s", f.Address, why)}
+		return ruling{}, access.Invalid("%s can't be scaled like that: %s", f.Address, why)
 	}
 	if o.Until, err = j.until(d.For); err != nil {
 		return ruling{}, err
@@ -70,7 +71,7 @@ func (j *judgement) pin(i fleet.CapacityInstance, address fleet.FleetAddress, d 
 	}
 	stays := i.State == fleet.Bootstrapping || i.State == fleet.Enrolling || i.State == fleet.Healthy
 	if !stays || i.Unjoined() {
-		return ruling{}, &ConflictError{fmt.Sprintf("%s is %s, and a pin keeps what boots or is healthy", subject, i.State)}
+		return ruling{}, access.Conflict("%s is %s, and a pin keeps what boots or is healthy", subject, i.State)
 	}
 	var err error
 	if p.Until, err = j.until(d.For); err != nil {
@@ -95,7 +96,7 @@ func (j *judgement) freeze(d StandingOrder) (ruling, error) {
 		return ruling{order: z, subject: string(f.Address), done: done}, err
 	}
 	if d.Fleet != "" {
-		return ruling{}, &InvalidError{"a fleet or a provider is frozen; give one of them"}
+		return ruling{}, &access.InvalidError{Reason: "a fleet or a provider is frozen; give one of them"}
 	}
 	if err := j.unlimited("provider." + string(d.Provider)); err != nil {
 		return ruling{}, err
@@ -105,7 +106,7 @@ func (j *judgement) freeze(d StandingOrder) (ruling, error) {
 		names = append(names, string(p.Address))
 	}
 	if !slices.Contains(names, string(d.Provider)) && !d.End {
-		return ruling{}, &InvalidError{fmt.Sprintf("there is no provider %q in what was applied (%s)", d.Provider, namesOr("there is none", names))}
+		return ruling{}, access.Invalid("there is no provider %q in what was applied (%s)", d.Provider, namesOr("there is none", names))
 	}
 	z.Provider = d.Provider
 	return ruling{order: z, subject: "provider " + string(d.Provider), done: done}, nil
@@ -125,7 +126,7 @@ func (j *judgement) quarantine(d StandingOrder) (ruling, error) {
 		return ruling{order: q, subject: string(f.Address), done: done}, err
 	}
 	if d.Fleet != "" {
-		return ruling{}, &InvalidError{"a fleet, an instance or an image is quarantined; give one of them"}
+		return ruling{}, &access.InvalidError{Reason: "a fleet, an instance or an image is quarantined; give one of them"}
 	}
 	if err := j.unlimited(d.Image); err != nil {
 		return ruling{}, err
@@ -159,23 +160,23 @@ func (j *judgement) image(wanted string) (string, error) {
 	switch digests = slices.Compact(digests); len(digests) {
 	case 0:
 		if len(names) == 0 {
-			return "", &InvalidError{fmt.Sprintf("no fleet has an image %q, and none has a digest of its image; give a digest (sha256:…)", wanted)}
+			return "", access.Invalid("no fleet has an image %q, and none has a digest of its image; give a digest (sha256:…)", wanted)
 		}
-		return "", &InvalidError{fmt.Sprintf("no fleet has an image %q; give a digest (sha256:…), or one of: %s", wanted, listed(names))}
+		return "", access.Invalid("no fleet has an image %q; give a digest (sha256:…), or one of: %s", wanted, listed(names))
 	case 1:
 		return digests[0], nil
 	}
-	return "", &InvalidError{fmt.Sprintf("fleets have different images of the name %q; give the digest: %s", wanted, listed(digests))}
+	return "", access.Invalid("fleets have different images of the name %q; give the digest: %s", wanted, listed(digests))
 }
 
 func (j *judgement) quarantineInstance(i fleet.CapacityInstance, address fleet.FleetAddress, d StandingOrder) (ruling, error) {
 	r := ruling{order: fleet.Quarantine{Instance: i.ID, Decided: j.decided}, subject: fmt.Sprintf("instance %s of %s", i.ID, address), done: released}
 	switch {
 	case d.Fleet != "" || d.Image != "":
-		return ruling{}, &InvalidError{"a fleet, an instance or an image is quarantined; give one of them"}
+		return ruling{}, &access.InvalidError{Reason: "a fleet, an instance or an image is quarantined; give one of them"}
 	case d.End:
 	case i.State == fleet.Failed || i.State == fleet.Terminating || i.State == fleet.Terminated:
-		return ruling{}, &ConflictError{fmt.Sprintf("%s is %s: it gets no work any more", r.subject, i.State)}
+		return ruling{}, access.Conflict("%s is %s: it gets no work any more", r.subject, i.State)
 	default:
 		r.done = fmt.Sprintf("quarantined: it gets no work, a job that runs goes on; after timeouts.quarantine it is removed, and its job given up with forgeyard-fleet drain %s --force", i.ID)
 	}

@@ -17,11 +17,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/agent"
+	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -30,14 +35,14 @@ import (
 // test writes.
 type yard struct {
 	t       *testing.T
-	options Options
+	options workspace.Options
 	ahead   atomic.Int64
 	log     *syncLog
 	manager *Manager
 	agents  *agentServer
 	address string
 	// metadata is the metadata service of the hosts that boot; nil: they have none.
-	metadata *agent.Metadata
+	metadata *metadata.Service
 }
 
 // syncLog takes the log of several goroutines.
@@ -83,7 +88,7 @@ func (y *yard) start() {
 	listener, err := net.Listen("tcp", y.address)
 	y.must(err)
 	y.address = listener.Addr().String()
-	y.agents, err = y.manager.serveAgents(listener, enroll.Config{})
+	y.agents, err = y.manager.serveAgents(listener, agentserver.Config{})
 	y.must(err)
 }
 
@@ -93,7 +98,9 @@ func (y *yard) stop() {
 	}
 }
 
-func (y *yard) ctx() context.Context { return WithCaller(y.t.Context(), LocalUser("ada")) }
+func (y *yard) ctx() context.Context {
+	return access.WithCaller(y.t.Context(), access.LocalUser("ada"))
+}
 
 // request stores an instance whose request is about to go out, and gives the
 // document that its host would boot with whenever it is sent.
@@ -103,11 +110,11 @@ func (y *yard) request() (fleet.CapacityInstanceID, fleet.OperationID) {
 	y.must(err)
 	key, err := newID(y.now())
 	y.must(err)
-	authority := y.manager.authorities.Signing()
-	nonce, err := y.manager.tokens.NewNonce(rand.Reader)
+	authority := y.manager.Authorities.Signing()
+	nonce, err := y.manager.Enrollment.NewNonce(rand.Reader)
 	y.must(err)
 	op := fleet.Operation{ID: fleet.OperationID(key), Kind: fleet.ProvisionOperation, Instance: fleet.CapacityInstanceID(id), Fleet: "f1", Created: y.now(), State: fleet.OperationInProgress, Nonce: nonce}
-	op.TokenHash = y.manager.tokens.Hash(y.manager.tokens.Token(op.ID, nonce))
+	op.TokenHash = y.manager.Enrollment.Hash(y.manager.Enrollment.Token(op.ID, nonce))
 	op.TokenExpires = y.now().Add(30 * time.Minute)
 	op.Request, err = json.Marshal(fleet.ProvisionIntent{Fleet: "fleet.demo", Bootstrap: fleet.BootstrapIntent{
 		ManagerURL: "https://" + y.address, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}})
@@ -134,7 +141,7 @@ func (y *yard) boot(id fleet.OperationID, folder string) *host {
 	}
 	var intent fleet.ProvisionIntent
 	y.must(json.Unmarshal(subject.Operation.Request, &intent))
-	token := y.manager.tokens.TokenOf(subject.Operation)
+	token := y.manager.Enrollment.TokenOf(subject.Operation)
 	trust := func(t agentapi.Trust, checkTime bool) *tls.Config {
 		d := bootstrap.Document{ManagerURL: intent.Bootstrap.ManagerURL, CAFingerprint: intent.Bootstrap.CAFingerprint, ServerName: intent.Bootstrap.ServerName}
 		if t != (agentapi.Trust{}) {
@@ -173,21 +180,21 @@ func (y *yard) shows(id fleet.OperationID, what string, condition func(fleet.Run
 	}
 }
 
-func (y *yard) key(id string) (Key, bool) {
+func (y *yard) key(id string) (keys.Key, bool) {
 	y.t.Helper()
-	keys, err := y.manager.Keys(y.ctx())
+	all, err := y.manager.Keys(y.ctx())
 	y.must(err)
-	n := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
+	n := slices.IndexFunc(all, func(k keys.Key) bool { return k.ID == id })
 	if n < 0 {
-		return Key{}, false
+		return keys.Key{}, false
 	}
-	return keys[n], true
+	return all[n], true
 }
 
 // conflict insists that a key can't be changed now, and on the reason.
 func (y *yard) conflict(err error, says string) {
 	y.t.Helper()
-	var conflict *ConflictError
+	var conflict *access.ConflictError
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), says) {
 		y.t.Fatalf("the error is %v; it should be a conflict that says %q", err, says)
 	}
@@ -198,7 +205,7 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	_, working := y.request()
 	_, late := y.request() // its host boots after the rotation
 	h := y.boot(working, filepath.Join(t.TempDir(), "a"))
-	old := y.manager.authorities.Signing()
+	old := y.manager.Authorities.Signing()
 	before := y.shows(working, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 && r.Authority == old.KeyID() })
 
 	fresh, err := y.manager.RotateKey(y.ctx(), "ca")
@@ -211,27 +218,27 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	})
 	_, err = y.manager.RotateKey(y.ctx(), "authority")
 	y.conflict(err, "the last rotation of the authority key isn't over")
-	y.conflict(y.manager.DropKey(y.ctx(), old.KeyID()), "boots with its fingerprint")
+	y.conflict(y.manager.DeleteKey(y.ctx(), old.KeyID()), "boots with its fingerprint")
 
 	// The request from before goes out once more, as the bytes that are stored.
 	l := y.boot(late, filepath.Join(t.TempDir(), "b"))
 	y.shows(late, "a host with the old fingerprint enrolls and learns the new one", func(r fleet.Runner) bool {
 		return r.Authority == fresh.ID && r.Issuer == fresh.ID
 	})
-	y.conflict(y.manager.DropKey(y.ctx(), old.KeyID()), "has a certificate of it until it renews")
+	y.conflict(y.manager.DeleteKey(y.ctx(), old.KeyID()), "has a certificate of it until it renews")
 
 	// The next processes of both sides know it too.
 	h.cancel()
 	y.must(<-h.ended)
 	y.stop()
 	y.start()
-	if got := y.manager.authorities.Signing().KeyID(); got != fresh.ID {
+	if got := y.manager.Authorities.Signing().KeyID(); got != fresh.ID {
 		t.Fatalf("the next manager signs with %s", got)
 	}
 	y.ahead.Add(int64(2 * time.Hour)) // all certificates of the old one are over
 	y.boot(working, h.folder)
 	y.shows(working, "it has a certificate of the new authority", func(r fleet.Runner) bool { return r.Issuer == fresh.ID && r.Authority == fresh.ID })
-	y.must(y.manager.dropIdleKeys(t.Context()))
+	y.must(y.manager.DeleteIdle(t.Context()))
 	if _, there := y.key(old.KeyID()); there {
 		k, _ := y.key(old.KeyID())
 		t.Fatalf("nothing needs the old authority, and it is trusted: %+v", k)
@@ -239,7 +246,7 @@ func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T
 	entries, err := os.ReadDir(filepath.Join(y.options.Place.State, "keys"))
 	y.must(err)
 	for _, e := range entries {
-		if e.Name() == enroll.AuthorityFile {
+		if e.Name() == pki.AuthorityFile {
 			t.Error("the file of the dropped authority is still there")
 		}
 	}
@@ -268,13 +275,13 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 	_, before := y.request()
 	subject, _, err := y.manager.store.EnrollmentSubject(t.Context(), before)
 	y.must(err)
-	token, old := y.manager.tokens.TokenOf(subject.Operation), y.manager.tokens.KeyID()
+	token, old := y.manager.Enrollment.TokenOf(subject.Operation), y.manager.Enrollment.KeyID()
 	fresh, err := y.manager.RotateKey(y.ctx(), "enrollment")
 	y.must(err)
-	if again := y.manager.tokens.TokenOf(subject.Operation); again != token {
+	if again := y.manager.Enrollment.TokenOf(subject.Operation); again != token {
 		t.Error("the stored request would go out with another token")
 	}
-	y.conflict(y.manager.DropKey(y.ctx(), old), "was made with it and is good until")
+	y.conflict(y.manager.DeleteKey(y.ctx(), old), "was made with it and is good until")
 	y.boot(before, filepath.Join(t.TempDir(), "a"))
 	y.shows(before, "the host enrolls with its token", func(r fleet.Runner) bool { return r.Beats > 0 })
 	_, after := y.request()
@@ -282,12 +289,12 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 	y.shows(after, "a host of the new key enrolls", func(r fleet.Runner) bool { return r.Beats > 0 })
 
 	y.ahead.Add(int64(29 * time.Minute))
-	y.must(y.manager.dropIdleKeys(t.Context()))
+	y.must(y.manager.DeleteIdle(t.Context()))
 	if k, there := y.key(old); !there || len(k.Needed) == 0 {
 		t.Fatalf("before the token's end the old key is %+v, %v", k, there)
 	}
 	y.ahead.Add(int64(32 * time.Minute))
-	y.must(y.manager.dropIdleKeys(t.Context()))
+	y.must(y.manager.DeleteIdle(t.Context()))
 	if k, there := y.key(old); there {
 		t.Fatalf("the last token expired, and the old key is kept: %+v", k)
 	}
@@ -298,13 +305,13 @@ func TestARotatedEnrollmentKeyIsKeptUntilItsLastTokenExpired(t *testing.T) {
 
 func TestARotationThatWasKilledIsFinishedByTheNext(t *testing.T) {
 	y := newYard(t)
-	before := y.manager.authorities.Signing().KeyID()
+	before := y.manager.Authorities.Signing().KeyID()
 	// Killed after the file was made and before the store knew of it.
-	left, err := enroll.LoadAuthorityFile(filepath.Join(y.options.Place.State, "keys", "authority-2.pem"), "demo", y.now())
+	left, err := pki.LoadAuthorityFile(filepath.Join(y.options.Place.State, "keys", "authority-2.pem"), "demo", y.now())
 	y.must(err)
 	y.stop()
 	y.start()
-	if got := y.manager.authorities.Signing().KeyID(); got != before {
+	if got := y.manager.Authorities.Signing().KeyID(); got != before {
 		t.Fatalf("a key that nobody counts on signs: %s", got)
 	}
 	fresh, err := y.manager.RotateKey(y.ctx(), "ca")
@@ -316,14 +323,14 @@ func TestARotationThatWasKilledIsFinishedByTheNext(t *testing.T) {
 
 func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 	y := newYard(t)
-	first := filepath.Join(y.options.Place.State, "keys", enroll.EnrollmentKeyFile)
+	first := filepath.Join(y.options.Place.State, "keys", pki.EnrollmentKeyFile)
 	content, err := os.ReadFile(first)
 	y.must(err)
-	old := y.manager.tokens.KeyID()
+	old := y.manager.Enrollment.KeyID()
 	_, err = y.manager.RotateKey(y.ctx(), "enrollment")
 	y.must(err)
 	y.ahead.Add(int64(2 * time.Hour))
-	y.must(y.manager.DropKey(y.ctx(), old))
+	y.must(y.manager.DeleteKey(y.ctx(), old))
 	// Killed after the store knew and before the file was removed.
 	y.must(os.WriteFile(first, content, 0o600))
 	y.stop()
@@ -331,13 +338,13 @@ func TestADroppedKeyWhoseFileIsLeftIsNotTakenForANewOne(t *testing.T) {
 	if _, err := os.Stat(first); !os.IsNotExist(err) {
 		t.Errorf("the dropped key's file: %v", err)
 	}
-	if got := y.manager.tokens.KeyID(); got == old {
+	if got := y.manager.Enrollment.KeyID(); got == old {
 		t.Error("the dropped key is in use")
 	}
 }
 
 func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
-	for _, file := range []string{enroll.AuthorityFile, enroll.EnrollmentKeyFile, "authority-2.pem", "enrollment-2.key"} {
+	for _, file := range []string{pki.AuthorityFile, pki.EnrollmentKeyFile, "authority-2.pem", "enrollment-2.key"} {
 		for _, c := range []struct {
 			name, says string
 			spoil      func(path string) error
@@ -350,10 +357,10 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 					return err
 				}
 				if strings.HasPrefix(file, "authority") {
-					_, err := enroll.LoadAuthorityFile(path, "demo", time.Now())
+					_, err := pki.LoadAuthorityFile(path, "demo", time.Now())
 					return err
 				}
-				_, err := enroll.LoadTokenKey(path)
+				_, err := pki.LoadTokenKey(path)
 				return err
 			}},
 		} {
@@ -361,7 +368,7 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 				o := options(t)
 				m := open(t, o)
 				for _, kind := range []string{"authority", "enrollment"} {
-					if _, err := m.RotateKey(WithCaller(t.Context(), LocalUser("ada")), kind); err != nil {
+					if _, err := m.RotateKey(access.WithCaller(t.Context(), access.LocalUser("ada")), kind); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -385,24 +392,24 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 func TestKeysAreForWhomMayManageTheWholeInstallation(t *testing.T) {
 	m := open(t, options(t))
 	defer m.Close()
-	for _, caller := range []Caller{{Name: "reader", Permissions: []Permission{ReadFleets}}, {Name: "limited", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {
-		ctx := WithCaller(t.Context(), caller)
+	for _, caller := range []access.Caller{{Name: "reader", Permissions: []access.Permission{access.ReadFleets}}, {Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {
+		ctx := access.WithCaller(t.Context(), caller)
 		_, list := m.Keys(ctx)
 		_, rotate := m.RotateKey(ctx, "ca")
-		if drop := m.DropKey(ctx, "x"); list == nil || rotate == nil || drop == nil {
+		if drop := m.DeleteKey(ctx, "x"); list == nil || rotate == nil || drop == nil {
 			t.Errorf("%s: list %v, rotate %v, drop %v", caller.Name, list, rotate, drop)
 		}
 	}
-	ctx := WithCaller(t.Context(), LocalUser("ada"))
-	var invalid *InvalidError
+	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
+	var invalid *access.InvalidError
 	if _, err := m.RotateKey(ctx, "house"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "authority, enrollment") {
 		t.Errorf("an unknown kind: %v", err)
 	}
-	if err := m.DropKey(ctx, m.tokens.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {
+	if err := m.DeleteKey(ctx, m.Enrollment.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("dropping the key in use: %v", err)
 	}
-	var missing *NotFoundError
-	if err := m.DropKey(ctx, "0123"); !errors.As(err, &missing) {
+	var missing *access.NotFoundError
+	if err := m.DeleteKey(ctx, "0123"); !errors.As(err, &missing) {
 		t.Errorf("dropping an unknown key: %v", err)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Holder says who has the writer's lock of a state directory.
@@ -49,7 +51,7 @@ const lockName = "manager.lock"
 // when the process ends, however it ends. Who holds it is noted beside it, for
 // people only.
 func takeWriterLock(state string, h Holder) (*writerLock, error) {
-	l := &writerLock{flock: flock.New(filepath.Join(state, lockName)), note: filepath.Join(state, "manager.json")}
+	l := &writerLock{flock: flock.New(workspace.WriterLock(state)), note: filepath.Join(state, "manager.json")}
 	// Whoever asks whether it is held holds it for a moment, too.
 	brief, cancel := context.WithTimeout(context.Background(), briefly)
 	defer cancel()
@@ -65,7 +67,7 @@ func takeWriterLock(state string, h Holder) (*writerLock, error) {
 		err = os.WriteFile(l.note, note, 0o600)
 	}
 	if err != nil {
-		l.release()
+		_ = l.release()
 		if errors.Is(err, syscall.ENOSPC) {
 			return nil, fmt.Errorf("the disk of %s is full; free some space there, and try again: %w", state, err)
 		}
@@ -88,7 +90,7 @@ const briefly = 400 * time.Millisecond
 
 // Held says whether some process is the manager of a state directory, and which.
 func Held(state string) (Holder, bool) {
-	l := flock.New(filepath.Join(state, lockName), flock.SetFlag(os.O_RDWR))
+	l := flock.New(workspace.WriterLock(state), flock.SetFlag(os.O_RDWR))
 	taken, err := l.TryRLock()
 	if err != nil {
 		return Holder{}, false // no lock file: no manager ever ran

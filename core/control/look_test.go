@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -34,7 +35,7 @@ func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer look.Close()
-	got, err := look.Decisions(WithCaller(t.Context(), LocalUser("ada")), f.Address, 2)
+	got, err := look.Decisions(access.WithCaller(t.Context(), access.LocalUser("ada")), f.Address, 2)
 	if err != nil || len(got) != 2 || got[0].Reason.Text() != "reason 3" || got[1].Reason.Text() != "reason 2" || !got[0].At.Equal(time.Unix(3, 0)) {
 		t.Errorf("decisions %+v, error %v", got, err)
 	}

@@ -3,64 +3,33 @@ package control
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
-
-// Options are what a manager is opened with. All fields but LookupEnv are
-// required.
-type Options struct {
-	Place Place
-	// Installation may be empty where the state directory, which has a store
-	// already, is to say it.
-	Installation string
-	// Version is of this program; agents must match its minor version.
-	Version string
-	// Command is what the user typed, for whoever finds the lock held.
-	Command string
-	Clock   func() time.Time
-	Log     *slog.Logger
-	// LookupEnv reads the environment in which secret references are resolved;
-	// nil: this process's.
-	LookupEnv func(string) (string, bool)
-}
-
-func (o Options) lookup() func(string) (string, bool) {
-	if o.LookupEnv == nil {
-		return os.LookupEnv
-	}
-	return o.LookupEnv
-}
 
 // Manager is the one writer of an installation. Open takes the lock, Close
 // gives it back.
 type Manager struct {
 	reading
-	lock        *writerLock
-	authorities enroll.Authorities
-	tokens      enroll.Tokens
-	// ownership makes and checks the proofs in resource tags. A rotation replaces
-	// it while the loop runs.
-	ownership atomic.Pointer[ownership.Keyring]
-	hub       *hub
-	desk      orderDesk
-	// keysMu is held while a key is changed.
-	keysMu sync.Mutex
+	access.TokenStore
+	access.AuditLog
+	lock *writerLock
+	*keys.Keyrings
+	hub  *hub
+	desk orderDesk
 
 	// applying is held by an apply, from the fresh plan to the plugins' update.
 	applying sync.Mutex
@@ -75,7 +44,7 @@ const sweepWait = 10 * time.Second
 
 // Open makes this process the writer of the state directory, which is created
 // where it is missing. Another writer gives a *LockedError.
-func Open(ctx context.Context, o Options) (*Manager, error) {
+func Open(ctx context.Context, o workspace.Options) (*Manager, error) {
 	m := &Manager{reading: reading{options: o}, hub: newHub()}
 	m.observed, m.refused = m.hub.observations, m.refusedCalls
 	if err := m.open(ctx); err != nil {
@@ -87,11 +56,11 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 func (m *Manager) open(ctx context.Context) (err error) {
 	o := m.options
 	if o.Installation == "" {
-		if err := isInstalled(o.Place); err != nil {
+		if err := o.Place.CheckInstalled(); err != nil {
 			return err
 		}
 	}
-	if err := mayHoldState(o.Place.State); err != nil {
+	if err := workspace.MayHoldState(o.Place.State); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
@@ -106,12 +75,13 @@ func (m *Manager) open(ctx context.Context) (err error) {
 	if err = pluginhost.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
 		return err
 	}
-	if m.store, err = store.Open(ctx, databasePath(o.Place)); err != nil {
+	if m.store, err = store.Open(ctx, o.Place.Database()); err != nil {
 		return err
 	}
 	if _, err = m.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
 		return err
 	}
+	m.TokenStore, m.AuditLog = access.NewTokenStore(m.store, o.Clock), access.NewAuditLog(m.store)
 	failpoint.StoreClaimed.Hit()
 	if o.Installation == "" {
 		name, found, err := m.store.Setting(ctx, "installation")
@@ -119,48 +89,37 @@ func (m *Manager) open(ctx context.Context) (err error) {
 			return err
 		}
 		if !found {
-			return fmt.Errorf("%s: %w", o.Place.State, ErrNothingApplied)
+			return fmt.Errorf("%s: %w", o.Place.State, workspace.ErrNothingApplied)
 		}
 		m.options.Installation, o.Installation = name, name
 	}
 	if err = m.bind(ctx, o.Installation); err != nil {
 		return err
 	}
-	return m.loadKeys(ctx)
+	m.Keyrings = keys.New(m.store, m.options, func() snapshot.Observations { return m.observed() })
+	return m.Keyrings.Load(ctx)
 }
 
 // bind makes the state directory that of an installation, and refuses one that is
-// another's. A directory to which nothing was applied is nobody's yet.
+// another's. The keys in it carry the installation's name.
 func (m *Manager) bind(ctx context.Context, installation string) error {
+	stored, found, err := m.store.Setting(ctx, "installation")
+	switch {
+	case err != nil || stored == installation:
+		return err
+	case !found:
+		return m.store.SetSetting(ctx, "installation", installation)
+	}
 	applied, _, err := m.store.LoadApplied(ctx)
 	if err != nil {
 		return err
 	}
 	if applied.Serial == 0 {
-		return m.store.SetSetting(ctx, "installation", installation)
+		return fmt.Errorf("the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
+			m.options.Place.State, stored)
 	}
-	return m.remember(ctx, "installation", installation,
-		"the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state")
-}
-
-const databaseName = "fleet.db"
-
-func keysFolder(p Place) string { return filepath.Join(p.State, "keys") }
-
-func databasePath(p Place) string { return filepath.Join(p.State, databaseName) }
-
-// remember keeps a value at the first start and insists on it afterwards.
-func (m *Manager) remember(ctx context.Context, name, value, mismatch string) error {
-	stored, found, err := m.store.Setting(ctx, name)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return m.store.SetSetting(ctx, name, value)
-	case stored != value:
-		return fmt.Errorf(mismatch, stored, value)
-	}
-	return nil
+	return fmt.Errorf("the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
+		stored, installation)
 }
 
 // Close closes the store and gives the lock back. It comes after Run.
@@ -181,14 +140,6 @@ func (m *Manager) Settings(ctx context.Context) (fleet.ManagerSettings, error) {
 	applied, _, err := m.store.Definition(ctx)
 	return applied.Definition.Manager, err
 }
-
-// ServerCertificate is the manager's own, for listeners beside the agents'.
-func (m *Manager) ServerCertificate() (*tls.Certificate, error) {
-	return m.authorities.Signing().ServerCertificate(m.options.Clock())
-}
-
-// Fingerprint is of the installation's authority: what clients pin.
-func (m *Manager) Fingerprint() string { return m.authorities.Signing().Fingerprint() }
 
 // Listen opens the listener of the enrollment endpoint: where the definition
 // says, else on loopback and the port that was chosen at the first start.

@@ -11,22 +11,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
-func options(t testing.TB) Options {
+func options(t testing.TB) workspace.Options {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
-	place, err := FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
+	place, err := workspace.FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
-	return Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
+	return workspace.Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
-func open(t testing.TB, o Options) *Manager {
+func open(t testing.TB, o workspace.Options) *Manager {
 	t.Helper()
 	m, err := Open(t.Context(), o)
 	if err != nil {
@@ -65,10 +67,14 @@ func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
 
 func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	o := options(t)
-	unused := o
-	unused.Installation = "misspelt" // nothing is applied: the directory isn't bound to it
-	if err := open(t, unused).Close(); err != nil {
+	if err := open(t, o).Close(); err != nil {
 		t.Fatal(err)
+	}
+	other := o
+	other.Installation = "other"
+	const unused = `was made for installation "demo", to which nothing was applied; delete the directory, or use another --state`
+	if _, err := Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), unused) {
+		t.Errorf("error %v", err)
 	}
 	m := open(t, o)
 	applied, _, err := m.store.LoadApplied(t.Context())
@@ -78,13 +84,26 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
-	o.Installation = "other"
 	const want = `the state directory belongs to installation "demo", not to "other"; name the first in the forgeyard block or with --installation, or use another --state`
-	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("error %v", err)
 	}
 	if _, running := Held(o.Place.State); running {
 		t.Error("a manager that didn't start holds the lock")
+	}
+}
+
+func TestADirectoryWithOthersThingsGetsNoState(t *testing.T) {
+	o := options(t)
+	o.Place.State = t.TempDir()
+	if err := os.WriteFile(filepath.Join(o.Place.State, "passwd"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Open(t.Context(), o); err == nil {
+		t.Errorf("a manager opens it, and closes with %v", m.Close())
+	}
+	if after, _ := os.ReadDir(o.Place.State); len(after) != 1 {
+		t.Errorf("something was written: %v", after)
 	}
 }
 
@@ -120,8 +139,8 @@ func TestTheChosenPortIsKept(t *testing.T) {
 func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T) {
 	o := options(t)
 	m := open(t, o)
-	ctx := WithCaller(t.Context(), LocalUser("ada"))
-	ids := []string{m.ownership.Load().KeyID()}
+	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
+	ids := []string{m.Ownership().KeyID()}
 	for range 2 {
 		key, err := m.RotateKey(ctx, "ownership")
 		if err != nil {
@@ -129,17 +148,17 @@ func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T
 		}
 		ids = append([]string{key.ID}, ids...)
 	}
-	if err := m.dropIdleKeys(ctx); err != nil {
+	if err := m.DeleteIdle(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.ownership.Load().KeyIDs(); !slices.Equal(got, ids) {
+	if got := m.Ownership().KeyIDs(); !slices.Equal(got, ids) {
 		t.Errorf("keys %v, want %v", got, ids)
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again := open(t, o)
-	if got := again.ownership.Load().KeyIDs(); !slices.Equal(got, ids) {
+	if got := again.Ownership().KeyIDs(); !slices.Equal(got, ids) {
 		t.Errorf("the next start has the keys %v, want %v", got, ids)
 	}
 	if err := again.Close(); err != nil {

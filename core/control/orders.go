@@ -3,12 +3,14 @@ package control
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
@@ -54,17 +56,21 @@ func (m *Manager) Order(ctx context.Context, o InstanceOrder) (OrderReceipt, err
 	if r == nil {
 		return OrderReceipt{}, errors.New("the manager doesn't run, so nobody can carry that out; start it")
 	}
-	if err := m.audit(ctx, orderUseCases[o.Kind], subject); err != nil {
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), orderUseCases[o.Kind], subject)
+	if err == nil {
+		err = m.store.AppendAudit(ctx, record)
+	}
+	if err != nil {
 		return OrderReceipt{}, err
 	}
 	outcome, err := m.give(ctx, r, loop.Order{
-		Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet, By: CallerOf(ctx).Name,
+		Kind: o.Kind, Instance: o.Instance, Resource: o.Resource, Provider: o.Provider, Fleet: o.Fleet, By: access.CallerOf(ctx).Name,
 	}, subject)
 	if err != nil {
 		return OrderReceipt{}, err
 	}
 	if outcome.Refused != "" {
-		return OrderReceipt{}, &ConflictError{fmt.Sprintf("%s is refused: %s", subject, outcome.Refused)}
+		return OrderReceipt{}, access.Conflict("%s is refused: %s", subject, outcome.Refused)
 	}
 	return OrderReceipt{Instance: outcome.Instance, Done: outcome.Done}, nil
 }
@@ -80,9 +86,9 @@ func (r *reading) CheckOrder(ctx context.Context, o InstanceOrder) (OrderReceipt
 func (r *reading) ordered(ctx context.Context, o *InstanceOrder) (string, error) {
 	useCase, known := orderUseCases[o.Kind]
 	if !known {
-		return "", &InvalidError{fmt.Sprintf("there is no order %q", o.Kind)}
+		return "", access.Invalid("there is no order %q", o.Kind)
 	}
-	caller, err := authorize(ctx, useCase)
+	caller, err := access.Authorize(ctx, useCase)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +98,7 @@ func (r *reading) ordered(ctx context.Context, o *InstanceOrder) (string, error)
 // give hands an order to a running loop and waits for what comes of it.
 func (m *Manager) give(ctx context.Context, r *running, o loop.Order, subject string) (loop.OrderOutcome, error) {
 	now := m.options.Clock()
-	id, err := newID(now)
+	id, err := fleet.NewULID(now, rand.Reader)
 	if err != nil {
 		return loop.OrderOutcome{}, err
 	}
@@ -119,7 +125,7 @@ var orderWords = map[loop.OrderKind]string{
 // orderSubject finds what an order is about, and says the order in words. An instance
 // of which it has the beginning or the end of the id is in it whole then. What is in
 // fleets that aren't the caller's isn't there.
-func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase string, o *InstanceOrder) (string, error) {
+func (r *reading) orderSubject(ctx context.Context, caller access.Caller, useCase string, o *InstanceOrder) (string, error) {
 	if o.Kind == loop.AdoptResource {
 		return r.adoptSubject(ctx, caller, useCase, *o)
 	}
@@ -130,7 +136,7 @@ func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase strin
 	o.Instance = i.ID
 	text := orderWords[o.Kind]
 	if i.State == fleet.Terminated {
-		return "", &ConflictError{fmt.Sprintf("%s of the instance %s is refused: it has ended, and there is nothing left to decide about it", text, i.ID)}
+		return "", access.Conflict("%s of the instance %s is refused: it has ended, and there is nothing left to decide about it", text, i.ID)
 	}
 	if o.Resource != "" {
 		text += " " + string(o.Resource)
@@ -138,16 +144,16 @@ func (r *reading) orderSubject(ctx context.Context, caller Caller, useCase strin
 	return fmt.Sprintf("%s of the instance %s", text, i.ID), nil
 }
 
-func (r *reading) adoptSubject(ctx context.Context, caller Caller, useCase string, o InstanceOrder) (string, error) {
+func (r *reading) adoptSubject(ctx context.Context, caller access.Caller, useCase string, o InstanceOrder) (string, error) {
 	if len(caller.Fleets) > 0 { // what is nobody's is of no fleet that they may touch
-		return "", &DeniedError{Caller: caller.Name, UseCase: useCase, Fleet: o.Fleet}
+		return "", &access.DeniedError{Caller: caller.Name, UseCase: useCase, Fleet: o.Fleet}
 	}
 	fleets, err := r.store.Fleets(ctx)
 	if err != nil {
 		return "", err
 	}
 	if !slices.ContainsFunc(fleets, func(f fleet.ManagedFleet) bool { return f.Address == o.Fleet }) {
-		return "", &NotFoundError{Kind: "fleet", ID: string(o.Fleet)}
+		return "", &access.NotFoundError{Kind: "fleet", ID: string(o.Fleet)}
 	}
 	applied, _, err := r.store.Definition(ctx)
 	if err != nil {
@@ -158,8 +164,8 @@ func (r *reading) adoptSubject(ctx context.Context, caller Caller, useCase strin
 		declared = append(declared, string(p.Address))
 	}
 	if !slices.Contains(declared, string(o.Provider)) {
-		return "", &InvalidError{fmt.Sprintf("there is no provider %q in what was applied, so nobody looks there; name the one that lists the resource (%s)",
-			o.Provider, namesOr("there is none", declared))}
+		return "", access.Invalid("there is no provider %q in what was applied, so nobody looks there; name the one that lists the resource (%s)",
+			o.Provider, namesOr("there is none", declared))
 	}
 	return fmt.Sprintf("%s of %s of %s into %s", useCase, o.Resource, o.Provider, o.Fleet), nil
 }
@@ -202,34 +208,20 @@ func (d *orderDesk) answer(outcomes []loop.OrderOutcome) {
 // accounts for, as the running manager last saw it; without one nothing is known.
 // Callers who are limited to fleets see the orphans of those.
 func (r *reading) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
-	caller, err := authorize(ctx, "unrecorded")
+	caller, err := access.Authorize(ctx, "unrecorded")
 	if err != nil {
 		return nil, err
 	}
 	return r.unrecordedFor(caller), nil
 }
 
-func (r *reading) unrecordedFor(caller Caller) []fleet.UnrecordedResource {
+func (r *reading) unrecordedFor(caller access.Caller) []fleet.UnrecordedResource {
 	all := []fleet.UnrecordedResource{}
 	for _, u := range r.observed().Unrecorded {
-		all = append(all, visibleUnrecorded(u, caller).Resources...)
+		all = append(all, caller.Unrecorded(u).Resources...)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Provenance, b.Provenance), cmp.Compare(a.ID, b.ID))
 	})
 	return all
-}
-
-// visibleUnrecorded leaves out what isn't of the caller's fleets.
-func visibleUnrecorded(u fleet.Unrecorded, caller Caller) fleet.Unrecorded {
-	if len(caller.Fleets) == 0 {
-		return u
-	}
-	var own fleet.Unrecorded
-	for _, one := range u.Resources {
-		if one.Fleet != "" && caller.mayTouch(one.Fleet) {
-			own.Resources, own.Orphans = append(own.Resources, one), own.Orphans+1
-		}
-	}
-	return own
 }

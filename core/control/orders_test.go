@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -30,32 +31,32 @@ func withInstance(t *testing.T) *Manager {
 
 func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 	m := withInstance(t)
-	all := AllPermissions()
+	all := access.AllPermissions()
 	limited := []fleet.FleetAddress{"fleet.other"}
 	adopt := InstanceOrder{Kind: loop.AdoptResource, Provider: "local.here", Resource: "x", Fleet: "fleet.demo"}
 	replace := InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i1"}
 	for _, test := range []struct {
 		name   string
-		caller Caller
+		caller access.Caller
 		order  InstanceOrder
 		want   any
 	}{
-		{"a reader", Caller{Permissions: []Permission{ReadFleets}}, replace, new(*DeniedError)},
-		{"who may drain doesn't resolve", Caller{Permissions: []Permission{DrainFleets}}, InstanceOrder{Kind: loop.ResolveGone, Instance: "i1"}, new(*DeniedError)},
-		{"who may manage doesn't force a drain", Caller{Permissions: []Permission{ManageFleets}}, InstanceOrder{Kind: loop.ForceDrain, Instance: "i1"}, new(*DeniedError)},
-		{"another fleet's token doesn't know the instance", Caller{Permissions: all, Fleets: limited}, replace, new(*NotFoundError)},
-		{"a limited token adopts nothing", Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*DeniedError)},
-		{"no such instance", LocalUser("ada"), InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i2"}, new(*NotFoundError)},
-		{"no such fleet", LocalUser("ada"), InstanceOrder{Kind: loop.AdoptResource, Fleet: "fleet.none"}, new(*NotFoundError)},
+		{"a reader", access.Caller{Permissions: []access.Permission{access.ReadFleets}}, replace, new(*access.DeniedError)},
+		{"who may drain doesn't resolve", access.Caller{Permissions: []access.Permission{access.DrainFleets}}, InstanceOrder{Kind: loop.ResolveGone, Instance: "i1"}, new(*access.DeniedError)},
+		{"who may manage doesn't force a drain", access.Caller{Permissions: []access.Permission{access.ManageFleets}}, InstanceOrder{Kind: loop.ForceDrain, Instance: "i1"}, new(*access.DeniedError)},
+		{"another fleet's token doesn't know the instance", access.Caller{Permissions: all, Fleets: limited}, replace, new(*access.NotFoundError)},
+		{"a limited token adopts nothing", access.Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*access.DeniedError)},
+		{"no such instance", access.LocalUser("ada"), InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i2"}, new(*access.NotFoundError)},
+		{"no such fleet", access.LocalUser("ada"), InstanceOrder{Kind: loop.AdoptResource, Fleet: "fleet.none"}, new(*access.NotFoundError)},
 		// The loop would wait a minute for an inspection that never comes.
-		{"no such provider", LocalUser("ada"), InstanceOrder{Kind: loop.AdoptResource, Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*InvalidError)},
-		{"no such order", LocalUser("ada"), InstanceOrder{Kind: "dance", Instance: "i1"}, new(*InvalidError)},
+		{"no such provider", access.LocalUser("ada"), InstanceOrder{Kind: loop.AdoptResource, Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*access.InvalidError)},
+		{"no such order", access.LocalUser("ada"), InstanceOrder{Kind: "dance", Instance: "i1"}, new(*access.InvalidError)},
 	} {
-		if _, err := m.Order(WithCaller(t.Context(), test.caller), test.order); !errors.As(err, test.want) {
+		if _, err := m.Order(access.WithCaller(t.Context(), test.caller), test.order); !errors.As(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if _, err := m.Order(WithCaller(t.Context(), LocalUser("ada")), replace); err == nil || !strings.Contains(err.Error(), "doesn't run") {
+	if _, err := m.Order(access.WithCaller(t.Context(), access.LocalUser("ada")), replace); err == nil || !strings.Contains(err.Error(), "doesn't run") {
 		t.Errorf("a manager that doesn't run: %v", err)
 	}
 }
@@ -71,7 +72,7 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 		if kind == loop.ResolveCreated {
 			o.Resource = "vm-1"
 		}
-		subject, err := m.orderSubject(t.Context(), LocalUser("ada"), orderUseCases[kind], &o)
+		subject, err := m.orderSubject(t.Context(), access.LocalUser("ada"), orderUseCases[kind], &o)
 		want := map[loop.OrderKind]string{loop.ForceDrain: "drain --force of the instance i1", loop.ResolveCreated: "instance resolve --created vm-1 of the instance i1"}[kind]
 		if err != nil || o.Instance != "i1" || !strings.HasSuffix(subject, " of the instance i1") || strings.HasPrefix(subject, " ") || want != "" && subject != want {
 			t.Errorf("%s: %q about %q, %v", kind, subject, o.Instance, err)
@@ -83,8 +84,8 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 func TestALetterOfAnIDIsNoOrderAboutIt(t *testing.T) {
 	m := withInstance(t)
 	o := InstanceOrder{Kind: loop.ReplaceInstance, Instance: "i"}
-	_, err := m.orderSubject(t.Context(), LocalUser("ada"), orderUseCases[o.Kind], &o)
-	if wrong := (*InvalidError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "at least 8 letters") {
+	_, err := m.orderSubject(t.Context(), access.LocalUser("ada"), orderUseCases[o.Kind], &o)
+	if wrong := (*access.InvalidError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "at least 8 letters") {
 		t.Errorf("%v", err)
 	}
 }
@@ -93,14 +94,14 @@ func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 	m := withInstance(t)
 	m.observed = func() snapshot.Observations {
 		return snapshot.Observations{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
-			{ID: "a", Standing: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Standing: fleet.Orphan}, {ID: "c", Standing: fleet.Foreign},
+			{ID: "a", Provenance: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Provenance: fleet.Orphan}, {ID: "c", Provenance: fleet.Foreign},
 		}}}}
 	}
 	for _, test := range []struct {
 		fleets []fleet.FleetAddress
 		want   int
 	}{{nil, 3}, {[]fleet.FleetAddress{"fleet.demo"}, 1}, {[]fleet.FleetAddress{"fleet.other"}, 0}} {
-		found, err := m.Unrecorded(WithCaller(t.Context(), Caller{Permissions: AllPermissions(), Fleets: test.fleets}))
+		found, err := m.Unrecorded(access.WithCaller(t.Context(), access.Caller{Permissions: access.AllPermissions(), Fleets: test.fleets}))
 		if err != nil || len(found) != test.want {
 			t.Errorf("limited to %v: %v, %v", test.fleets, found, err)
 		}
@@ -109,7 +110,7 @@ func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 
 func TestAnErrorNamesACommandThatThereIs(t *testing.T) {
 	for kind, want := range map[string]string{"fleet": "run: forgeyard-fleet list", "instance": "run: forgeyard-fleet instance list", "key": "run: forgeyard-fleet key list", "token": "run: forgeyard-fleet token list"} {
-		if text := (&NotFoundError{Kind: kind, ID: "x"}).Error(); !strings.HasSuffix(text, want) {
+		if text := (&access.NotFoundError{Kind: kind, ID: "x"}).Error(); !strings.HasSuffix(text, want) {
 			t.Errorf("%s: %s", kind, text)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -17,16 +19,16 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 	o.Clock = func() time.Time { return at }
 	m := open(t, o)
 	defer m.Close()
-	ctx := as(t, LocalUser("ada"))
+	ctx := as(t, access.LocalUser("ada"))
 	definition := fleet.Definition{Installation: "demo", Providers: []fleet.Provider{{Address: "local.here", Config: []byte(`{}`)}}}
 	if _, err := m.store.ApplyDefinition(ctx, store.Apply{Definition: definition, At: at, By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	old := m.ownership.Load().KeyID()
+	old := m.Ownership().KeyID()
 	if _, err := m.RotateKey(ctx, "ownership"); err != nil {
 		t.Fatal(err)
 	}
-	at = at.Add(2 * retiredKept)
+	at = at.Add(2 * keys.RetiredKept)
 	seen := map[fleet.ProviderAddress]time.Time{"local.here": at}
 	for _, c := range []struct {
 		name     string
@@ -39,12 +41,12 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 		{"what is there is all somebody else's", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
 	} {
 		m.observed = func() snapshot.Observations { return c.observed }
-		err := m.DropKey(ctx, old)
+		err := m.DeleteKey(ctx, old)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if m.ownership.Load().Knows(old) {
+	if m.Ownership().Knows(old) {
 		t.Error("the key is still known")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Plan is what applying a file would do: the definition that it would store
@@ -25,8 +26,8 @@ type Plan struct {
 	Serial int64 `json:"serial"`
 	// Changes is the difference between the stored definition and the file.
 	Changes []config.Change `json:"changes"`
-	// Forecast is what the planner would do with the new definition now.
-	Forecast planner.Output `json:"forecast"`
+	// Preview is what the planner would do with the new definition now.
+	Preview planner.Output `json:"preview"`
 	// Unresolved counts operations whose outcome is unknown.
 	Unresolved int `json:"unresolved"`
 
@@ -62,7 +63,7 @@ func (p Plan) HasChanges() bool {
 			return true
 		}
 	}
-	for _, f := range p.Forecast.Fleets {
+	for _, f := range p.Preview.Fleets {
 		// A fleet that follows demand comes and goes with it, whatever the file says.
 		if len(f.Drifted) > 0 || len(f.Actions) > 0 && !f.Follows {
 			return true
@@ -223,7 +224,7 @@ func settingsDigest(d fleet.Definition) string {
 // fleets from before still need.
 func keepLock(in planInput, d fleet.Definition) (pluginstore.Lock, error) {
 	lock := in.lock
-	stored, err := lockOf(in.stored.Definition.Lock)
+	stored, err := workspace.LockOf(in.stored.Definition.Lock)
 	if err != nil {
 		return lock, fmt.Errorf("read the plugin lock that was applied last: %w", err)
 	}
@@ -238,26 +239,18 @@ func keepLock(in planInput, d fleet.Definition) (pluginstore.Lock, error) {
 	return lock, nil
 }
 
-// lockOf reads a lock's text; no text is a lock without plugins.
-func lockOf(text string) (pluginstore.Lock, error) {
-	if text == "" {
-		return pluginstore.Lock{}, nil
-	}
-	return pluginstore.ParseLock([]byte(text))
-}
-
 // noteBinaries adds the plugins whose binary for this machine changes.
 func (p *Plan) noteBinaries(in planInput, lock pluginstore.Lock) {
-	stored, err := lockOf(in.stored.Definition.Lock)
+	stored, err := workspace.LockOf(in.stored.Definition.Lock)
 	if err != nil || in.stored.Serial == 0 {
 		return
 	}
 	for _, plugin := range lock.Plugins {
 		old, there := stored.Plugin(plugin.Name)
-		if !there || old.Binaries[platform] == plugin.Binaries[platform] {
+		if !there || old.Binaries[workspace.Platform] == plugin.Binaries[workspace.Platform] {
 			continue
 		}
-		change := config.AttributeChange{Path: "binary", Old: old.Version + " " + short(old.Binaries[platform]), New: plugin.Version + " " + short(plugin.Binaries[platform])}
+		change := config.AttributeChange{Path: "binary", Old: old.Version + " " + short(old.Binaries[workspace.Platform]), New: plugin.Version + " " + short(plugin.Binaries[workspace.Platform])}
 		address := "plugin." + plugin.Name
 		if n := slices.IndexFunc(p.Changes, func(c config.Change) bool { return c.Address == address }); n >= 0 {
 			p.Changes[n].Attributes = append(p.Changes[n].Attributes, change)
@@ -286,7 +279,7 @@ func (p *Plan) preview(in planInput, fleets map[fleet.FleetAddress]fleet.Managed
 			delete(planned.Holds, f.ID)
 		}
 	}
-	p.Forecast = planner.Plan(planned)
+	p.Preview = planner.Plan(planned)
 	for _, op := range in.Operations {
 		if op.State == fleet.OperationUnknown {
 			p.Unresolved++

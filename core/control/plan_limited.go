@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
 // allowedTo refuses a plan that reaches beyond a caller's fleets.
-func (p Plan) allowedTo(caller Caller) error {
+func (p Plan) allowedTo(caller access.Caller) error {
 	if len(caller.Fleets) == 0 {
 		return nil
 	}
@@ -20,8 +21,8 @@ func (p Plan) allowedTo(caller Caller) error {
 			touched = append(touched, c.MovedFrom) // what it was is taken over, too
 		}
 		for _, address := range touched {
-			if c.Action != config.Drift && !caller.mayTouch(fleet.FleetAddress(address)) {
-				return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(address)}
+			if c.Action != config.Drift && !caller.MayTouch(fleet.FleetAddress(address)) {
+				return &access.DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(address)}
 			}
 		}
 	}
@@ -29,30 +30,30 @@ func (p Plan) allowedTo(caller Caller) error {
 }
 
 // visibleTo leaves other fleets out of what a limited caller sees of a plan.
-func (p Plan) visibleTo(caller Caller) Plan {
+func (p Plan) visibleTo(caller access.Caller) Plan {
 	if len(caller.Fleets) == 0 {
 		return p
 	}
 	p.Changes = visibleChanges(p.Changes, caller)
-	p.Forecast.Fleets = slices.DeleteFunc(slices.Clone(p.Forecast.Fleets), func(f planner.FleetPlan) bool { return !caller.mayTouch(f.Address) })
-	p.Forecast.Unmet, p.Accounts = nil, nil // the whole installation's
-	p.Forecast.Reservations = caller.reservations(p.Forecast.Reservations)
+	p.Preview.Fleets = slices.DeleteFunc(slices.Clone(p.Preview.Fleets), func(f planner.FleetPlan) bool { return !caller.MayTouch(f.Address) })
+	p.Preview.Unmet, p.Accounts = nil, nil // the whole installation's
+	p.Preview.Reservations = caller.Reservations(p.Preview.Reservations)
 	return p
 }
 
 // visibleChanges are those of the caller's fleets; of a caller without limits, all.
-func visibleChanges(all []config.Change, caller Caller) []config.Change {
+func visibleChanges(all []config.Change, caller access.Caller) []config.Change {
 	if len(caller.Fleets) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c config.Change) bool { return !caller.mayTouch(fleet.FleetAddress(c.Address)) })
+	return slices.DeleteFunc(slices.Clone(all), func(c config.Change) bool { return !caller.MayTouch(fleet.FleetAddress(c.Address)) })
 }
 
 // readable is what may be said of a definition before its secrets are looked at: a
 // caller who is limited to fleets may name those alone that were applied, for who
 // plans a block learns whether the file that it refers to is there, and sometimes
 // what is in it.
-func (r *reading) readable(ctx context.Context, caller Caller) func(fleet.Definition) error {
+func (r *reading) readable(ctx context.Context, caller access.Caller) func(fleet.Definition) error {
 	return func(d fleet.Definition) error {
 		if len(caller.Fleets) == 0 {
 			return nil
@@ -67,7 +68,7 @@ func (r *reading) readable(ctx context.Context, caller Caller) func(fleet.Defini
 		}
 		for _, block := range blocksWithSecrets(d) {
 			if !applied[block.digest] {
-				return &DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(block.address)}
+				return &access.DeniedError{Caller: caller.Name, UseCase: "plan", Fleet: fleet.FleetAddress(block.address)}
 			}
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -33,19 +34,19 @@ func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 	if err := os.WriteFile(there, []byte("pin42"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, who := range []Caller{
-		{Name: "reader", Permissions: []Permission{ReadFleets, ScaleFleets, DrainFleets, FreezeFleets, ManageImages, ManageReservations}},
-		{Name: "limited", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}},
+	for _, who := range []access.Caller{
+		{Name: "reader", Permissions: []access.Permission{access.ReadFleets, access.ScaleFleets, access.DrainFleets, access.FreezeFleets, access.ManageImages, access.ManageReservations}},
+		{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}},
 	} {
 		answers := map[string]bool{}
 		for _, file := range []string{there, there + "-not"} {
 			_, err := m.Plan(as(t, who), withToken(file))
-			if _, denied := errors.AsType[*DeniedError](err); !denied {
+			if _, denied := errors.AsType[*access.DeniedError](err); !denied {
 				t.Errorf("%s plans %s: %v", who.Name, file, err)
 			}
 			answers[err.Error()] = true
 			_, err = m.Apply(as(t, who), withToken(file), Approval{Format: PlanFormat})
-			if _, denied := errors.AsType[*DeniedError](err); !denied {
+			if _, denied := errors.AsType[*access.DeniedError](err); !denied {
 				t.Errorf("%s applies %s: %v", who.Name, file, err)
 			}
 		}
@@ -53,7 +54,7 @@ func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 			t.Errorf("%s tells a file that is there from one that isn't: %v", who.Name, answers)
 		}
 	}
-	if _, err := m.Plan(as(t, LocalUser("ada")), withToken(there+"-not")); err == nil || !strings.Contains(err.Error(), there+"-not") {
+	if _, err := m.Plan(as(t, access.LocalUser("ada")), withToken(there+"-not")); err == nil || !strings.Contains(err.Error(), there+"-not") {
 		t.Errorf("who may manage isn't told of a file that is missing: %v", err)
 	}
 }
@@ -66,7 +67,7 @@ func TestALimitedTokenPlansWithTheProvidersThatWereApplied(t *testing.T) {
 	if err := os.WriteFile(token, []byte("a-token-of-a-queue"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all := as(t, LocalUser("ada"))
+	all := as(t, access.LocalUser("ada"))
 	p, err := m.Plan(all, withToken(token))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestALimitedTokenPlansWithTheProvidersThatWereApplied(t *testing.T) {
 	if _, err := m.Apply(all, withToken(token), p.Approval); err != nil {
 		t.Fatal(err)
 	}
-	limited := as(t, Caller{Name: "limited", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}})
+	limited := as(t, access.Caller{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}})
 	if _, err := m.Plan(limited, withToken(token)); err != nil {
 		t.Errorf("with what was applied: %v", err)
 	}
@@ -85,14 +86,14 @@ func TestALimitedTokenPlansWithTheProvidersThatWereApplied(t *testing.T) {
 
 func TestALimitedTokensPlanShowsNoOtherFleet(t *testing.T) {
 	p := Plan{
-		Changes:  []config.Change{{Action: config.Drift, Address: "fleet.a"}, {Action: config.Drift, Address: "fleet.b"}, {Action: config.Drift, Address: "provider.local.here"}},
-		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.a"}, {Address: "fleet.b"}}},
+		Changes: []config.Change{{Action: config.Drift, Address: "fleet.a"}, {Action: config.Drift, Address: "fleet.b"}, {Action: config.Drift, Address: "provider.local.here"}},
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.a"}, {Address: "fleet.b"}}},
 	}
-	seen := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Changes) != 1 || seen.Changes[0].Address != "fleet.b" || len(seen.Forecast.Fleets) != 1 || seen.Forecast.Fleets[0].Address != "fleet.b" {
-		t.Errorf("it shows %+v, %+v", seen.Changes, seen.Forecast.Fleets)
+	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if len(seen.Changes) != 1 || seen.Changes[0].Address != "fleet.b" || len(seen.Preview.Fleets) != 1 || seen.Preview.Fleets[0].Address != "fleet.b" {
+		t.Errorf("it shows %+v, %+v", seen.Changes, seen.Preview.Fleets)
 	}
-	if all := p.visibleTo(LocalUser("ada")); len(all.Changes) != 3 || len(all.Forecast.Fleets) != 2 || len(p.Changes) != 3 {
+	if all := p.visibleTo(access.LocalUser("ada")); len(all.Changes) != 3 || len(all.Preview.Fleets) != 2 || len(p.Changes) != 3 {
 		t.Error("others see less than everything")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -185,7 +186,7 @@ func TestARemovedBlockDrainsOnceAndForgetsLater(t *testing.T) {
 	p := a.apply(d)
 	expect(t, "rows", rows(p), []string{"fleet.b f2 draining"})
 	expect(t, "changes", changes(p), []string{"drain fleet.b"})
-	if n := len(p.Forecast.Fleets[1].Actions); n != 1 {
+	if n := len(p.Preview.Fleets[1].Actions); n != 1 {
 		t.Errorf("%d instances leave, want 1", n)
 	}
 	expect(t, "rows while it drains", rows(a.plan(d)), nil)
@@ -225,8 +226,8 @@ func TestOutdatedInstancesAreAChange(t *testing.T) {
 	f := a.state.Fleets[0]
 	a.state.Instances = []fleet.CapacityInstance{{ID: "i1", Fleet: f.ID, Provider: "local.here", State: fleet.Healthy,
 		Class: f.Class.ID(), Image: f.Image.ID("0.0.9"), InstanceDigest: f.InstanceDigest()}}
-	if p := a.plan(file("a")); !p.HasChanges() || len(p.Forecast.Fleets[0].Drifted) != 1 {
-		t.Errorf("an instance with an older agent isn't in the plan: %+v", p.Forecast)
+	if p := a.plan(file("a")); !p.HasChanges() || len(p.Preview.Fleets[0].Drifted) != 1 {
+		t.Errorf("an instance with an older agent isn't in the plan: %+v", p.Preview)
 	}
 }
 
@@ -242,7 +243,7 @@ func TestHostsThatComeAndGoWithDemandAreNoChangeOfThePlan(t *testing.T) {
 		"it has an outdated one":                     {planner.FleetPlan{Follows: true, Drifted: []planner.Drift{{Instance: "a"}}}, true},
 		"a fleet of a fixed size lets a host go":     {planner.FleetPlan{Actions: leaves}, true},
 	} {
-		p := Plan{Forecast: planner.Output{Fleets: []planner.FleetPlan{tt.fleet}}}
+		p := Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{tt.fleet}}}
 		if p.HasChanges() != tt.want {
 			t.Errorf("%s: changes %t", name, !tt.want)
 		}
@@ -269,7 +270,7 @@ func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
 	if got := p.Accounts; len(got) != 1 || got["local.here"] != "found" {
 		t.Errorf("a manager runs, and the accounts are %v", got)
 	}
-	if hidden := p.visibleTo(Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
+	if hidden := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.one"}}); hidden.Accounts != nil {
 		t.Errorf("a caller who is limited to a fleet sees %v", hidden.Accounts)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -45,7 +46,7 @@ variable "key" {
 
 func savedFrom(t testing.TB, m *Manager, s Submission) SavedPlan {
 	t.Helper()
-	ctx := WithCaller(t.Context(), LocalUser("ada"))
+	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
 	p, err := m.Plan(ctx, s)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 	defer m.Close()
 	for name, tamper := range map[string]func(*SavedPlan, string){
 		"a sentence of the forecast": func(p *SavedPlan, evil string) {
-			p.Plan.Forecast.Fleets = []planner.FleetPlan{{Waiting: []reason.Reason{reason.Plain(evil)}}}
+			p.Plan.Preview.Fleets = []planner.FleetPlan{{Waiting: []reason.Reason{reason.Plain(evil)}}}
 		},
 		"the key of a map": func(p *SavedPlan, evil string) {
 			p.Plan.Approval.Fleets = map[fleet.FleetAddress]int64{fleet.FleetAddress(evil): 1}
@@ -222,7 +223,7 @@ func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(planFileMark + "1 sha256:00\n{}"))
 	f.Add([]byte(`{"plan":{"installation":"demo","approval":{"format":1,"saved":{"id":"x"}}},"submission":{"sources":[{"name":"a"}]}}`))
 	f.Add([]byte(`{"program":"0.1.0","plan":{"installation":"demo","changes":[],"approval":{"format":1,"saved":{"id":"x","changes":"` + changesDigest(nil) +
-		`"}},"forecast":{"fleets":[{"address":"fleet.a"}]}},"submission":{"sources":[{"name":"a","bytes":"YQ=="}],"variables":{"assignments":["a=b"]}},"sensitive":{"needed":["k"]}}`))
+		`"}},"preview":{"fleets":[{"address":"fleet.a"}]}},"submission":{"sources":[{"name":"a","bytes":"YQ=="}],"variables":{"assignments":["a=b"]}},"sensitive":{"needed":["k"]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, content := range [][]byte{text, sealPlan(text)} {
 			p, err := ParsePlan(content)

@@ -15,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // providers keeps one plugin process alive for each provider block of the
@@ -58,7 +59,7 @@ func (p *providers) start(ctx context.Context, send func(context.Context, loop.E
 // have mended what isn't in the definition. If a plugin can't be set up, nothing
 // is changed.
 func (p *providers) update(d fleet.Definition) error {
-	lock, err := lockOf(d.Lock)
+	lock, err := workspace.LockOf(d.Lock)
 	if err != nil {
 		return fmt.Errorf("read the plugin lock: %w", err)
 	}
@@ -66,7 +67,7 @@ func (p *providers) update(d fleet.Definition) error {
 	if err != nil {
 		return err
 	}
-	bundle := Bundle{Lock: lock, Plugins: plugins}
+	bundle := workspace.Bundle{Lock: lock, Plugins: plugins}
 	setups := map[fleet.ProviderAddress]pluginhost.Supervision{}
 	made := map[fleet.ProviderAddress]pluginSetup{}
 	for _, block := range d.Providers {
@@ -89,19 +90,19 @@ func (p *providers) update(d fleet.Definition) error {
 		if running := p.own[address]; running == nil {
 			p.own[address] = p.run(s, made[address])
 		} else {
-			running.supervisor.Mended()
+			running.supervisor.RetryStopped()
 		}
 	}
 	return nil
 }
 
 // supervision is how a provider block's plugin is started and watched.
-func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle Bundle) (pluginhost.Supervision, error) {
-	launch, err := bundle.launch(block.Address, d.Plugins, p.m.options.Place.Run, p.m.options.Log)
+func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle workspace.Bundle) (pluginhost.Supervision, error) {
+	launch, err := bundle.Launch(block.Address, d.Plugins, p.m.options.Place.Run, p.m.options.Log)
 	if err != nil {
 		return pluginhost.Supervision{}, err
 	}
-	info, err := bundle.info(block.Address.Plugin())
+	info, err := bundle.Info(block.Address.Plugin())
 	if err != nil {
 		return pluginhost.Supervision{}, err
 	}
@@ -121,9 +122,9 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 		Launch:        launch,
 		Configuration: pluginhost.Configuration{Provider: secret.Resolved{Body: block.Config}, Installation: d.Installation, StateDir: state},
 		Resolve: func(ctx context.Context, body json.RawMessage) (secret.Resolved, error) {
-			return secret.Resolve(ctx, body, p.m.options.lookup(), secret.ReadFile)
+			return p.m.options.Secrets().Resolve(ctx, body)
 		},
-		StopGrace: stopGrace,
+		StopGrace: workspace.StopGrace,
 		Changed:   func(s pluginhost.SupervisorStatus) { failed = p.changed(s, info, failed) },
 	}, nil
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // Refusals tell of agents' calls that the running manager refused. A caller who is
 // limited to fleets hears of those with an instance of theirs.
 func (r *reading) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
-	caller, err := authorize(ctx, "refusals")
+	caller, err := access.Authorize(ctx, "refusals")
 	if err != nil || r.refused == nil {
 		return []fleet.Refusal{}, err
 	}

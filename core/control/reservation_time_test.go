@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 )
 
 // A time of the year 9999 in a zone behind is of the year 10000 elsewhere, which
@@ -22,7 +24,7 @@ func TestAReservationAtTheEndOfTimeIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := m.Reserve(as(t, LocalUser("ada")), r); !errors.As(err, new(*InvalidError)) {
+		if _, err := m.Reserve(as(t, access.LocalUser("ada")), r); !errors.As(err, new(*access.InvalidError)) {
 			t.Errorf("%v: %v", times, err)
 		}
 	}

@@ -3,11 +3,13 @@ package control
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -34,7 +36,7 @@ const mostReservations = 200
 // run there is the scheduler's to say [100].
 func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.ReservationPlan, error) {
 	none := planner.ReservationPlan{}
-	caller, err := authorize(ctx, "reservation create")
+	caller, err := access.Authorize(ctx, "reservation create")
 	if err != nil {
 		return none, err
 	}
@@ -47,12 +49,12 @@ func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.Re
 	if err != nil {
 		return none, err
 	}
-	id, err := newID(now)
+	id, err := fleet.NewULID(now, rand.Reader)
 	if err != nil {
 		return none, err
 	}
 	made.ID = fleet.CapacityReservationID(id)
-	record, err := m.auditRecord(ctx, "reservation create", fmt.Sprintf("%s: %d of %s from %s to %s%s", id, made.Quantity, made.Class.Name,
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "reservation create", fmt.Sprintf("%s: %d of %s from %s to %s%s", id, made.Quantity, made.Class.Name,
 		moment(made.Start), moment(made.End), afterSemicolon(r.Reason)))
 	if err != nil {
 		return none, err
@@ -75,18 +77,18 @@ func (m *Manager) Reserve(ctx context.Context, r ReservationRequest) (planner.Re
 }
 
 // newReservation holds a request against itself and against what was applied.
-func newReservation(s snapshot.State, caller Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
+func newReservation(s snapshot.State, caller access.Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
 	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
 		Dedicated: r.Dedicated, Made: fleet.Decided{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
 	if why := cantReserve(made, now); why != "" {
-		return made, &InvalidError{"it can't be reserved: " + why}
+		return made, &access.InvalidError{Reason: "it can't be reserved: " + why}
 	}
 	ended := func(r fleet.CapacityReservation) bool { return !now.Before(r.End) }
 	if n := len(slices.DeleteFunc(slices.Clone(s.Standing.Reservations), ended)); n >= mostReservations {
-		return made, &ConflictError{fmt.Sprintf("there are %d reservations made by command, which is the most; cancel some, or write them into the file", n)}
+		return made, access.Conflict("there are %d reservations made by command, which is the most; cancel some, or write them into the file", n)
 	}
 	if len(caller.Fleets) > 0 && r.Fleet == "" {
-		return made, &DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}
+		return made, &access.DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}
 	}
 	j := &judgement{state: s, caller: caller}
 	if r.Fleet != "" {
@@ -147,32 +149,32 @@ func classOf(s snapshot.State, address fleet.FleetAddress, name string) (fleet.C
 		if address != "" {
 			of = string(address) + " hasn't"
 		}
-		return fleet.CapacityClass{}, &InvalidError{fmt.Sprintf("%s the capacity class %q; there are: %s", of, name, listed(names))}
+		return fleet.CapacityClass{}, access.Invalid("%s the capacity class %q; there are: %s", of, name, listed(names))
 	}
 	return slices.MaxFunc(with, func(a, b fleet.ManagedFleet) int {
 		return cmp.Or(cmp.Compare(a.Serial, b.Serial), strings.Compare(string(a.Address), string(b.Address)))
 	}).Class, nil
 }
 
-// CancelReservation ends a reservation that was made by command.
-func (m *Manager) CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error {
-	caller, err := authorize(ctx, "reservation delete")
+// DeleteReservation ends a reservation that was made by command.
+func (m *Manager) DeleteReservation(ctx context.Context, id fleet.CapacityReservationID) error {
+	caller, err := access.Authorize(ctx, "reservation delete")
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(string(id), "reservation.") {
-		return &ConflictError{fmt.Sprintf("%s is of the file: take its block out there, and apply", id)}
+		return access.Conflict("%s is of the file: take its block out there, and apply", id)
 	}
 	state, err := m.store.Load(ctx)
 	if err != nil {
 		return err
 	}
-	missing := &NotFoundError{Kind: "reservation", ID: string(id)}
+	missing := &access.NotFoundError{Kind: "reservation", ID: string(id)}
 	n := slices.IndexFunc(state.Standing.Reservations, func(r fleet.CapacityReservation) bool { return r.ID == id })
-	if n < 0 || !caller.mayKnow(state.Standing.Reservations[n]) {
+	if n < 0 || !caller.MaySee(state.Standing.Reservations[n]) {
 		return missing
 	}
-	record, err := m.auditRecord(ctx, "reservation delete", string(id))
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), "reservation delete", string(id))
 	if err != nil {
 		return err
 	}
@@ -190,7 +192,7 @@ func (m *Manager) CancelReservation(ctx context.Context, id fleet.CapacityReserv
 // Reservations are those that haven't ended. Callers who are limited to fleets see
 // those that name one of theirs.
 func (r *reading) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
-	caller, err := authorize(ctx, "reservations")
+	caller, err := access.Authorize(ctx, "reservations")
 	if err != nil {
 		return nil, err
 	}
@@ -198,16 +200,7 @@ func (r *reading) Reservations(ctx context.Context) ([]planner.ReservationPlan, 
 	if err != nil {
 		return nil, err
 	}
-	return caller.reservations(planner.Plan(r.snapshotOf(state)).Reservations), nil
-}
-
-// mayKnow says whether a reservation is the caller's to see.
-func (c Caller) mayKnow(r fleet.CapacityReservation) bool {
-	return len(c.Fleets) == 0 || r.Fleet != "" && c.mayTouch(r.Fleet)
-}
-
-func (c Caller) reservations(all []planner.ReservationPlan) []planner.ReservationPlan {
-	return slices.DeleteFunc(slices.Clone(all), func(p planner.ReservationPlan) bool { return !c.mayKnow(p.CapacityReservation) })
+	return caller.Reservations(planner.Plan(r.snapshotOf(state)).Reservations), nil
 }
 
 func afterSemicolon(text string) string {

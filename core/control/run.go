@@ -14,18 +14,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 )
 
 // The times of an ordered stop, of the agents' facts and of what is kept.
 const (
-	// stopGrace is what a plugin process gets to end by itself.
-	stopGrace = 5 * time.Second
 	// answerGrace is how long the last answers are waited for.
 	answerGrace = 2 * time.Minute
 	// closeGrace is what agents' calls under way get.
@@ -75,18 +72,18 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 	r.drained, r.stopWaiting = context.WithCancel(life)
 
 	// Agents are beside this program unless the definition says otherwise.
-	binaries := enroll.NewAgentBinaries(agentFolder(applied.Definition.Manager))
+	binaries := agentserver.NewAgentBinaries(agentFolder(applied.Definition.Manager))
 	started := m.options.Clock()
 	r.issuer = &issuer{m: m, running: r, listener: listener, binaries: binaries}
 	loop := loop.New(m.store, r.issuer, loop.Settings{
 		Installation: m.options.Installation, AgentVersion: m.options.Version, NewID: newID, Started: started,
-		Ownership: func() ownership.Keyring { return *m.ownership.Load() }, Random: mathrand.Float64, Needed: m.store.Needed,
+		Ownership: m.Ownership, Random: mathrand.Float64, Needed: m.store.Needed,
 	})
 	r.providers = newProviders(m)
-	r.schedulers = newSchedulers(m.options.lookup(), m.options.Clock)
+	r.schedulers = newSchedulers(m.options.Secrets(), m.options.Clock)
 	r.schedulers.update(applied.Definition)
 	r.exec = executor.New(m.executing(r, loop))
-	if r.agents, err = m.serveAgents(listener, enroll.Config{
+	if r.agents, err = m.serveAgents(listener, agentserver.Config{
 		Binaries: binaries, Wake: r.exec.Wake, Connection: r.schedulers.connection, Verifier: r.providers.verifyIdentity,
 	}); err != nil {
 		return errors.Join(err, listener.Close())
@@ -110,7 +107,7 @@ func (m *Manager) Start(ctx context.Context, listener net.Listener) (err error) 
 func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 	return executor.Settings{
 		Loop: steps, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: m.options.Clock, Log: m.options.Log,
-		Token: func(op fleet.Operation) string { return m.tokens.TokenOf(op) },
+		Token: func(op fleet.Operation) string { return m.Enrollment.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
 			m.hub.publish(progressOf(m.options.Clock(), res), res.Observations)
@@ -120,7 +117,7 @@ func (m *Manager) executing(r *running, steps *loop.Loop) executor.Settings {
 		Prune: func(ctx context.Context, now time.Time) error {
 			_, err := m.store.Prune(ctx, now.Add(-retention))
 			_, needed := m.store.PruneNeeded(ctx, now)
-			return errors.Join(err, needed, m.dropIdleKeys(ctx))
+			return errors.Join(err, needed, m.DeleteIdle(ctx))
 		},
 	}
 }
@@ -192,18 +189,18 @@ func agentFolder(s fleet.ManagerSettings) string {
 
 // agentServer answers agents until it is closed.
 type agentServer struct {
-	server *enroll.Server
+	server *agentserver.Server
 	// ended is closed when nobody listens any more, with err.
 	ended chan struct{}
 	err   error
 }
 
 // serveAgents answers agents with what c has beside the manager's own.
-func (m *Manager) serveAgents(l net.Listener, c enroll.Config) (*agentServer, error) {
-	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &m.authorities, &m.tokens, m.store, m.options.Clock, m.options.Log
+func (m *Manager) serveAgents(l net.Listener, c agentserver.Config) (*agentServer, error) {
+	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &m.Authorities, &m.Enrollment, m.store, m.options.Clock, m.options.Log
 	c.Random, c.Jitter, c.FlushInterval = rand.Reader, mathrand.Float64, flushFacts
 	c.CertificateLife = failpoint.CertificateLife(certificateLife)
-	server, err := enroll.NewServer(c)
+	server, err := agentserver.NewServer(c)
 	if err != nil {
 		return nil, err
 	}
@@ -230,14 +227,14 @@ type issuer struct {
 	m        *Manager
 	running  *running
 	listener net.Listener
-	binaries *enroll.AgentBinaries
+	binaries *agentserver.AgentBinaries
 }
 
 func (i *issuer) Issue(op fleet.OperationID) (nonce []byte, hash string, err error) {
-	if nonce, err = i.m.tokens.NewNonce(rand.Reader); err != nil {
+	if nonce, err = i.m.Enrollment.NewNonce(rand.Reader); err != nil {
 		return nil, "", err
 	}
-	return nonce, i.m.tokens.Hash(i.m.tokens.Token(op, nonce)), nil
+	return nonce, i.m.Enrollment.Hash(i.m.Enrollment.Token(op, nonce)), nil
 }
 
 func (i *issuer) Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
@@ -250,7 +247,7 @@ func (i *issuer) Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.
 
 // bootstrap is the first-boot document of a host that reaches the manager at url.
 func (m *Manager) bootstrap(kind, url string, p fleet.Platform, agentSHA256 string) fleet.BootstrapIntent {
-	authority := m.authorities.Signing()
+	authority := m.Authorities.Signing()
 	return fleet.BootstrapIntent{
 		Kind: kind, ManagerURL: url, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName(),
 		AgentURL: url + "/v1/runner/download?target=" + p.Target(), AgentSHA256: agentSHA256,

@@ -2,13 +2,17 @@ package control
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // SavedPlan is a plan that is kept to be applied later: once, and exactly as it
@@ -40,15 +44,15 @@ type SavedApproval struct {
 
 // Save makes a plan that can be applied later. The caller of the context is who
 // saves it.
-func (p Plan) Save(ctx context.Context, s Submission, o Options) (SavedPlan, error) {
+func (p Plan) Save(ctx context.Context, s Submission, o workspace.Options) (SavedPlan, error) {
 	now := o.Clock().UTC()
-	id, err := newID(now)
+	id, err := fleet.NewULID(now, rand.Reader)
 	if err != nil {
 		return SavedPlan{}, fmt.Errorf("make an id for the plan: %w", err)
 	}
 	saved := SavedPlan{Program: o.Version, Plan: p, Submission: Submission{Lock: s.Lock, Prune: s.Prune}}
 	saved.Plan.Approval.Saved = &SavedApproval{
-		ID: id, By: CallerOf(ctx).Name, Made: now, Definition: p.Definition, Changes: changesDigest(p.Changes),
+		ID: id, By: access.CallerOf(ctx).Name, Made: now, Definition: p.Definition, Changes: changesDigest(p.Changes),
 	}
 	saved.Submission.Sources, saved.Submission.Variables, saved.Sensitive = config.WithholdSensitive(s.Sources, s.Variables)
 	return saved, nil
@@ -114,19 +118,19 @@ func (s *SavedApproval) differs(fresh Plan) string {
 
 // mayUse refuses a plan of another installation, and one that was used before.
 func (r *reading) mayUse(ctx context.Context, a Approval) error {
-	own, err := r.identity(ctx)
+	own, err := keys.InstallationID(ctx, r.store)
 	if err != nil {
 		return err
 	}
 	if a.Authority != "" && a.Authority != own {
-		return &InvalidError{fmt.Sprintf("the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
-			r.options.Installation, a.Authority, own)}
+		return access.Invalid("the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
+			r.options.Installation, a.Authority, own)
 	}
 	if a.Saved == nil {
 		return nil
 	}
 	if a.Saved.ID == "" {
-		return &InvalidError{"the saved plan has no id; plan again"}
+		return &access.InvalidError{Reason: "the saved plan has no id; plan again"}
 	}
 	use, found, err := r.store.PlanUse(ctx, a.Saved.ID)
 	if err == nil && found {
@@ -136,15 +140,6 @@ func (r *reading) mayUse(ctx context.Context, a Approval) error {
 }
 
 func usedPlan(by string, at time.Time, serial int64) error {
-	return &ConflictError{fmt.Sprintf("the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
-		by, moment(at), serial)}
-}
-
-// identity tells installations of one name apart: the id of the authority's key.
-func (r *reading) identity(ctx context.Context) (string, error) {
-	ring, err := readKeyring(ctx, r.store, authorityKeyring)
-	if err != nil || len(ring) == 0 {
-		return "", err
-	}
-	return ring[0].ID, nil // of the first one, whatever was rotated since
+	return access.Conflict("the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
+		by, moment(at), serial)
 }

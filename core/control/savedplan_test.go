@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 )
 
@@ -19,7 +20,7 @@ func applySaved(t *testing.T, m *Manager, by string, p SavedPlan) (Receipt, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Apply(as(t, LocalUser(by)), s, p.Plan.Approval)
+	return m.Apply(as(t, access.LocalUser(by)), s, p.Plan.Approval)
 }
 
 func TestASavedPlanIsAppliedOnceAndTellsWhoDidIt(t *testing.T) {
@@ -33,10 +34,10 @@ func TestASavedPlanIsAppliedOnceAndTellsWhoDidIt(t *testing.T) {
 		t.Errorf("what is applied isn't what was planned: %+v, %v", settings, err)
 	}
 	_, err := applySaved(t, m, "cyd", p)
-	if _, ok := errors.AsType[*ConflictError](err); !ok || !strings.Contains(err.Error(), "used already: bob applied it at ") || !strings.Contains(err.Error(), "definition 1 ") {
+	if _, ok := errors.AsType[*access.ConflictError](err); !ok || !strings.Contains(err.Error(), "used already: bob applied it at ") || !strings.Contains(err.Error(), "definition 1 ") {
 		t.Errorf("the second use: %v", err)
 	}
-	records, err := m.Audit(as(t, LocalUser("ada")), 0)
+	records, err := m.Audit(as(t, access.LocalUser("ada")), 0)
 	if err != nil || len(records) != 1 || !strings.Contains(records[0].Detail, "by the plan "+p.Plan.Approval.Saved.ID+" that ada saved at ") {
 		t.Errorf("the audit has %+v, %v", records, err)
 	}
@@ -57,7 +58,7 @@ func TestASavedPlanWithoutChangesIsUsedUpToo(t *testing.T) {
 	if _, err := applySaved(t, m, "bob", nothing); err == nil || !strings.Contains(err.Error(), "used already") {
 		t.Errorf("the second use: %v", err)
 	}
-	records, err := m.Audit(as(t, LocalUser("ada")), 0)
+	records, err := m.Audit(as(t, access.LocalUser("ada")), 0)
 	if err != nil || len(records) != 2 || records[0].Detail != "definition 1: it was current already"+nothing.Plan.Approval.origin() {
 		t.Errorf("the audit has %+v, %v", records, err)
 	}
@@ -111,7 +112,7 @@ func TestASensitiveVariableIsGivenAgainAndNothingElseIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fresh, err := m.Plan(as(t, LocalUser("ada")), s)
+			fresh, err := m.Plan(as(t, access.LocalUser("ada")), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +148,7 @@ func TestAPlanOfAnInstallationOfTheSameNameIsRefused(t *testing.T) {
 	defer here.Close()
 	defer there.Close()
 	_, err := applySaved(t, there, "bob", savedFrom(t, here, submitted()))
-	if _, ok := errors.AsType[*InvalidError](err); !ok || !strings.Contains(err.Error(), `another installation that is called "demo", too`) {
+	if _, ok := errors.AsType[*access.InvalidError](err); !ok || !strings.Contains(err.Error(), `another installation that is called "demo", too`) {
 		t.Errorf("%v", err)
 	}
 }

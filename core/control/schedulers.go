@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
@@ -20,13 +20,13 @@ import (
 // and what the schedulers gave for admitted runners. The latter lives in memory
 // alone: a new process asks for it again.
 type schedulers struct {
-	lookup secret.LookupEnv
-	clock  func() time.Time
+	secrets secret.Resolver
+	clock   func() time.Time
 
 	mu          sync.Mutex
 	blocks      map[fleet.SchedulerAddress]fleet.Scheduler
 	clients     map[fleet.SchedulerAddress]client
-	connections map[fleet.CapacityInstanceID]enroll.Connection
+	connections map[fleet.CapacityInstanceID]agentserver.Connection
 }
 
 // client is a scheduler over the network.
@@ -35,10 +35,10 @@ type client interface {
 	Close()
 }
 
-func newSchedulers(lookup secret.LookupEnv, clock func() time.Time) *schedulers {
+func newSchedulers(secrets secret.Resolver, clock func() time.Time) *schedulers {
 	return &schedulers{
-		lookup: lookup, clock: clock, blocks: map[fleet.SchedulerAddress]fleet.Scheduler{},
-		clients: map[fleet.SchedulerAddress]client{}, connections: map[fleet.CapacityInstanceID]enroll.Connection{},
+		secrets: secrets, clock: clock, blocks: map[fleet.SchedulerAddress]fleet.Scheduler{},
+		clients: map[fleet.SchedulerAddress]client{}, connections: map[fleet.CapacityInstanceID]agentserver.Connection{},
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *schedulers) client(address fleet.SchedulerAddress) (scheduler.Scheduler
 // connect makes the client of a block. Tokens are looked up at every call.
 func (s *schedulers) connect(block fleet.Scheduler) client {
 	token := func(ref fleet.SecretReference) func(context.Context) (string, error) {
-		return func(ctx context.Context) (string, error) { return secret.Value(ctx, ref, s.lookup, secret.ReadFile) }
+		return func(ctx context.Context) (string, error) { return s.secrets.Value(ctx, ref) }
 	}
 	if block.Address.Type() != fleet.SchedulerReviewOS {
 		return forgeyard.New(block.URL, token(block.Token), s.clock)
@@ -94,11 +94,11 @@ func (s *schedulers) connect(block fleet.Scheduler) client {
 func (s *schedulers) connected(id fleet.CapacityInstanceID, a scheduler.Admitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connections[id] = enroll.Connection{Command: a.Command, Environment: a.Environment, HearsItself: a.HearsItself}
+	s.connections[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment, StoppedByScheduler: a.StoppedByScheduler}
 }
 
 // connection is what the agents' endpoint hands to the runner's own agent.
-func (s *schedulers) connection(id fleet.CapacityInstanceID) (enroll.Connection, bool) {
+func (s *schedulers) connection(id fleet.CapacityInstanceID) (agentserver.Connection, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, taken := s.connections[id]

@@ -3,15 +3,19 @@ package control
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
 // Service is what people do with an installation. A *Manager in this process is
@@ -41,28 +45,28 @@ type Service interface {
 	// Reserve promises capacity of a class for a time. A promise that can't be kept
 	// is kept on the books all the same, and the answer says what is missing.
 	Reserve(ctx context.Context, r ReservationRequest) (planner.ReservationPlan, error)
-	// CancelReservation ends one that was made by command.
-	CancelReservation(ctx context.Context, id fleet.CapacityReservationID) error
+	// DeleteReservation ends one that was made by command.
+	DeleteReservation(ctx context.Context, id fleet.CapacityReservationID) error
 
 	// Join claims a host of an inventory for a fleet and makes the command that
 	// joins it; again, a new one in place of the one before.
 	Join(ctx context.Context, r JoinRequest) (JoinTicket, error)
 
 	// CreateToken makes an API token; its secret is returned this once.
-	CreateToken(ctx context.Context, t NewToken) (Token, string, error)
+	CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error)
 	// RevokeToken ends a token at once, by id or name.
-	RevokeToken(ctx context.Context, idOrName string) error
+	DeleteToken(ctx context.Context, idOrName string) error
 	// Audit lists what was done by whom, the newest first.
-	Audit(ctx context.Context, limit int) ([]AuditRecord, error)
+	Audit(ctx context.Context, limit int) ([]access.AuditRecord, error)
 
 	// Keys lists the installation's keys, those in use first of each kind.
-	Keys(ctx context.Context) ([]Key, error)
+	Keys(ctx context.Context) ([]keys.Key, error)
 	// RotateKey replaces the key of a kind by a new one, which it returns. The old
 	// one stays trusted until nothing needs it.
-	RotateKey(ctx context.Context, kind string) (Key, error)
-	// DropKey ends the trust in an old key that nothing needs any more; else the
+	RotateKey(ctx context.Context, kind string) (keys.Key, error)
+	// DeleteKey ends the trust in an old key that nothing needs any more; else the
 	// error is a *ConflictError.
-	DropKey(ctx context.Context, id string) error
+	DeleteKey(ctx context.Context, id string) error
 }
 
 // Reader is the part of a Service that changes nothing. It works on a state
@@ -89,7 +93,7 @@ type Reader interface {
 	// Events lists what happened, in the order of time, the newest at the end.
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 	// Tokens lists the API tokens without their secrets.
-	Tokens(ctx context.Context) ([]Token, error)
+	Tokens(ctx context.Context) ([]access.Token, error)
 	// CheckOrder, CheckStanding and CheckRollout say what the orders of a Service would
 	// do, or fail as they would, and change nothing: so that nobody is asked about what
 	// is refused afterwards. They need the permission of the order.
@@ -114,6 +118,19 @@ type Submission struct {
 	// no longer means what was approved, and a *ConflictError where it was used. Nil: it
 	// is planned anew. An apply has its own.
 	Approved *Approval `json:"approved,omitempty"`
+}
+
+// NewSubmission is a workspace as it is sent to a manager. Of the environment
+// only what sets variables goes along.
+func NewSubmission(w workspace.Workspace, variables config.Variables, prune bool) Submission {
+	var own []string
+	for _, line := range variables.Environment {
+		if strings.HasPrefix(line, config.VariablePrefix) {
+			own = append(own, line)
+		}
+	}
+	variables.Environment = own
+	return Submission{Sources: w.Sources, Lock: string(w.Lock.Bytes()), Variables: variables, Prune: prune}
 }
 
 // Approval is what of a plan must still be true when it is applied.
@@ -183,35 +200,4 @@ type Progress struct {
 	Following int `json:"following,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.
 	Fleets map[fleet.RunnerFleetID]fleet.FleetAddress `json:"fleets,omitempty"`
-}
-
-// Token is an API token without its secret, of which only a hash is kept.
-type Token struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Permissions []Permission `json:"permissions"`
-	// Fleets limits the token to these; empty: all.
-	Fleets  []fleet.FleetAddress `json:"fleets,omitempty"`
-	Created time.Time            `json:"created"`
-	By      string               `json:"by"`
-	Expires time.Time            `json:"expires,omitzero"`
-	Revoked time.Time            `json:"revoked,omitzero"`
-}
-
-// NewToken is what a token is made from.
-type NewToken struct {
-	Name        string               `json:"name"`
-	Permissions []Permission         `json:"permissions"`
-	Fleets      []fleet.FleetAddress `json:"fleets,omitempty"`
-	// For is how long it is good; 0: until it is revoked.
-	For time.Duration `json:"for,omitempty"`
-}
-
-// AuditRecord is one thing that somebody did [193].
-type AuditRecord struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"at"`
-	By     string    `json:"by"`
-	Action string    `json:"action"`
-	Detail string    `json:"detail"`
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -57,7 +58,7 @@ func (r *reading) stale(ctx context.Context, approved Approval, fresh Plan, why 
 			break // it was pruned long ago
 		}
 		if changes := config.Diff(before.Definition, after.Definition); approved.contradicts(fresh, before.Definition, after.Definition, changes) {
-			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, visibleChanges(changes, CallerOf(ctx))
+			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, visibleChanges(changes, access.CallerOf(ctx))
 			return e
 		}
 		if before.Serial <= approved.Serial {
@@ -72,7 +73,7 @@ func (r *reading) stale(ctx context.Context, approved Approval, fresh Plan, why 
 		return err
 	}
 	if found || approved.Serial == 0 {
-		e.Changes = visibleChanges(config.Diff(before.Definition, last.Definition), CallerOf(ctx))
+		e.Changes = visibleChanges(config.Diff(before.Definition, last.Definition), access.CallerOf(ctx))
 	}
 	return e
 }

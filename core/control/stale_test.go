@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
@@ -45,16 +46,16 @@ func TestAPlanThatIsStaleWithoutAnApplySaysWhatDiffers(t *testing.T) {
 }
 
 func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
-	caller := Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
+	caller := access.Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
 	p := Plan{
-		Changes:  []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
-		Forecast: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
+		Changes: []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
 	}
-	var denied *DeniedError
+	var denied *access.DeniedError
 	if err := p.allowedTo(caller); !errors.As(err, &denied) || denied.Fleet != "fleet.other" {
 		t.Errorf("moving another fleet under an own name: %v", err)
 	}
-	if p = p.visibleTo(caller); len(p.Forecast.Fleets) != 1 || p.Forecast.Fleets[0].Address != "fleet.demo" || len(p.Forecast.Unmet) != 0 {
-		t.Errorf("the forecast shows %+v", p.Forecast)
+	if p = p.visibleTo(caller); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" || len(p.Preview.Unmet) != 0 {
+		t.Errorf("the preview shows %+v", p.Preview)
 	}
 }

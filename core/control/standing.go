@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -112,14 +113,14 @@ func (r *reading) CheckStanding(ctx context.Context, d StandingOrder) (StandingR
 func (r *reading) standing(ctx context.Context, d StandingOrder) (ruling, error) {
 	useCase, known := standingUseCases[d.Kind]
 	if !known {
-		return ruling{}, &InvalidError{fmt.Sprintf("there is no standing order %q", d.Kind)}
+		return ruling{}, access.Invalid("there is no standing order %q", d.Kind)
 	}
-	caller, err := authorize(ctx, useCase)
+	caller, err := access.Authorize(ctx, useCase)
 	if err != nil {
 		return ruling{}, err
 	}
 	if why := Unsayable(d.Reason); why != "" {
-		return ruling{}, &InvalidError{"the reason " + why}
+		return ruling{}, &access.InvalidError{Reason: "the reason " + why}
 	}
 	state, err := r.store.Load(ctx)
 	if err != nil {
@@ -177,7 +178,7 @@ func (m *Manager) enter(ctx context.Context, useCase string, d StandingOrder, r 
 	if d.Reason != "" {
 		detail += "; " + d.Reason
 	}
-	record, err := m.auditRecord(ctx, useCase, detail)
+	record, err := access.NewAuditRecord(ctx, m.options.Clock(), useCase, detail)
 	if err != nil {
 		return StandingReceipt{}, err
 	}
@@ -206,14 +207,14 @@ func (m *Manager) takeNote(ctx context.Context, subject string) (bool, error) {
 	if r == nil {
 		return false, nil
 	}
-	_, err := m.give(ctx, r, loop.Order{Kind: loop.TakeNote, By: CallerOf(ctx).Name}, subject)
+	_, err := m.give(ctx, r, loop.Order{Kind: loop.TakeNote, By: access.CallerOf(ctx).Name}, subject)
 	return err == nil, err
 }
 
 // judgement is what an order is held against.
 type judgement struct {
 	state   snapshot.State
-	caller  Caller
+	caller  access.Caller
 	useCase string
 	decided fleet.Decided
 }
@@ -222,18 +223,18 @@ type judgement struct {
 // caller's isn't there.
 func (j *judgement) fleet(wanted string) (fleet.ManagedFleet, error) {
 	for _, f := range j.state.Fleets {
-		if (named(f, wanted) || string(f.ID) == wanted) && j.caller.mayTouch(f.Address) {
+		if (named(f, wanted) || string(f.ID) == wanted) && j.caller.MayTouch(f.Address) {
 			return f, nil
 		}
 	}
-	return fleet.ManagedFleet{}, &NotFoundError{Kind: "fleet", ID: wanted}
+	return fleet.ManagedFleet{}, &access.NotFoundError{Kind: "fleet", ID: wanted}
 }
 
 // unlimited refuses callers who are limited to fleets: providers and images are
 // of them all.
 func (j *judgement) unlimited(what string) error {
 	if len(j.caller.Fleets) > 0 {
-		return &DeniedError{Caller: j.caller.Name, UseCase: j.useCase + " of", Fleet: fleet.FleetAddress(what)}
+		return &access.DeniedError{Caller: j.caller.Name, UseCase: j.useCase + " of", Fleet: fleet.FleetAddress(what)}
 	}
 	return nil
 }
@@ -241,7 +242,7 @@ func (j *judgement) unlimited(what string) error {
 // until is when something that lasts for d ends.
 func (j *judgement) until(d time.Duration) (time.Time, error) {
 	if d <= 0 || d > LongestStanding {
-		return time.Time{}, &InvalidError{fmt.Sprintf("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d, LongestStanding/(24*time.Hour))}
+		return time.Time{}, access.Invalid("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file", d, LongestStanding/(24*time.Hour))
 	}
 	return j.decided.At.Add(d), nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -45,39 +46,39 @@ func number(n int) *int { return &n }
 func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
-	only := func(p ...Permission) Caller { return Caller{Name: "bob", Permissions: p} }
-	limited := Caller{Name: "bob", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}
+	only := func(p ...access.Permission) access.Caller { return access.Caller{Name: "bob", Permissions: p} }
+	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}
 	scale := StandingOrder{Kind: ScaleFleet, Fleet: "demo", Min: number(3), For: time.Hour}
 	freeze := StandingOrder{Kind: FreezeWrites, Fleet: "demo"}
 	for _, test := range []struct {
 		name   string
-		caller Caller
+		caller access.Caller
 		order  StandingOrder
 		want   any
 	}{
-		{"who may freeze doesn't scale", only(ReadFleets, FreezeFleets), scale, new(*DeniedError)},
-		{"who may scale doesn't freeze", only(ReadFleets, ScaleFleets), freeze, new(*DeniedError)},
-		{"who may drain doesn't quarantine", only(DrainFleets), StandingOrder{Kind: QuarantineIt, Fleet: "demo"}, new(*DeniedError)},
-		{"who may scale doesn't break glass", only(ReadFleets, ScaleFleets, FreezeFleets), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: "x"}, new(*DeniedError)},
-		{"glass for ever", LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: 73 * time.Hour, Reason: "x"}, new(*InvalidError)},
-		{"glass without an end", LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", Reason: "x"}, new(*InvalidError)},
-		{"glass without a reason", LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: " "}, new(*InvalidError)},
-		{"another fleet's token doesn't know whose glass it is", limited, StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: "x"}, new(*NotFoundError)},
-		{"a reader doesn't pin", only(ReadFleets), StandingOrder{Kind: PinInstance, Instance: "i1", For: time.Hour}, new(*DeniedError)},
-		{"another fleet's token doesn't know the fleet", limited, freeze, new(*NotFoundError)},
-		{"another fleet's token doesn't know the instance", limited, StandingOrder{Kind: PinInstance, Instance: "i1", For: time.Hour}, new(*NotFoundError)},
-		{"a limited token freezes no provider", limited, StandingOrder{Kind: FreezeWrites, Provider: "local.here"}, new(*DeniedError)},
-		{"a limited token quarantines no image", limited, StandingOrder{Kind: QuarantineIt, Image: badImage}, new(*DeniedError)},
-		{"no such order", LocalUser("ada"), StandingOrder{Kind: "dance"}, new(*InvalidError)},
-		{"no such fleet", LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Fleet: "none"}, new(*NotFoundError)},
-		{"nothing named", LocalUser("ada"), StandingOrder{Kind: QuarantineIt}, new(*NotFoundError)},
-		{"no such provider", LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Provider: "local.none"}, new(*InvalidError)},
-		{"no such image", LocalUser("ada"), StandingOrder{Kind: QuarantineIt, Image: "image.none"}, new(*InvalidError)},
-		{"no image at all", LocalUser("ada"), StandingOrder{Kind: QuarantineIt, Image: "sha256:short"}, new(*InvalidError)},
-		{"two subjects", LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Provider: "local.here", Fleet: "demo"}, new(*InvalidError)},
-		{"a long reason", LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Fleet: "demo", Reason: strings.Repeat("x", 501)}, new(*InvalidError)},
-		{"a pin without an end", LocalUser("ada"), StandingOrder{Kind: PinInstance, Instance: "i1"}, new(*InvalidError)},
-		{"a pin for ever", LocalUser("ada"), StandingOrder{Kind: PinInstance, Instance: "i1", For: 31 * 24 * time.Hour}, new(*InvalidError)},
+		{"who may freeze doesn't scale", only(access.ReadFleets, access.FreezeFleets), scale, new(*access.DeniedError)},
+		{"who may scale doesn't freeze", only(access.ReadFleets, access.ScaleFleets), freeze, new(*access.DeniedError)},
+		{"who may drain doesn't quarantine", only(access.DrainFleets), StandingOrder{Kind: QuarantineIt, Fleet: "demo"}, new(*access.DeniedError)},
+		{"who may scale doesn't break glass", only(access.ReadFleets, access.ScaleFleets, access.FreezeFleets), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: "x"}, new(*access.DeniedError)},
+		{"glass for ever", access.LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: 73 * time.Hour, Reason: "x"}, new(*access.InvalidError)},
+		{"glass without an end", access.LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", Reason: "x"}, new(*access.InvalidError)},
+		{"glass without a reason", access.LocalUser("ada"), StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: " "}, new(*access.InvalidError)},
+		{"another fleet's token doesn't know whose glass it is", limited, StandingOrder{Kind: BreakGlass, Fleet: "demo", For: time.Hour, Reason: "x"}, new(*access.NotFoundError)},
+		{"a reader doesn't pin", only(access.ReadFleets), StandingOrder{Kind: PinInstance, Instance: "i1", For: time.Hour}, new(*access.DeniedError)},
+		{"another fleet's token doesn't know the fleet", limited, freeze, new(*access.NotFoundError)},
+		{"another fleet's token doesn't know the instance", limited, StandingOrder{Kind: PinInstance, Instance: "i1", For: time.Hour}, new(*access.NotFoundError)},
+		{"a limited token freezes no provider", limited, StandingOrder{Kind: FreezeWrites, Provider: "local.here"}, new(*access.DeniedError)},
+		{"a limited token quarantines no image", limited, StandingOrder{Kind: QuarantineIt, Image: badImage}, new(*access.DeniedError)},
+		{"no such order", access.LocalUser("ada"), StandingOrder{Kind: "dance"}, new(*access.InvalidError)},
+		{"no such fleet", access.LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Fleet: "none"}, new(*access.NotFoundError)},
+		{"nothing named", access.LocalUser("ada"), StandingOrder{Kind: QuarantineIt}, new(*access.NotFoundError)},
+		{"no such provider", access.LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Provider: "local.none"}, new(*access.InvalidError)},
+		{"no such image", access.LocalUser("ada"), StandingOrder{Kind: QuarantineIt, Image: "image.none"}, new(*access.InvalidError)},
+		{"no image at all", access.LocalUser("ada"), StandingOrder{Kind: QuarantineIt, Image: "sha256:short"}, new(*access.InvalidError)},
+		{"two subjects", access.LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Provider: "local.here", Fleet: "demo"}, new(*access.InvalidError)},
+		{"a long reason", access.LocalUser("ada"), StandingOrder{Kind: FreezeWrites, Fleet: "demo", Reason: strings.Repeat("x", 501)}, new(*access.InvalidError)},
+		{"a pin without an end", access.LocalUser("ada"), StandingOrder{Kind: PinInstance, Instance: "i1"}, new(*access.InvalidError)},
+		{"a pin for ever", access.LocalUser("ada"), StandingOrder{Kind: PinInstance, Instance: "i1", For: 31 * 24 * time.Hour}, new(*access.InvalidError)},
 	} {
 		_, err := m.OrderStanding(as(t, test.caller), test.order)
 		if !errors.As(err, test.want) {
@@ -95,7 +96,7 @@ func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
-	ctx := as(t, LocalUser("ada"))
+	ctx := as(t, access.LocalUser("ada"))
 	order := StandingOrder{Kind: ScaleFleet, Fleet: "demo", Min: number(3), For: time.Hour}
 	receipt, err := m.CheckStanding(ctx, order)
 	if err != nil || receipt.Changed || !strings.HasPrefix(receipt.Done, "min = 3 and max = 4 until 2026-05-04 11:00 UTC") {
@@ -107,7 +108,7 @@ func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Overrides) > 0 {
 		t.Errorf("what was only checked is kept: %+v, %v", orders, err)
 	}
-	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r AuditRecord) bool { return r.Action != "apply" }) {
+	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r access.AuditRecord) bool { return r.Action != "apply" }) {
 		t.Errorf("what was only checked is audited as done: %+v, %v", trail, err)
 	}
 }
@@ -147,7 +148,7 @@ func TestAnOverrideIsHeldAgainstTheFileAndItself(t *testing.T) {
 func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
-	ada := LocalUser("ada")
+	ada := access.LocalUser("ada")
 	give := func(o StandingOrder) StandingReceipt {
 		t.Helper()
 		receipt, err := m.OrderStanding(as(t, ada), o)
@@ -198,7 +199,7 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 	if err != nil || len(records) != 2*len(all) {
 		t.Errorf("%d audit records: %v", len(records), err)
 	}
-	if n := slices.IndexFunc(records, func(r AuditRecord) bool {
+	if n := slices.IndexFunc(records, func(r access.AuditRecord) bool {
 		return strings.Contains(r.Detail, "release") && !strings.Contains(r.Detail, "taken back")
 	}); n < 0 ||
 		records[n].Action != "fleet scale" || records[n].By != "ada" || !strings.Contains(records[n].Detail, "fleet.demo: min = 2 and max = 9 until 2026-05-04 12:00 UTC") {
@@ -218,7 +219,7 @@ func TestAnInstanceThatLeavesIsNeitherPinnedNorQuarantined(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []StandingOrder{{Kind: PinInstance, Instance: "i1", For: time.Hour}, {Kind: QuarantineIt, Instance: "i1"}} {
-		if _, err := m.OrderStanding(as(t, LocalUser("ada")), o); !errors.As(err, new(*ConflictError)) {
+		if _, err := m.OrderStanding(as(t, access.LocalUser("ada")), o); !errors.As(err, new(*access.ConflictError)) {
 			t.Errorf("%s: %v", o.Kind, err)
 		}
 	}
@@ -227,7 +228,7 @@ func TestAnInstanceThatLeavesIsNeitherPinnedNorQuarantined(t *testing.T) {
 func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
-	ada := LocalUser("ada")
+	ada := access.LocalUser("ada")
 	good := ReservationRequest{Class: "small", Quantity: 3, Start: now.Add(time.Hour), End: now.Add(2 * time.Hour), LeadTime: 10 * time.Minute}
 	with := func(change func(*ReservationRequest)) ReservationRequest {
 		r := good
@@ -245,11 +246,11 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 		"two lines of reason":   with(func(r *ReservationRequest) { r.Reason = "a\nb" }),
 		"a tenant that steers":  with(func(r *ReservationRequest) { r.Scope.Tenant = "\x1b[2J" }),
 	} {
-		if _, err := m.Reserve(as(t, ada), r); !errors.As(err, new(*InvalidError)) {
+		if _, err := m.Reserve(as(t, ada), r); !errors.As(err, new(*access.InvalidError)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := m.Reserve(as(t, ada), with(func(r *ReservationRequest) { r.Fleet = "none" })); !errors.As(err, new(*NotFoundError)) {
+	if _, err := m.Reserve(as(t, ada), with(func(r *ReservationRequest) { r.Fleet = "none" })); !errors.As(err, new(*access.NotFoundError)) {
 		t.Errorf("no such fleet: %v", err)
 	}
 	made, err := m.Reserve(as(t, ada), good)
@@ -262,8 +263,8 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	if err != nil || large.Missing != 3 || large.Reason.IsZero() {
 		t.Errorf("%+v, %v", large, err)
 	}
-	limited := Caller{Name: "bob", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}
-	if _, err := m.Reserve(as(t, limited), good); !errors.As(err, new(*DeniedError)) {
+	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}
+	if _, err := m.Reserve(as(t, limited), good); !errors.As(err, new(*access.DeniedError)) {
 		t.Errorf("a limited token reserves of any fleet: %v", err)
 	}
 	theirs, err := m.Reserve(as(t, limited), with(func(r *ReservationRequest) { r.Fleet, r.Scope.Tenant, r.Dedicated = "other", "acme", true }))
@@ -273,18 +274,18 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	if seen, err := m.Reservations(as(t, limited)); err != nil || len(seen) != 1 || seen[0].ID != theirs.ID {
 		t.Errorf("a limited token sees %v, %v", seen, err)
 	}
-	if err := m.CancelReservation(as(t, limited), made.ID); !errors.As(err, new(*NotFoundError)) {
+	if err := m.DeleteReservation(as(t, limited), made.ID); !errors.As(err, new(*access.NotFoundError)) {
 		t.Errorf("a limited token cancels another's: %v", err)
 	}
 	for _, id := range []fleet.CapacityReservationID{made.ID, large.ID} {
-		if err := m.CancelReservation(as(t, ada), id); err != nil {
+		if err := m.DeleteReservation(as(t, ada), id); err != nil {
 			t.Error(err)
 		}
 	}
 	if seen, err := m.Reservations(as(t, ada)); err != nil || len(seen) != 1 {
 		t.Errorf("left: %v, %v", seen, err)
 	}
-	if err := m.CancelReservation(as(t, ada), "reservation.x"); !errors.As(err, new(*ConflictError)) {
+	if err := m.DeleteReservation(as(t, ada), "reservation.x"); !errors.As(err, new(*access.ConflictError)) {
 		t.Errorf("one of the file: %v", err)
 	}
 }
@@ -296,10 +297,10 @@ func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
 		s.Standing.Reservations = append(s.Standing.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
 	}
 	want := ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
-	if _, err := newReservation(s, LocalUser("ada"), want, now); err != nil {
+	if _, err := newReservation(s, access.LocalUser("ada"), want, now); err != nil {
 		t.Errorf("all of the others have ended: %v", err)
 	}
-	if _, err := newReservation(s, LocalUser("ada"), want, now.Add(-time.Minute)); !errors.As(err, new(*ConflictError)) {
+	if _, err := newReservation(s, access.LocalUser("ada"), want, now.Add(-time.Minute)); !errors.As(err, new(*access.ConflictError)) {
 		t.Errorf("none of the others has ended: %v", err)
 	}
 }
@@ -309,7 +310,7 @@ func TestAReasonThatSteersATerminalIsRefusedAndMakesNoPlanUnreadable(t *testing.
 	m := withTwoFleets(t, &now)
 	for _, reason := range []string{"\x1b[2J", "all is well\nfleet.demo is healthy", strings.Repeat("x", longestReason+1)} {
 		order := StandingOrder{Kind: FreezeWrites, Fleet: "demo", Reason: reason}
-		if _, err := m.OrderStanding(as(t, LocalUser("ada")), order); !errors.As(err, new(*InvalidError)) {
+		if _, err := m.OrderStanding(as(t, access.LocalUser("ada")), order); !errors.As(err, new(*access.InvalidError)) {
 			t.Errorf("%.20q: %v", reason, err)
 		}
 	}

@@ -30,7 +30,7 @@ func (e *Executor) carryOut(ctx context.Context, effect loop.Effect) {
 		answer = e.listOffers(ctx, effect)
 	case loop.Observe:
 		answer = e.observe(ctx, effect)
-	case loop.Tell:
+	case loop.CallScheduler:
 		answer = e.tell(ctx, effect)
 	default:
 		// A new kind of effect that nobody carries out would hang its row.
@@ -57,7 +57,7 @@ func (e *Executor) inspect(ctx context.Context, effect loop.Inspect) loop.Event 
 		e.failures.well(inspection)
 	}
 	late := err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded)
-	if e.hanging.inspected(effect.Provider, p, late) {
+	if e.inspections.ended(effect.Provider, p, late) {
 		e.restart(effect.Provider, p)
 	}
 	return out

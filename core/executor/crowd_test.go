@@ -21,11 +21,12 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
@@ -49,7 +50,7 @@ type crowd struct {
 
 	books  *ledger
 	exec   *executor.Executor
-	agents *enroll.Server
+	agents *agentserver.Server
 	// key is the one that all machines share, and csr its request.
 	key   *ecdsa.PrivateKey
 	csr   string
@@ -145,7 +146,7 @@ func (c *crowd) agent(b pluginhost.Bootstrap) {
 	if c.life.Err() != nil {
 		return
 	}
-	onOne := enroll.ConnContext(context.Background(), nil)
+	onOne := agentserver.ConnContext(context.Background(), nil)
 	var enrolled agentapi.EnrollResponse
 	err := c.send(onOne, agentapi.EnrollPath, nil, agentapi.EnrollRequest{
 		Token: b.Token, CSR: c.csr, Clock: time.Now(), AgentVersion: agentVersion, OS: "linux", Arch: "amd64"}, &enrolled)
@@ -271,9 +272,9 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, c.key)
 	must(err)
 	c.csr = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
-	authority, err := enroll.LoadAuthority(folder, "lab", time.Now())
+	authority, err := pki.LoadAuthority(folder, "lab", time.Now())
 	must(err)
-	tokens, err := enroll.LoadTokens(folder)
+	tokens, err := pki.LoadTokens(folder)
 	must(err)
 	ring, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
 	must(err)
@@ -287,8 +288,8 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return c, nil },
 		Connected: func(fleet.CapacityInstanceID, scheduler.Admitted) {}, Token: tokens.TokenOf, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observe: c.observe,
 	})
-	c.agents, err = enroll.NewServer(enroll.Config{
-		Authorities: enroll.NewAuthorities(authority), Tokens: tokens, Store: c.books, Now: time.Now, Random: rand.Reader,
+	c.agents, err = agentserver.NewServer(agentserver.Config{
+		Authorities: pki.NewAuthoritySet(authority), Tokens: tokens, Store: c.books, Now: time.Now, Random: rand.Reader,
 		Wake: c.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour,
 	})
 	must(err)

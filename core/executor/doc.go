@@ -1,8 +1,8 @@
-// Package executor runs the reconcile loop in real time: it owns the ticker,
+// Package executor runs the loop in real time: it owns the ticker,
 // the goroutines and the deadlines, carries the loop's effects out against
 // provider plugins and hands every answer back as an event.
 //
-// It decides nothing. Effects come from reconcile, calls go to pluginhost, and
+// It decides nothing. Effects come from the loop, calls go to pluginhost, and
 // what a step led to goes to whoever observes (control). The loop itself runs
 // on one goroutine.
 package executor

@@ -74,13 +74,13 @@ var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.M
 
 // Executor drives one loop.
 type Executor struct {
-	settings Settings
-	events   chan loop.Event
-	wake     chan struct{}
-	calls    sync.WaitGroup
-	failures *changeLog
-	hanging  *hanging
-	turns    *turns
+	settings    Settings
+	events      chan loop.Event
+	wake        chan struct{}
+	calls       sync.WaitGroup
+	failures    *changeLog
+	inspections *lateInspections
+	limits      *callLimits
 }
 
 // New makes an executor that does nothing before Run.
@@ -90,7 +90,7 @@ func New(s Settings) *Executor {
 	}
 	return &Executor{
 		settings: s, events: make(chan loop.Event, 256), wake: make(chan struct{}, 1),
-		failures: newChangeLog(s.Log, s.Clock), hanging: newHanging(), turns: newTurns(),
+		failures: newChangeLog(s.Log, s.Clock), inspections: newLateInspections(), limits: newCallLimits(),
 	}
 }
 

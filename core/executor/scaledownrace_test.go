@@ -19,12 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/enroll"
+	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/queue"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
@@ -57,7 +58,7 @@ type raceWorld struct {
 
 	mu       sync.Mutex
 	machines map[fleet.OperationID]*machine
-	gave     map[fleet.CapacityInstanceID]enroll.Connection
+	gave     map[fleet.CapacityInstanceID]agentserver.Connection
 	alive    sync.WaitGroup
 	// killed are the machines that were terminated with a job on them.
 	killed []string
@@ -191,7 +192,7 @@ func (r racing) Stop(ctx context.Context, known scheduler.Known, order scheduler
 
 // door lets new machines in.
 type door struct {
-	tokens *enroll.Tokens
+	tokens *pki.Tokens
 	intent fleet.BootstrapIntent
 }
 
@@ -284,7 +285,7 @@ func (w *raceWorld) over() bool {
 // beginRace starts everything, and ends it with the test.
 func beginRace(t *testing.T) *raceWorld {
 	t.Helper()
-	w := &raceWorld{t: t, begun: time.Now(), machines: map[fleet.OperationID]*machine{}, gave: map[fleet.CapacityInstanceID]enroll.Connection{}}
+	w := &raceWorld{t: t, begun: time.Now(), machines: map[fleet.OperationID]*machine{}, gave: map[fleet.CapacityInstanceID]agentserver.Connection{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -312,9 +313,9 @@ func beginRace(t *testing.T) *raceWorld {
 	must(err)
 
 	keys := t.TempDir()
-	authority, err := enroll.LoadAuthority(keys, "lab", w.now())
+	authority, err := pki.LoadAuthority(keys, "lab", w.now())
 	must(err)
-	tokens, err := enroll.LoadTokens(keys)
+	tokens, err := pki.LoadTokens(keys)
 	must(err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
@@ -333,8 +334,8 @@ func beginRace(t *testing.T) *raceWorld {
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return racing{w.client, w}, nil },
 		Connected: w.connected, Token: tokens.TokenOf, Clock: w.now, Log: slog.New(slog.DiscardHandler), Observe: w.spread,
 	})
-	agents, err := enroll.NewServer(enroll.Config{
-		Authorities: enroll.NewAuthorities(authority), Tokens: tokens, Store: books, Now: w.now, Random: rand.Reader,
+	agents, err := agentserver.NewServer(agentserver.Config{
+		Authorities: pki.NewAuthoritySet(authority), Tokens: tokens, Store: books, Now: w.now, Random: rand.Reader,
 		Connection: w.connection, Wake: w.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour, FlushInterval: 10 * time.Millisecond,
 	})
 	must(err)
@@ -373,7 +374,7 @@ func beginRace(t *testing.T) *raceWorld {
 func (w *raceWorld) connected(id fleet.CapacityInstanceID, a scheduler.Admitted) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gave[id] = enroll.Connection{Command: a.Command, Environment: a.Environment}
+	w.gave[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment}
 	for _, m := range w.machines {
 		if m.runner == string(id) {
 			m.host.tell()
@@ -381,7 +382,7 @@ func (w *raceWorld) connected(id fleet.CapacityInstanceID, a scheduler.Admitted)
 	}
 }
 
-func (w *raceWorld) connection(id fleet.CapacityInstanceID) (enroll.Connection, bool) {
+func (w *raceWorld) connection(id fleet.CapacityInstanceID) (agentserver.Connection, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c, given := w.gave[id]

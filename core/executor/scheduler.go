@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
@@ -55,11 +56,11 @@ func look(ctx context.Context, s scheduler.Scheduler, out *loop.Observed) (err e
 }
 
 // tell says one thing about a runner.
-func (e *Executor) tell(ctx context.Context, effect loop.Tell) loop.Event {
-	out := loop.Told{Scheduler: effect.Scheduler, Instance: effect.Instance, What: effect.What}
-	err := e.inTurn(ctx, effect, &out)
+func (e *Executor) tell(ctx context.Context, effect loop.CallScheduler) loop.Event {
+	out := loop.SchedulerAnswered{Answer: effect.Answered()}
+	err := e.tellWithinLimit(ctx, effect, &out)
 	out.Gone, out.Unknown = errors.Is(err, ErrNoScheduler), errors.Is(err, scheduler.ErrUnknownRunner)
-	telling := subject{what: fmt.Sprintf("%s at %s", effect.What, effect.Scheduler)}
+	telling := subject{what: fmt.Sprintf("%s at %s", effect.Kind, effect.Scheduler)}
 	if err != nil && !out.Gone && !out.Unknown {
 		out.Failure = schedulerFailure(err)
 		refused, unsent := (*scheduler.RefusedError)(nil), (*scheduler.NotSentError)(nil)
@@ -71,9 +72,9 @@ func (e *Executor) tell(ctx context.Context, effect loop.Tell) loop.Event {
 	return out
 }
 
-// inTurn says it when it is its turn; its deadline counts from then.
-func (e *Executor) inTurn(ctx context.Context, effect loop.Tell, out *loop.Told) error {
-	end, err := e.turns.take(ctx, effect.Scheduler)
+// tellWithinLimit waits until the call may go out; its deadline counts from then.
+func (e *Executor) tellWithinLimit(ctx context.Context, effect loop.CallScheduler, out *loop.SchedulerAnswered) error {
+	end, err := e.limits.acquire(ctx, effect.Scheduler)
 	if err != nil {
 		return &scheduler.NotSentError{Err: err}
 	}
@@ -87,9 +88,9 @@ func (e *Executor) inTurn(ctx context.Context, effect loop.Tell, out *loop.Told)
 	return e.say(ctx, s, effect, out)
 }
 
-func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.Tell, out *loop.Told) error {
-	switch effect.What {
-	case loop.TellAdmit:
+func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.CallScheduler, out *loop.SchedulerAnswered) error {
+	switch effect.Kind {
+	case ci.Admit:
 		admitted, err := s.Admit(ctx, effect.Runner)
 		if err != nil {
 			return err
@@ -97,7 +98,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.T
 		out.Ref, out.Revision = admitted.Ref, admitted.Revision
 		e.settings.Connected(effect.Instance, admitted)
 		return nil
-	case loop.TellCordon:
+	case ci.Cordon:
 		order := scheduler.StopOrder{Cause: effect.Cause, Force: effect.Force}
 		if !effect.Deadline.IsZero() {
 			order.Left = max(time.Second, effect.Deadline.Sub(e.settings.Clock())) // 0 would mean that nobody said
@@ -105,7 +106,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.T
 		ack, err := s.Stop(ctx, effect.Known, order)
 		out.Revision = ack.Revision
 		return err
-	case loop.TellUncordon:
+	case ci.Uncordon:
 		uncordoner, able := s.(scheduler.Uncordoner)
 		if !able {
 			return &scheduler.RefusedError{Doing: "uncordon the runner " + string(effect.Instance), Answer: "it has no such call", Advice: "Replace the instance."}
@@ -113,14 +114,14 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.T
 		ack, err := uncordoner.Uncordon(ctx, effect.Known)
 		out.Revision = ack.Revision
 		return err
-	case loop.TellRemove:
+	case ci.Remove:
 		remover, able := s.(scheduler.Remover)
 		if !able {
 			return nil // nobody there wants to know
 		}
 		return remover.Remove(ctx, effect.Known, effect.Reason)
 	}
-	return fmt.Errorf("no way to tell a scheduler %q", effect.What)
+	return fmt.Errorf("no way to tell a scheduler %q", effect.Kind)
 }
 
 func (e *Executor) scheduler(address fleet.SchedulerAddress) (scheduler.Scheduler, error) {

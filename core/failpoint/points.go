@@ -16,9 +16,9 @@ const (
 	MigrationDone point = "migration-done"
 	// In control, after the epoch was claimed: the epoch of a writer that never wrote.
 	StoreClaimed point = "store-claimed"
-	// In enroll, before a new key file gets its name: the key is on disk under a temporary one.
+	// In pki, before a new key file gets its name: the key is on disk under a temporary one.
 	KeyFileUnnamed point = "key-file-unnamed"
-	// In enroll, after it got its name: the key has two names, and the store doesn't know it.
+	// In pki, after it got its name: the key has two names, and the store doesn't know it.
 	KeyFileNamed point = "key-file-named"
 	// In control, before the id of a key goes into the store: a key that the store doesn't know.
 	KeyUnremembered point = "key-unremembered"
@@ -57,17 +57,17 @@ const (
 	// In loop, after that: pending, and sent once before.
 	AbsenceCommitted point = "absence-committed"
 
-	// In enroll, before a token is spent: an agent with a key and no identity.
+	// In agentserver, before a token is spent: an agent with a key and no identity.
 	EnrollmentUncommitted point = "enrollment-uncommitted"
-	// In enroll, after it was spent: the agent doesn't know that it is enrolled.
+	// In agentserver, after it was spent: the agent doesn't know that it is enrolled.
 	EnrollmentCommitted point = "enrollment-committed"
-	// In enroll, after the answer went to the agent: the loop doesn't know.
+	// In agentserver, after the answer went to the agent: the loop doesn't know.
 	EnrollmentAnswered point = "enrollment-answered"
-	// In enroll, before a renewed certificate is noted: the agent has the old one.
+	// In agentserver, before a renewed certificate is noted: the agent has the old one.
 	RenewalUnrecorded point = "renewal-unrecorded"
-	// In enroll, after it was noted in memory: neither store nor agent have it.
+	// In agentserver, after it was noted in memory: neither store nor agent have it.
 	RenewalRecorded point = "renewal-recorded"
-	// In enroll, after the answer went to the agent: the store may have the old serial.
+	// In agentserver, after the answer went to the agent: the store may have the old serial.
 	RenewalAnswered point = "renewal-answered"
 
 	// In control, before a host of an inventory is claimed: it is free.
@@ -88,7 +88,7 @@ const (
 	DrainUncommitted point = "drain-uncommitted"
 	// In loop, after that: cordoned, and the agent works on.
 	DrainCommitted point = "drain-committed"
-	// In enroll, after the answer told an agent to stop: it finishes its job with nobody to listen.
+	// In agentserver, after the answer told an agent to stop: it finishes its job with nobody to listen.
 	StopTold point = "stop-told"
 	// In loop, when a host was proven idle and nothing of it is stored.
 	IdleUncommitted point = "idle-uncommitted"
@@ -103,7 +103,7 @@ const (
 	// In executor, when the call was answered: a host that is gone and stored as being there.
 	TerminateAnswered point = "terminate-answered"
 	// In loop, when an inspection alone proves a host gone, before that is stored.
-	GoneBySightUncommitted point = "gone-by-sight-uncommitted"
+	GoneByInspectionUncommitted point = "gone-by-inspection-uncommitted"
 	// In loop, before the end of an instance is stored.
 	EndUncommitted point = "end-uncommitted"
 	// In loop, after that: nothing is left to do for it.

@@ -9,6 +9,9 @@ type EnrollmentSubject struct {
 	Operation Operation
 	Instance  CapacityInstance
 	Fleet     ManagedFleet
+	// JoinToken says that the token is of a join command, which the next command for
+	// the same host voids.
+	JoinToken bool
 	// Runner is nil until the token was spent.
 	Runner *Runner
 }

@@ -90,3 +90,10 @@ func DigestBytes(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
+
+// ShortDigest is enough of a digest to tell it from another: the first 12 of its
+// digits, without the name of its algorithm.
+func ShortDigest(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	return digest[:min(12, len(digest))]
+}

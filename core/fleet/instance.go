@@ -41,7 +41,7 @@ const (
 )
 
 // CapacityInstance is one unit of capacity [52]: what the loop knows of it.
-// Only reconcile writes it.
+// Only the loop writes it.
 type CapacityInstance struct {
 	ID       CapacityInstanceID `json:"id"`
 	Fleet    RunnerFleetID      `json:"fleet"`

@@ -51,7 +51,7 @@ func ParseMoney(text string) (Money, error) {
 	case part[2] == "":
 		return Money{}, fmt.Errorf("the currency is missing; %s", form)
 	case !currencyForm.MatchString(part[2]):
-		return Money{}, fmt.Errorf("there is no currency %.40q; %s", part[2], form)
+		return Money{}, fmt.Errorf("unknown currency %.40q; %s", part[2], form)
 	}
 	amount, _ := new(big.Rat).SetString(part[1])
 	micros := amount.Mul(amount, new(big.Rat).SetInt64(1_000_000)).Num()

@@ -144,7 +144,7 @@ func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 func (o Offer) impossible() string {
 	for _, word := range []struct{ name, value string }{{"zone", o.Zone}, {"region", o.Region}, {"machine type", o.MachineType}} {
 		if word.value != "" && !offerWord.MatchString(word.value) {
-			return fmt.Sprintf("its %s %.40q is no name", word.name, word.value)
+			return fmt.Sprintf("its %s %.40q is not a valid name", word.name, word.value)
 		}
 	}
 	if o.Lifetime != LifetimeStable && o.Lifetime != LifetimePreemptible {

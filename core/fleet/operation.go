@@ -42,7 +42,7 @@ func (s OperationState) Open() bool {
 }
 
 // Operation is one external effect and everything needed to send it again as
-// the same bytes [45-48, 151]. Only reconcile writes it.
+// the same bytes [45-48, 151]. Only the loop writes it.
 type Operation struct {
 	ID       OperationID        `json:"id"`
 	Kind     OperationKind      `json:"kind"`

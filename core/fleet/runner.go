@@ -8,7 +8,7 @@ const MaxClockSkew = 5 * time.Minute
 // MaxNotices is how many notices an agent may report at once.
 const MaxNotices = 8
 
-// Runner is what an agent has shown and said of itself. Only enroll writes it;
+// Runner is what an agent has shown and said of itself. Only agentserver writes it;
 // it is a record of facts, never a verdict.
 type Runner struct {
 	ID       RunnerID           `json:"id"`

@@ -184,8 +184,8 @@ func (s StandingOrders) Bars(f ManagedFleet) (Quarantine, bool) {
 	return s.Quarantines[n], true
 }
 
-// Condemns is the quarantine that an instance is under.
-func (s StandingOrders) Condemns(i CapacityInstance) (Quarantine, bool) {
+// QuarantineOf is the quarantine that an instance is under.
+func (s StandingOrders) QuarantineOf(i CapacityInstance) (Quarantine, bool) {
 	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
 		return q.Instance != "" && q.Instance == i.ID || q.Fleet != "" && q.Fleet == i.Fleet || q.Image != "" && q.Image == i.ImageDigest
 	})

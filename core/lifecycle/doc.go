@@ -3,6 +3,6 @@
 // as footprint and which as capacity, which deadline leads out of a state, and
 // what an agent is told in each.
 //
-// It never acts and never looks at a clock: reconcile asks it, with the facts
+// It never acts and never looks at a clock: the loop asks it, with the facts
 // that it has observed, and stores the result.
 package lifecycle

@@ -9,7 +9,7 @@ import (
 
 // Runners that enrolled before the clock was set back counted as heard until it had
 // caught up, so that one of three that fell silent together was given up alone.
-func TestARunnerThatEnrolledBeforeTheClockWasSetBackFallsSilentLikeTheOthers(t *testing.T) {
+func TestSilenceIsCountedAfterClockIsSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	witnessed := now.Add(-10 * time.Minute) // when it was set back by 20 minutes
 	heard := now.Add(-2 * time.Minute)

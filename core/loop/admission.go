@@ -18,12 +18,12 @@ import (
 // admit judges the agents that have enrolled [70]. Until every check passed a
 // runner is told to wait; the trust class comes from the capacity class, and
 // nothing that an agent says can raise it.
-func (l *Loop) admit(w *work) {
+func (l *Loop) admit(w *step) {
 	for _, r := range w.rows {
 		if r.State != fleet.Enrolling || r.runner == nil {
 			continue
 		}
-		verdict := l.judge(r)
+		verdict := l.evaluateAdmission(r)
 		if !reflect.DeepEqual(verdict, r.Admission) {
 			r.Admission, r.dirty = verdict, true
 		}
@@ -38,9 +38,9 @@ func (l *Loop) admit(w *work) {
 	}
 }
 
-// judge runs every check. The worst result wins: suspicious before refused
+// evaluateAdmission runs every check. The worst result wins: suspicious before refused
 // before waiting.
-func (l *Loop) judge(r *row) fleet.Admission {
+func (l *Loop) evaluateAdmission(r *row) fleet.Admission {
 	checks := []fleet.AdmissionCheck{
 		identity(r), class(r), providerCrossCheck(r), platform(r), capabilities(r), attestation(r),
 		l.version(r), timeSanity(r), health(r), jobIsolation(r),
@@ -76,7 +76,7 @@ func identity(r *row) fleet.AdmissionCheck {
 	if r.fleet.Admission.RequiresIdentity() || r.provision.Batch.Key != "" {
 		return verifiedIdentity(r)
 	}
-	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", short(r.runner.KeyHash))
+	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s.", fleet.ShortDigest(r.runner.KeyHash))
 }
 
 // verifiedIdentity holds the evidence that the agent enrolled with against the
@@ -94,7 +94,7 @@ func verifiedIdentity(r *row) fleet.AdmissionCheck {
 		where = " (" + where + ")"
 	}
 	return check("identity", fleet.Passed, "A single-use token of this instance was spent for the key %s, by %s%s as its provider's signature says; verified with a document of %s on %s.",
-		short(r.runner.KeyHash), v.Resource, where, v.Kind, v.Verified.UTC().Format(time.RFC3339))
+		fleet.ShortDigest(r.runner.KeyHash), v.Resource, where, v.Kind, v.Verified.UTC().Format(time.RFC3339))
 }
 
 // class keeps a host that was made for another class out of the one that the
@@ -256,10 +256,4 @@ func pendingChecks(a fleet.Admission) string {
 		return "It was waiting for " + waiting
 	}
 	return ""
-}
-
-// short is enough of a digest to tell it from another.
-func short(digest string) string {
-	digest = strings.TrimPrefix(digest, "sha256:")
-	return digest[:min(12, len(digest))]
 }

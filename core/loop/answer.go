@@ -3,38 +3,29 @@ package loop
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
-// takeIn applies events in order. It may run again on the same events (when a
+// applyEvents applies events in order. It may run again on the same events (when a
 // commit failed), so what it keeps in memory only ever says what the event says.
-func (l *Loop) takeIn(w *work, events []Event) {
+func (l *Loop) applyEvents(w *step, events []Event) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case ProviderReady:
-			p := l.provider(e.Provider)
-			if p.account != e.Facts.Account {
-				// What was seen of another account says nothing about this one.
-				p.sight, p.unrecorded, p.classified = nil, nil, 0
-				l.forgetOffers(e.Provider)
+			if l.provider(e.Provider).Ready(e.Facts) {
+				l.markets.ForgetProvider(e.Provider)
 			}
-			p.account, p.facts, p.down, p.detail, p.blocked, p.fault = e.Facts.Account, &e.Facts, "", "", false, ""
-			p.strays = nil // it may reach something else now
-			w.forgive(e.Provider)
-			l.anew(w, e.Provider)
+			w.clearBackoffs(e.Provider)
+			l.retryCircuits(w, e.Provider)
 		case ProviderDown:
-			p := l.provider(e.Provider)
-			p.facts, p.down, p.detail, p.blocked, p.blind = nil, e.Reason, e.Detail, e.NeedsPerson, e.Reason
-			p.strays = nil
-			if !e.Starting { // which mends nothing by itself
-				p.fault = e.Reason
-			}
+			l.provider(e.Provider).Lost(e.Reason, e.Detail, e.NeedsPerson, e.Starting)
 		case Applied:
-			l.tryNow(w)
+			l.retryNow(w)
 		case Inspected:
-			l.see(w, e)
+			l.recordInspection(w, e)
 		case ProvisionAnswered:
 			l.provisionAnswered(w, e)
 		case BatchAnswered:
@@ -44,20 +35,20 @@ func (l *Loop) takeIn(w *work, events []Event) {
 		case TerminateAnswered:
 			l.terminateAnswered(w, e)
 		case OffersListed:
-			l.offersListed(w, e)
+			l.recordOffers(w, e)
 		case Observed:
-			l.observed(w, e)
-		case Told:
-			l.told(w, e)
+			l.recordObservation(w, e)
+		case SchedulerAnswered:
+			l.recordAnswer(w, e)
 		case Noticed:
-			l.noticed(w, e)
+			l.provider(e.Provider).Announce(e.Instance, e.Notice, w.now, l.steps)
 		case Ordered:
-			l.order(e.Order)
+			l.addOrder(e.Order)
 		}
 	}
 }
 
-func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
+func (l *Loop) provisionAnswered(w *step, e ProvisionAnswered) {
 	l.callOver(e.Operation)
 	r := w.byOperation[e.Operation]
 	if r == nil || !r.provision.State.Open() {
@@ -68,12 +59,12 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 	if e.CallOver {
 		op.CallOver = w.now
 	}
-	note(op, e.Failure)
+	noteFailure(op, e.Failure)
 	switch e.Outcome {
 	case fleet.ProvisionCreated, fleet.ProvisionExisted:
 		op.State = fleet.OperationSucceeded
-		r.conflict(w.seen(r, e.Resource))
-		l.made(w, r, e.Resource)
+		r.conflict(w.recordResource(r, e.Resource))
+		l.recordRoom(w, r, e.Resource)
 	case fleet.ProvisionNotCreated:
 		l.notCreated(w, r, e.Failure)
 	case fleet.ProvisionNotSent:
@@ -86,7 +77,7 @@ func (l *Loop) provisionAnswered(w *work, e ProvisionAnswered) {
 		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; the resource has not appeared yet."
 	default:
 		op.State = fleet.OperationUnknown
-		w.brakeCall(r, e.Failure)
+		w.recordCallFailure(r, e.Failure)
 	}
 }
 
@@ -95,23 +86,23 @@ const sendAgain = time.Second
 
 // notCreated takes the provider's word that nothing exists, unless something
 // was seen of it already: then only an inspection decides.
-func (l *Loop) notCreated(w *work, r *row, f *Failure) {
+func (l *Loop) notCreated(w *step, r *row, f *Failure) {
 	op := r.provision
-	if r.everSeen() || l.shows(r) {
+	if r.everSeen() || l.listsKey(r) {
 		op.State, op.Message = fleet.OperationUnknown, "The provider says that nothing was created, but it was seen: "+op.Message
 		return
 	}
 	op.State = fleet.OperationNotCreated
-	if f != nil && breaker.Breaks(f.Class) {
-		l.noRoom(w, r, f)
+	if f != nil && market.IsShortage(f.Class) {
+		l.recordShortage(w, r, f)
 	} else {
-		w.brakeCall(r, f)
+		w.recordCallFailure(r, f)
 	}
-	w.unmade(r, "Nothing was created: "+op.Message)
+	w.endUncreated(r, "Nothing was created: "+op.Message)
 }
 
-// unmade ends a row of which nothing exists.
-func (w *work) unmade(r *row, reason string) {
+// endUncreated ends a row of which nothing exists.
+func (w *step) endUncreated(r *row, reason string) {
 	if r.State == fleet.Provisioning {
 		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
 		// Before the plan is made, so that it holds no place against the next one.
@@ -119,10 +110,10 @@ func (w *work) unmade(r *row, reason string) {
 	}
 }
 
-// shows says whether the last complete inspection lists a resource with the row's key.
-func (l *Loop) shows(r *row) bool {
+// listsKey says whether the last complete inspection lists a resource with the row's key.
+func (l *Loop) listsKey(r *row) bool {
 	p := l.provider(r.Provider)
-	return p.sight != nil && len(p.sight.byKey[r.Key]) > 0
+	return p.Listing != nil && len(p.Listing.WithKey(r.Key)) > 0
 }
 
 // everSeen says whether anything was ever seen of the row's resource.
@@ -130,7 +121,7 @@ func (r *row) everSeen() bool {
 	return r.ProviderInstance != "" || r.Seen != "" || r.runner != nil
 }
 
-func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
+func (l *Loop) terminateAnswered(w *step, e TerminateAnswered) {
 	l.callOver(e.Operation)
 	r := w.byOperation[e.Operation]
 	if r == nil || r.terminate == nil || r.terminate.ID != e.Operation || !r.terminate.State.Open() {
@@ -139,13 +130,13 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	op := r.edit(r.terminate)
 	op.CallOver = w.now
 	l.row(r.ID).answered = l.steps
-	note(op, e.Failure)
+	noteFailure(op, e.Failure)
 	switch e.Outcome {
 	case fleet.TerminateGone:
-		if p := l.provider(r.Provider); p.sight != nil && len(l.belongings(p, p.sight, r)) > 0 {
+		if p := l.provider(r.Provider); p.Listing != nil && len(l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance)) > 0 {
 			// The next inspection shows what is left of it, or that nothing is.
 			op.State, op.Message = fleet.OperationAccepted, "The provider answered that it is gone; looking for what belonged to it."
-			l.row(r.ID).notRemoved(op, w.now) // if it is listed on
+			l.row(r.ID).removals.Failed(op, w.now) // if it is listed on
 			return
 		}
 		op.State = fleet.OperationSucceeded
@@ -155,31 +146,25 @@ func (l *Loop) terminateAnswered(w *work, e TerminateAnswered) {
 	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
 		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; waiting for it to be gone."
-		l.triedAgain(w, r, op)
+		l.delayNextTermination(w, r, op)
 	case fleet.TerminateRefused:
 		op.State = fleet.OperationRefused
-		l.triedAgain(w, r, op)
+		l.delayNextTermination(w, r, op)
 	default:
 		op.State = fleet.OperationUnknown
-		l.triedAgain(w, r, op)
+		l.delayNextTermination(w, r, op)
 	}
 }
 
-// triedAgain delays the next call for what may still be there. One of several things
+// delayNextTermination delays the next call for what may still be there. One of several things
 // that are left of an instance waits by itself, so that the others needn't.
-func (l *Loop) triedAgain(w *work, r *row, op *fleet.Operation) {
-	if !l.row(r.ID).notRemoved(op, w.now) {
-		op.NotBefore = w.now.Add(terminateAgain(op.Attempts))
+func (l *Loop) delayNextTermination(w *step, r *row, op *fleet.Operation) {
+	if !l.row(r.ID).removals.Failed(op, w.now) {
+		op.NotBefore = w.now.Add(inventory.RemovalDelay(op.Attempts))
 	}
 }
 
-// terminateAgain is how long to wait before the same resource is asked to go
-// again: 5 s doubling to 5 min.
-func terminateAgain(attempts int) time.Duration {
-	return doubling(5*time.Second, attempts-1, 5*time.Minute)
-}
-
-func note(op *fleet.Operation, f *Failure) {
+func noteFailure(op *fleet.Operation, f *Failure) {
 	op.Class, op.Message = "", ""
 	if f != nil {
 		op.Class, op.Message = f.Class, f.Message

@@ -7,6 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/retry"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -25,20 +26,20 @@ type backoff struct {
 const (
 	firstBackoff = 5 * time.Second
 	maxBackoff   = 5 * time.Minute
-	// young is the age up to which the end of an instance is a failure.
-	young = 5 * time.Minute
-	// steady is how long a runner must be healthy before its fleet's failures are
+	// earlyEndAge is the age up to which the end of an instance is a failure.
+	earlyEndAge = 5 * time.Minute
+	// recoveryTime is how long a runner must be healthy before its fleet's failures are
 	// forgotten.
-	steady = time.Minute
+	recoveryTime = time.Minute
 )
 
-// brake notes a failure of a fleet's instance. Errors that only a person can
+// recordFailure notes a failure of a fleet's instance. Errors that only a person can
 // mend wait the longest at once; others double from 5 s to 5 min.
-func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
+func (w *step) recordFailure(f fleet.ManagedFleet, failure *Failure) {
 	b := w.backoffs[f.ID]
 	b.failures++
 	b.last, b.serial = w.now, f.Serial
-	wait := doubling(firstBackoff, b.failures-1, maxBackoff)
+	wait := retry.Delay(firstBackoff, b.failures-1, maxBackoff)
 	class, message := fleet.ErrorTransient, "the answer was lost"
 	b.told = false
 	if failure != nil {
@@ -57,14 +58,14 @@ func (w *work) brake(f fleet.ManagedFleet, failure *Failure) {
 	w.backoffs[f.ID] = b
 }
 
-// brakeCall notes the failure of a row's provision call: of a batch, once.
-func (w *work) brakeCall(r *row, failure *Failure) {
+// recordCallFailure notes the failure of a row's provision call: of a batch, once.
+func (w *step) recordCallFailure(r *row, failure *Failure) {
 	batch := r.provision.Batch.Key
-	if batch != "" && w.braked[batch] {
+	if batch != "" && w.failedBatches[batch] {
 		return
 	}
-	w.braked[batch] = true
-	w.brake(r.fleet, failure)
+	w.failedBatches[batch] = true
+	w.recordFailure(r.fleet, failure)
 }
 
 // needsPerson says that waiting alone won't help.
@@ -79,22 +80,22 @@ func needsPerson(c fleet.ErrorClass) bool {
 // countFailures brakes the fleets whose instances came to a bad end in this
 // step, whatever the end was, and forgets the failures of those that have a runner
 // since, which holds. One that was there before says nothing about new ones.
-func (l *Loop) countFailures(w *work) {
+func (l *Loop) countFailures(w *step) {
 	for _, e := range w.ends {
-		if class, bad := badEnd(w, e); bad {
-			w.brake(e.row.fleet, &Failure{Class: class, Message: e.row.Reason.Text()})
+		if class, bad := endedEarly(w, e); bad {
+			w.recordFailure(e.row.fleet, &Failure{Class: class, Message: e.row.Reason.Text()})
 		}
 	}
 	for _, r := range w.rows {
 		b, failed := w.backoffs[r.Fleet]
-		if failed && r.State == fleet.Healthy && !r.Since.Before(b.last) && !l.silent(w, r) && w.now.Sub(r.Since) >= steady {
+		if failed && r.State == fleet.Healthy && !r.Since.Before(b.last) && !l.silent(w, r) && w.now.Sub(r.Since) >= recoveryTime {
 			delete(w.backoffs, r.Fleet)
 		}
 	}
 }
 
-// badEnd says whether a move ended an instance before it was of use.
-func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
+// endedEarly says whether a move ended an instance before it was of use.
+func endedEarly(w *step, e end) (fleet.ErrorClass, bool) {
 	r := e.row
 	if r.neverJoined() {
 		return "", false
@@ -108,14 +109,14 @@ func badEnd(w *work, e end) (fleet.ErrorClass, bool) {
 		// A runner for one short job that went well is no failure, whether or not
 		// it could say that it left.
 		wentWell := r.runner != nil && r.runner.Report.LastExit == fleet.JobSucceeded
-		return fleet.ErrorTransient, w.now.Sub(r.Created) < young && r.terminate == nil && !wentWell
+		return fleet.ErrorTransient, w.now.Sub(r.Created) < earlyEndAge && r.terminate == nil && !wentWell
 	}
 	return "", false
 }
 
-// forgive lifts the holds of a provider's fleets: a plugin process with a fresh
+// clearBackoffs lifts the holds of a provider's fleets: a plugin process with a fresh
 // configuration may fare better.
-func (w *work) forgive(p fleet.ProviderAddress) {
+func (w *step) clearBackoffs(p fleet.ProviderAddress) {
 	for id := range w.backoffs {
 		if f, ok := w.fleets[id]; !ok || f.Provider == p {
 			delete(w.backoffs, id)
@@ -123,26 +124,22 @@ func (w *work) forgive(p fleet.ProviderAddress) {
 	}
 }
 
-// tryNow ends the waits of fleets and markets for their next try, but for those that
+// retryNow ends the waits of fleets and markets for their next try, but for those that
 // their provider asked for. The failures stay counted: what still isn't mended waits the
 // longer.
-func (l *Loop) tryNow(w *work) {
+func (l *Loop) retryNow(w *step) {
 	for id, b := range w.backoffs {
 		if !b.told {
 			b.hold.Until = time.Time{}
 			w.backoffs[id] = b
 		}
 	}
-	for _, s := range l.markets {
-		if s.list.Failure != "" && !s.told {
-			s.list.Next = time.Time{}
-		}
-	}
+	l.markets.RetryFailed()
 }
 
 // holds are the holds in force: not over, and of an unchanged definition. One
 // that is over still counts its failures for the next.
-func (w *work) holds() map[fleet.RunnerFleetID]snapshot.Hold {
+func (w *step) holds() map[fleet.RunnerFleetID]snapshot.Hold {
 	out := map[fleet.RunnerFleetID]snapshot.Hold{}
 	for id, b := range w.backoffs {
 		if f, ok := w.fleets[id]; !ok || f.Serial != b.serial {
@@ -156,7 +153,7 @@ func (w *work) holds() map[fleet.RunnerFleetID]snapshot.Hold {
 	for id, why := range w.blocked {
 		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
-	for id, why := range w.uninvited {
+	for id, why := range w.withoutBootstrap {
 		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
 	}
 	maps.DeleteFunc(out, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -23,11 +24,11 @@ import (
 // alone, since a batch is made whole or not at all.
 func (l *Loop) inBatches(f fleet.ManagedFleet, requests []planner.Request) [][]planner.Request {
 	most := f.Batch
-	if p := l.provider(f.Provider); p.facts != nil {
-		if p.facts.MaxBatch > 0 {
-			most = min(most, p.facts.MaxBatch)
+	if p := l.provider(f.Provider); p.Facts != nil {
+		if p.Facts.MaxBatch > 0 {
+			most = min(most, p.Facts.MaxBatch)
 		}
-		if !p.facts.Batches {
+		if !p.Facts.Batches {
 			most = 1
 		}
 	}
@@ -57,14 +58,14 @@ func (l *Loop) inBatches(f fleet.ManagedFleet, requests []planner.Request) [][]p
 	return groups
 }
 
-func (w *work) indexBatch(r *row) {
+func (w *step) indexBatch(r *row) {
 	if key := r.provision.Batch.Key; key != "" {
 		w.byBatch[key] = append(w.byBatch[key], r)
 	}
 }
 
 // batch are the rows of a row's batch in its order, those that are over left out.
-func (w *work) batch(r *row) []*row {
+func (w *step) batch(r *row) []*row {
 	var members []*row
 	for _, other := range w.byBatch[r.provision.Batch.Key] {
 		if other.Live() {
@@ -75,9 +76,9 @@ func (w *work) batch(r *row) []*row {
 	return members
 }
 
-// broken says that a row is of a batch that doesn't go out again: it has gone out, and
+// batchBroken says that a row is of a batch that doesn't go out again: it has gone out, and
 // one of its members is wanted no more.
-func (w *work) broken(r *row) bool {
+func (w *step) batchBroken(r *row) bool {
 	if r.provision.Batch.Key == "" {
 		return false
 	}
@@ -87,39 +88,39 @@ func (w *work) broken(r *row) bool {
 	return !unsent && (ending || len(members) < r.provision.Batch.Size)
 }
 
-// missesItsBatch ends a member that is proven absent, and whose batch is broken.
-func (w *work) missesItsBatch(r *row) {
+// endWithBatch ends a member that is proven absent, and whose batch is broken.
+func (w *step) endWithBatch(r *row) {
 	op := r.edit(r.provision)
 	op.State, op.Message = fleet.OperationNotCreated, "Proven absent by inspection, and its batch isn't sent again without the members that are gone."
-	w.unmade(r, "Nothing was created: "+op.Message)
+	w.endUncreated(r, "Nothing was created: "+op.Message)
 }
 
 // batchUnderWay says that a call for the row's batch may be running: nothing of it is
 // removed meanwhile.
-func (w *work) batchUnderWay(r *row) bool {
+func (w *step) batchUnderWay(r *row) bool {
 	return slices.ContainsFunc(w.byBatch[r.provision.Batch.Key], func(m *row) bool { return m.provision.State == fleet.OperationInProgress })
 }
 
 // sendBatch returns the call of a row's batch, if all of it may go out now.
-func (l *Loop) sendBatch(w *work, p *provider, r *row) Effect {
-	if w.broken(r) {
+func (l *Loop) sendBatch(w *step, p *inventory.Provider, r *row) Effect {
+	if w.batchBroken(r) {
 		return nil
 	}
 	members := w.batch(r)
 	for _, m := range members {
 		made := m.provision.State == fleet.OperationSucceeded
-		if !made && !l.mayGoOut(w, p, m) {
+		if !made && !l.maySend(w, p, m) {
 			return nil
 		}
-		if !p.facts.Batches {
-			m.conflict(fmt.Sprintf("The request was stored as one of a batch, and the plugin %s makes none any more.", p.facts.Plugin))
+		if !p.Facts.Batches {
+			m.conflict(fmt.Sprintf("The request was stored as one of a batch, and the plugin %s makes none any more.", p.Facts.Plugin))
 			return nil
 		}
 		if _, readable := m.intent(); !readable {
 			return nil
 		}
 	}
-	w.close(members)
+	w.fixBatch(members)
 	call := ProvisionBatch{Provider: r.Provider, Key: r.provision.Batch.Key}
 	for _, m := range members {
 		if m.provision.State == fleet.OperationSucceeded {
@@ -127,15 +128,15 @@ func (l *Loop) sendBatch(w *work, p *provider, r *row) Effect {
 			call.Members = append(call.Members, Provision{Provider: m.Provider, Operation: *m.provision, Intent: intent})
 			continue
 		}
-		member, _ := w.goesOut(p, m)
+		member, _ := w.beginProvision(p, m)
 		call.Members = append(call.Members, member)
 	}
 	return call
 }
 
-// close fixes the places of a batch that goes out for the first time: members that
+// fixBatch fixes the places of a batch that goes out for the first time: members that
 // were cancelled before have left it. From then on it never changes.
-func (w *work) close(members []*row) {
+func (w *step) fixBatch(members []*row) {
 	for n, m := range members {
 		if place := (fleet.BatchPlace{Key: m.provision.Batch.Key, Number: n, Size: len(members)}); m.provision.Batch != place {
 			m.edit(m.provision).Batch = place

@@ -83,7 +83,7 @@ func TestWhatEndsInTheVeryStepThatMakesAnotherIsPaidForToo(t *testing.T) {
 	}
 }
 
-func TestARequestCountsAsItsDearestOfferUntilItsProviderShowsWhichItIs(t *testing.T) {
+func TestRequestCostsItsDearestOfferUntilSeen(t *testing.T) {
 	f := demoFleet(2, 9)
 	f.Market, f.Lifetime = true, fleet.LifetimeStable
 	f.Cost = fleet.CostPolicy{MaxHourly: dollars(600_000), Minimum: time.Minute}

@@ -8,34 +8,34 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// passDeadlines moves the rows whose time in a state is over, so that no state
+// expireDeadlines moves the rows whose time in a state is over, so that no state
 // is without an end. Draining and Terminating have deadlines that only raise an
 // alarm: a job is never ended for being slow, and what isn't proven gone stays
 // on the books.
-func (l *Loop) passDeadlines(w *work) {
+func (l *Loop) expireDeadlines(w *step) {
 	for _, r := range w.rows {
 		if w.frozen(r) {
 			l.row(r.ID).kept = w.now
 		}
 		switch r.State {
 		case fleet.Provisioning, fleet.Bootstrapping, fleet.Enrolling:
-			if !l.passJoin(w, r) {
-				l.passBoot(w, r)
+			if !l.expireJoin(w, r) {
+				l.expireBoot(w, r)
 			}
 		case fleet.Healthy:
-			l.passSilence(w, r)
+			l.quarantineSilent(w, r)
 		case fleet.Quarantined:
-			l.passQuarantine(w, r)
+			l.endQuarantine(w, r)
 		}
 	}
 }
 
-// passBoot fails a row that isn't up in time. Coming up takes a manager that
+// expireBoot fails a row that isn't up in time. Coming up takes a manager that
 // listens, so time without one doesn't count, and a request that a freeze keeps from
 // going out can't be late.
-func (l *Loop) passBoot(w *work, r *row) {
+func (l *Loop) expireBoot(w *step, r *row) {
 	deadline := lifecycle.Deadline(r.State, r.fleet.Timeouts)
-	since := later(r.Since, l.witnessed)
+	since := later(r.Since, l.listeningSince)
 	if r.State == fleet.Provisioning && r.provision.State == fleet.OperationPending {
 		since = later(since, l.row(r.ID).kept)
 	}
@@ -49,21 +49,21 @@ func (l *Loop) passBoot(w *work, r *row) {
 	w.move(r, fleet.Failed, lifecycle.DeadlinePassed, late)
 }
 
-// passSilence quarantines a runner that has been silent beyond lost_grace.
-func (l *Loop) passSilence(w *work, r *row) {
+// quarantineSilent quarantines a runner that has been silent beyond lost_grace.
+func (l *Loop) quarantineSilent(w *step, r *row) {
 	if s := l.silentFor(w, r); s > max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat) {
 		w.move(r, fleet.Quarantined, lifecycle.RunnerLost, fmt.Sprintf("No heartbeat for %s.", s.Truncate(time.Second)))
 	}
 }
 
-// passQuarantine ends a quarantine whose time is over, once no job can be there.
-func (l *Loop) passQuarantine(w *work, r *row) {
-	if w.now.Sub(r.Since) < r.fleet.Timeouts.Quarantine && !w.released(r) {
+// endQuarantine ends a quarantine whose time is over, once no job can be there.
+func (l *Loop) endQuarantine(w *step, r *row) {
+	if w.now.Sub(r.Since) < r.fleet.Timeouts.Quarantine && !w.quarantineLifted(r) {
 		return
 	}
 	if r.Admission.State != fleet.AdmissionVerified {
 		why := fmt.Sprintf("quarantined for longer than %s.", r.fleet.Timeouts.Quarantine)
-		if w.released(r) {
+		if w.quarantineLifted(r) {
 			why = "Its quarantine was taken back, and it was never given work."
 		}
 		w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, why)

@@ -9,13 +9,13 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// progressDrains takes draining runners on: cordoned, told to stop, proven idle,
+// advanceDrains takes draining runners on: cordoned, told to stop, proven idle,
 // then terminated [34]. Where there is a scheduler its half of the proof comes
 // first: until it shows no lease, the agent isn't told, and the drain can be
 // taken back. The agent's word after it was told to stop is the other half. Time
 // alone never is, unless the agent has been silent for heartbeat and quarantine
 // together.
-func (l *Loop) progressDrains(w *work) {
+func (l *Loop) advanceDrains(w *step) {
 	for _, r := range w.rows {
 		switch {
 		case r.State == fleet.Draining:
@@ -36,7 +36,7 @@ func (l *Loop) progressDrains(w *work) {
 // idleProof says why no job is on the host and none can come. The agent's word
 // counts only if it echoes this very instruction to stop: a report from before
 // it, or from an earlier drain, proves nothing.
-func (l *Loop) idleProof(w *work, r *row) (string, bool) {
+func (l *Loop) idleProof(w *step, r *row) (string, bool) {
 	leases, free := l.leaseFree(r)
 	if !free {
 		return "", false
@@ -46,7 +46,7 @@ func (l *Loop) idleProof(w *work, r *row) (string, bool) {
 }
 
 // agentIdle is the host's half of the proof.
-func (l *Loop) agentIdle(w *work, r *row) (string, bool) {
+func (l *Loop) agentIdle(w *step, r *row) (string, bool) {
 	if r.runner == nil {
 		return "No agent ever enrolled, so it was never given work.", true
 	}
@@ -63,7 +63,7 @@ func (l *Loop) agentIdle(w *work, r *row) (string, bool) {
 		return fmt.Sprintf("The agent has stopped %s, and no process of a job is left.", after), true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
-	if _, _, known := l.usage(r); known {
+	if _, _, known := l.schedulerOf(r).Usage(&r.CapacityInstance); known {
 		// The scheduler shows that no job is there; a dead agent can't say it. One
 		// that was taken out of the definition shows nothing.
 		limit = max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat)

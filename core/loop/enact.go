@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // plan asks the planner about the state as this step leaves it.
-func (l *Loop) plan(w *work) planner.Output {
-	l.holdUninvited(w)
+func (l *Loop) plan(w *step) planner.Output {
+	l.holdWithoutBootstrap(w)
 	l.holdBlocked(w)
 	return l.settings.Planner(l.snapshotOf(w))
 }
 
 // paidFor is what ended instances are paid for. The store knows those that ended
 // before this step; what ends in it is paid for, too.
-func (w *work) paidFor() []fleet.Lease {
+func (w *step) paidFor() []fleet.Lease {
 	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Leases))
 	for _, l := range w.stored.Leases {
 		known[l.Instance] = true
@@ -36,42 +36,42 @@ func (w *work) paidFor() []fleet.Lease {
 	return leases
 }
 
-// holdUninvited holds the fleets whose new hosts couldn't be let in, so that none
+// holdWithoutBootstrap holds the fleets whose new hosts couldn't be let in, so that none
 // of theirs is drained for a replacement that can't come.
-func (l *Loop) holdUninvited(w *work) {
-	type invitation struct {
+func (l *Loop) holdWithoutBootstrap(w *step) {
+	type issuedIdentity struct {
 		provider fleet.ProviderAddress
 		kind     string
 		platform fleet.Platform
 	}
-	known := map[invitation]error{}
+	known := map[issuedIdentity]error{}
 	for id, f := range w.fleets {
 		if f.Joined || f.Operational == fleet.FleetDraining {
 			continue
 		}
-		which := invitation{f.Provider, f.Image.Bootstrap, f.Class.Platform}
+		which := issuedIdentity{f.Provider, f.Image.Bootstrap, f.Class.Platform}
 		err, asked := known[which]
 		if !asked {
 			_, err = l.enrollment.Bootstrap(which.provider, which.kind, which.platform)
 			known[which] = err
 		}
 		if err != nil {
-			w.uninvited[id] = capital(err.Error()) + "."
+			w.withoutBootstrap[id] = capital(err.Error()) + "."
 		}
 	}
 }
 
-// dropOutdated gives up requests that wait to go out again although the
+// withdrawOutdated gives up requests that wait to go out again although the
 // definition has changed: a corrected file must not wait for the old request. What
 // a call before may have left half made is cleaned up like any failed instance.
-func (l *Loop) dropOutdated(w *work) {
+func (l *Loop) withdrawOutdated(w *step) {
 	for _, r := range w.rows {
 		if r.State != fleet.Provisioning || r.provision.State != fleet.OperationPending {
 			continue
 		}
 		outdated := r.InstanceDigest != r.fleet.InstanceDigest() || r.Class != r.fleet.Class.ID() ||
 			r.Image != r.fleet.Image.ID(l.settings.AgentVersion) || r.Provider != r.fleet.Provider
-		if outdated && !w.standsIn(r, l.settings.AgentVersion) {
+		if outdated && !w.isTrustedOlder(r, l.settings.AgentVersion) {
 			w.move(r, fleet.Failed, lifecycle.Withdrawn, "Its request is of an older definition and doesn't go out again.")
 		}
 	}
@@ -79,18 +79,18 @@ func (l *Loop) dropOutdated(w *work) {
 
 // unobserved names the providers about whose instances nothing may be concluded
 // now: they can't be seen, or their runners can't be heard.
-func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
+func (l *Loop) unobserved(w *step) map[fleet.ProviderAddress]string {
 	out := map[fleet.ProviderAddress]string{}
 	for _, r := range w.rows {
-		if p := l.provider(r.Provider); p.blind != "" {
-			out[r.Provider] = p.blind
+		if p := l.provider(r.Provider); p.Unobservable != "" {
+			out[r.Provider] = p.Unobservable
 		} else if why, unheard := w.unheard[r.Provider]; unheard {
 			out[r.Provider] = why
 		}
 	}
 	for _, f := range w.fleets { // whose fleets may have nothing yet
-		if p := l.provider(f.Provider); p.blocked || p.fault != "" {
-			out[f.Provider] = p.blind
+		if p := l.provider(f.Provider); p.Blocked || p.Fault != "" {
+			out[f.Provider] = p.Unobservable
 		}
 	}
 	return out
@@ -100,8 +100,8 @@ func (l *Loop) unobserved(w *work) map[fleet.ProviderAddress]string {
 func (l *Loop) faults() map[fleet.ProviderAddress]string {
 	out := map[fleet.ProviderAddress]string{}
 	for address, p := range l.providers {
-		if p.fault != "" {
-			out[address] = p.fault
+		if p.Fault != "" {
+			out[address] = p.Fault
 		}
 	}
 	return out
@@ -109,25 +109,25 @@ func (l *Loop) faults() map[fleet.ProviderAddress]string {
 
 // holdBlocked holds the fleets whose provider doesn't come back by itself: what
 // nobody can make isn't asked for.
-func (l *Loop) holdBlocked(w *work) {
+func (l *Loop) holdBlocked(w *step) {
 	w.blocked = map[fleet.RunnerFleetID]reason.Reason{}
 	for id, f := range w.fleets {
-		if p := l.provider(f.Provider); p.blocked {
-			w.blocked[id] = reason.Of(reason.ProviderDown{Provider: string(f.Provider), Message: p.down})
+		if p := l.provider(f.Provider); p.Blocked {
+			w.blocked[id] = reason.Of(reason.ProviderDown{Provider: string(f.Provider), Message: p.Down})
 		}
 	}
 }
 
 // enact turns the plan into stored intents and moves, and records the decision
 // behind them.
-func (l *Loop) enact(w *work, plan planner.Output) error {
+func (l *Loop) enact(w *step, plan planner.Output) error {
 	rows := make(map[fleet.CapacityInstanceID]*row, len(w.rows))
 	for _, r := range w.rows {
 		rows[r.ID] = r
 	}
 	for _, p := range plan.Fleets {
 		f := w.fleets[p.Fleet]
-		created, err := l.create(w, f, p)
+		created, err := l.createInstances(w, f, p)
 		if err != nil {
 			return err
 		}
@@ -137,20 +137,20 @@ func (l *Loop) enact(w *work, plan planner.Output) error {
 			l.scaled[p.Fleet] = w.now
 		}
 		for _, a := range p.Actions {
-			w.act(rows[a.Instance], a)
+			w.applyAction(rows[a.Instance], a)
 		}
 		if p.Remember != nil {
 			w.remembered = append(w.remembered, *p.Remember)
 		}
-		if err := l.decide(w, p); err != nil {
+		if err := l.recordDecisions(w, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// act carries out one action of the plan on a row.
-func (w *work) act(r *row, a planner.Action) {
+// applyAction carries out one action of the plan on a row.
+func (w *step) applyAction(r *row, a planner.Action) {
 	switch a.Kind {
 	case planner.Cancel:
 		if w.moveFor(r, fleet.Terminated, a.Cause, a.Reason) {
@@ -166,9 +166,9 @@ func (w *work) act(r *row, a planner.Action) {
 	}
 }
 
-// create stores the intent of p.Create new instances of a fleet and returns how
+// createInstances stores the intent of p.Create new instances of a fleet and returns how
 // many it stored: fewer where hosts of the platform could not be let in.
-func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, error) {
+func (l *Loop) createInstances(w *step, f fleet.ManagedFleet, p planner.FleetPlan) (int, error) {
 	if p.Create == 0 {
 		return 0, nil
 	}
@@ -180,15 +180,15 @@ func (l *Loop) create(w *work, f fleet.ManagedFleet, p planner.FleetPlan) (int, 
 		}
 		bootstrap, err := l.enrollment.Bootstrap(of.Provider, of.Image.Bootstrap, of.Class.Platform)
 		if err != nil {
-			w.brake(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
+			w.recordFailure(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
 			return created, nil
 		}
-		invitations, err := l.invite(w, len(group))
+		identities, err := l.issueIdentities(w, len(group))
 		if err != nil {
 			return 0, fmt.Errorf("make enrollment tokens for %s: %w", f.Address, err)
 		}
 		for n, may := range group {
-			if err := l.request(w, f, of, bootstrap, may, invitations[n], p.CreateReason); err != nil {
+			if err := l.requestInstance(w, f, of, bootstrap, may, identities[n], p.CreateReason); err != nil {
 				return 0, err
 			}
 			created++
@@ -205,8 +205,8 @@ func requestsOf(p planner.FleetPlan) []planner.Request {
 	return requests
 }
 
-// invitation is who a new instance is, and what its host enrolls with.
-type invitation struct {
+// issuedIdentity is who a new instance is, and what its host enrolls with.
+type issuedIdentity struct {
 	id    fleet.CapacityInstanceID
 	key   fleet.OperationID
 	nonce []byte
@@ -214,18 +214,18 @@ type invitation struct {
 	batch fleet.BatchPlace
 }
 
-// invite names instances that go out together. Several share the token of their batch.
-func (l *Loop) invite(w *work, n int) ([]invitation, error) {
-	invitations := make([]invitation, n)
-	for i := range invitations {
+// issueIdentities names instances that go out together. Several share the token of their batch.
+func (l *Loop) issueIdentities(w *step, n int) ([]issuedIdentity, error) {
+	identities := make([]issuedIdentity, n)
+	for i := range identities {
 		id, failed := l.settings.NewID(w.now)
 		key, err := l.settings.NewID(w.now)
 		if err := errors.Join(failed, err); err != nil {
 			return nil, err
 		}
-		invitations[i].id, invitations[i].key = fleet.CapacityInstanceID(id), fleet.OperationID(key)
+		identities[i].id, identities[i].key = fleet.CapacityInstanceID(id), fleet.OperationID(key)
 	}
-	of := invitations[0].key
+	of := identities[0].key
 	if n > 1 {
 		key, err := l.settings.NewID(w.now)
 		if err != nil {
@@ -234,31 +234,31 @@ func (l *Loop) invite(w *work, n int) ([]invitation, error) {
 		of = fleet.OperationID(key)
 	}
 	nonce, hash, err := l.enrollment.Issue(of)
-	for i := range invitations {
-		invitations[i].nonce, invitations[i].hash = nonce, hash
+	for i := range identities {
+		identities[i].nonce, identities[i].hash = nonce, hash
 		if n > 1 {
-			invitations[i].batch = fleet.BatchPlace{Key: of, Number: i, Size: n}
+			identities[i].batch = fleet.BatchPlace{Key: of, Number: i, Size: n}
 		}
 	}
-	return invitations, err
+	return identities, err
 }
 
-// request stores one instance of a fleet and the operation that will provision it,
+// requestInstance stores one instance of a fleet and the operation that will provision it,
 // with everything that goes to the provider [151]. of is the fleet as it is made
 // from now.
-func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, invited invitation, why reason.Reason) error {
+func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, issued issuedIdentity, why reason.Reason) error {
 	instance := fleet.CapacityInstance{
-		ID: invited.id, Fleet: f.ID, Provider: f.Provider, Key: invited.key,
+		ID: issued.id, Fleet: f.ID, Provider: f.Provider, Key: issued.key,
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: why,
 		Class: of.Class.ID(), Image: of.Image.ID(l.settings.AgentVersion), InstanceDigest: of.InstanceDigest(),
 		ImageDigest: of.Image.Digest, Cost: f.Cost.Of(may.Offers...),
 	}
-	tags, err := l.tags(f, instance)
+	tags, err := l.owner().Tags(f, instance)
 	if err != nil {
 		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
-		Fleet: f.Address, Name: instanceName(f.Address, string(invited.key)), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
+		Fleet: f.Address, Name: inventory.InstanceName(f.Address, issued.key), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
 		Image: of.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
 	})
 	if err != nil {
@@ -266,8 +266,8 @@ func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.Bootst
 	}
 	op := &fleet.Operation{
 		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: f.ID, Provider: f.Provider,
-		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: invited.nonce, TokenHash: invited.hash,
-		Batch: invited.batch,
+		State: fleet.OperationPending, Request: intent, Created: w.now, Nonce: issued.nonce, TokenHash: issued.hash,
+		Batch: issued.batch,
 	}
 	w.circuits.Begin(op.ID, may.Probes, w.now)
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
@@ -277,21 +277,9 @@ func (l *Loop) request(w *work, f, of fleet.ManagedFleet, bootstrap fleet.Bootst
 	return nil
 }
 
-// instanceName is a name for people that fits a host name: the fleet and the
-// end of the key.
-func instanceName(a fleet.FleetAddress, key string) string {
-	name := strings.Trim(strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '-'
-	}, a.Name()), "-")
-	return name[:min(len(name), 50)] + "-" + key[len(key)-8:]
-}
-
-// decide records what was decided about a fleet and why. A plan that does
+// recordDecisions records what was decided about a fleet and why. A plan that does
 // nothing records nothing.
-func (l *Loop) decide(w *work, p planner.FleetPlan) error {
+func (l *Loop) recordDecisions(w *step, p planner.FleetPlan) error {
 	var decisions []fleet.Decision
 	if !p.Turn.IsZero() {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutTurn, Reason: p.Turn})
@@ -325,8 +313,8 @@ func decisionKind(a planner.Action) fleet.DecisionKind {
 	return fleet.ScaleDown
 }
 
-// retire forgets removed fleets that have nothing left.
-func (l *Loop) retire(w *work) {
+// retireFleets forgets removed fleets that have nothing left.
+func (l *Loop) retireFleets(w *step) {
 	live := map[fleet.RunnerFleetID]bool{}
 	for _, r := range w.rows {
 		live[r.Fleet] = live[r.Fleet] || !r.Concluded()

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // The table of docs/writing-a-plugin.md is for authors of plugins, who choose a
@@ -30,7 +30,7 @@ func TestThePageForAuthorsSaysWhatEachClassOfErrorDoes(t *testing.T) {
 		}
 		seen[class] = true
 		delays := heldFor
-		if breaker.Breaks(class) {
+		if market.IsShortage(class) {
 			delays = leftAloneFor
 		}
 		first, last, asked := delays(class, 1, 0), delays(class, 50, 0), delays(class, 1, time.Hour)
@@ -40,9 +40,9 @@ func TestThePageForAuthorsSaysWhatEachClassOfErrorDoes(t *testing.T) {
 		case strings.HasPrefix(does, "tries again after 5 minutes"):
 			holds = first == 5*time.Minute && needsPerson(class)
 		case strings.HasPrefix(does, "tries again after 5 seconds, doubling to 5 minutes"):
-			holds = doubles && !needsPerson(class) && !breaker.Breaks(class)
+			holds = doubles && !needsPerson(class) && !market.IsShortage(class)
 		case strings.HasPrefix(does, "doesn't hold the fleet: where it was for lack of room is left alone for 5 seconds, doubling to 5 minutes"):
-			holds = doubles && breaker.Breaks(class)
+			holds = doubles && market.IsShortage(class)
 		}
 		if !holds {
 			t.Errorf("the page says that %s %s, and the first failure counts for %s and the last of many for %s", class, does, first, last)
@@ -70,23 +70,23 @@ func classNamed(constant string) fleet.ErrorClass {
 
 // heldFor is how long a fleet is held after so many failures of a class.
 func heldFor(class fleet.ErrorClass, failures int, retryAfter time.Duration) time.Duration {
-	w := &work{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), backoffs: map[fleet.RunnerFleetID]backoff{}}
+	w := &step{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), backoffs: map[fleet.RunnerFleetID]backoff{}}
 	for range failures {
-		w.brake(fleet.ManagedFleet{ID: "f"}, &Failure{Class: class, RetryAfter: retryAfter})
+		w.recordFailure(fleet.ManagedFleet{ID: "f"}, &Failure{Class: class, RetryAfter: retryAfter})
 	}
 	return w.backoffs["f"].hold.Until.Sub(w.now)
 }
 
 // leftAloneFor is how long what had no room is left alone after so many failures.
 func leftAloneFor(class fleet.ErrorClass, failures int, retryAfter time.Duration) time.Duration {
-	now, circuits := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), breaker.Circuits{}
+	now, circuits := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), market.Circuits{}
 	offer := fleet.Offer{Zone: "z", Lifetime: fleet.LifetimeStable}
 	for n := range failures {
-		attempt := breaker.Attempt{Operation: fleet.OperationID(rune('a' + n)), Provider: "p", Offers: []fleet.Offer{offer}}
-		circuits.Short(attempt, breaker.Shortage{Class: class, Zone: "z", RetryAfter: retryAfter}, now, func() float64 { return 0 })
+		attempt := market.Attempt{Operation: fleet.OperationID(rune('a' + n)), Provider: "p", Offers: []fleet.Offer{offer}}
+		circuits.RecordShortage(attempt, market.Shortage{Class: class, Zone: "z", RetryAfter: retryAfter}, now, func() float64 { return 0 })
 		if n < failures-1 {
-			now = circuits.Over("p", offer)[0].Until
+			now = circuits.Affecting("p", offer)[0].Until
 		}
 	}
-	return circuits.Over("p", offer)[0].Until.Sub(now)
+	return circuits.Affecting("p", offer)[0].Until.Sub(now)
 }

@@ -14,11 +14,11 @@ const (
 	committed   side = true
 )
 
-// pass passes the points that lie right before and right after the commit of a
+// hitFailpoints passes the points that lie right before and right after the commit of a
 // step, which are told by what the step writes. Everything that a step decides
 // is stored by that one commit, so before it a crash leaves nothing, wherever in
 // the step it comes.
-func (w *work) pass(at side) {
+func (w *step) hitFailpoints(at side) {
 	if !failpoint.Enabled {
 		return
 	}
@@ -74,7 +74,7 @@ func (at side) cause(e end) {
 	case e.cause == lifecycle.IdleProven:
 		failpoint.IdleUncommitted.Hit()
 	case e.cause == lifecycle.ProvenGone && e.row.terminate != nil && e.row.terminate.CallOver.IsZero():
-		failpoint.GoneBySightUncommitted.Hit()
+		failpoint.GoneByInspectionUncommitted.Hit()
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The cause was a line of the log alone: fleets were held because the market "is
 // being asked", and the provider of fleets without instances was nowhere.
-func TestAProviderThatNeverStartsIsToldWithItsReasonThoughItHasNoInstances(t *testing.T) {
+func TestProviderThatNeverStartsIsReportedWithItsReason(t *testing.T) {
 	w := trading(t, 1, "a")
 	const why = "no credentials were found"
 	w.step(ProviderDown{Provider: local, Reason: "it is being started", Starting: true})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
@@ -78,12 +79,12 @@ func TestARequestThatAFreezeKeepsIsNotLateForIt(t *testing.T) {
 }
 
 // An inventory hands out the same machine under the same name.
-func TestAnOldNoticeIsNotTakenForOneAboutTheNextInstanceOfTheMachine(t *testing.T) {
+func TestOldNoticeIsNotForTheNextInstanceOfItsMachine(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	machine := fleet.ProviderInstanceRef(fmt.Sprintf("vm-id%06d", w.ids+2)) // of the next key
 	w.step(Noticed{Provider: local, Instance: machine, Notice: fleet.Notice{ID: "m", Kind: fleet.NoticeMaintenance}})
-	w.goOn(noticeLife + time.Minute)
+	w.goOn(inventory.NoticeLife + time.Minute)
 	f := w.store.fleets["f1"]
 	f.Scaling.Min = 2
 	w.store.fleets["f1"] = f
@@ -102,14 +103,14 @@ func TestNoticesOfAWholeZoneAtOnceAreAllHeard(t *testing.T) {
 	w.settle()
 	i := w.only()
 	events := []Event{Noticed{Provider: local, Instance: i.ProviderInstance, Notice: w.reclaim(time.Hour)}}
-	for n := range mostNotices + 100 {
+	for n := range inventory.MaxNotices + 100 {
 		events = append(events, Noticed{Provider: local, Instance: fleet.ProviderInstanceRef(fmt.Sprint("other-", n)), Notice: w.reclaim(time.Hour)})
 	}
 	w.step(events...)
 	if got := w.store.instances[i.ID]; got.Interruption == nil {
 		t.Errorf("the first of %d notices was forgotten before it was taken in: it is %s", len(events), got.State)
 	}
-	if kept := len(w.loop.provider(local).notices); kept > mostNotices {
+	if kept := len(w.loop.provider(local).Notices(w.now)); kept > inventory.MaxNotices {
 		t.Errorf("%d notices are kept", kept)
 	}
 }

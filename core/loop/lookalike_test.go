@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 )
 
 // TestRandomInterleavingsAmongLookAlikesTouchNothingOfOthers is the world of
@@ -86,9 +87,9 @@ func (s *somebody) meddle() {
 		s.note("volume")
 		s.others = append(s.others, fleet.Resource{ID: "part-" + id, Kind: "volume", Tags: s.past[key].Tags, State: fleet.ResourceRunning})
 	case 3:
-		if tags := s.cloud[key].Tags; tags[ProofTag] != "" {
+		if tags := s.cloud[key].Tags; tags[inventory.ProofTag] != "" {
 			s.note("strip")
-			s.change(key, func(r *fleet.Resource) { delete(r.Tags, ProofTag) })
+			s.change(key, func(r *fleet.Resource) { delete(r.Tags, inventory.ProofTag) })
 		}
 	case 4:
 		s.letComeBack()
@@ -101,7 +102,7 @@ func (s *somebody) putForeign(id fleet.ProviderInstanceRef) {
 	s.note("foreign")
 	tags := []map[string]string{
 		nil,
-		{tagInstallation: "demo", tagFleet: "f1", tagInstance: "i", tagKey: "unknown"},
+		{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.InstanceTag: "i", inventory.KeyTag: "unknown"},
 		tagsOf(keyring(9), "demo", "f1", "i", "k"+string(id)),
 		tagsOf(keyring(9), "other", "f1", "i", "k"+string(id)),
 		tagsOf(s.keys, "other", "f1", "i", "k"+string(id)),
@@ -135,7 +136,7 @@ func (s *somebody) letComeBack() {
 func (s *somebody) cleanUp(all bool) {
 	s.twins = nil
 	for key, res := range s.cloud {
-		if was, known := s.past[key]; known && res.Tags[ProofTag] == "" {
+		if was, known := s.past[key]; known && res.Tags[inventory.ProofTag] == "" {
 			s.change(key, func(r *fleet.Resource) { r.Tags = was.Tags })
 		}
 	}
@@ -210,9 +211,9 @@ func (s *somebody) calm() {
 	for id := range s.store.runners {
 		s.beat(id, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseIdle, true })
 	}
-	s.world.work(DefaultOrphanGrace + 3*time.Minute)
+	s.world.work(inventory.DefaultOrphanGrace + 3*time.Minute)
 	s.settle()
-	s.world.work(DefaultOrphanGrace + 3*time.Minute)
+	s.world.work(inventory.DefaultOrphanGrace + 3*time.Minute)
 	s.settle()
 	s.check()
 	want := s.store.fleets["f1"].Scaling.Min
@@ -223,7 +224,7 @@ func (s *somebody) calm() {
 		s.fatalf("%d foreign resources, were %d", got, foreign)
 	}
 	for _, res := range s.others {
-		if i := s.instance(keyOf(res)); res.Kind == "volume" && !i.Live() {
+		if i := s.instance(inventory.KeyOf(res)); res.Kind == "volume" && !i.Live() {
 			s.fatalf("the volume %s of the %s %s is left behind", res.ID, i.State, i.ID)
 		}
 	}

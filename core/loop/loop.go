@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
@@ -48,7 +49,7 @@ type Settings struct {
 	// every step, since a rotation may come in between.
 	Ownership func() ownership.Keyring
 	// OrphanGrace is how long an orphan must have been seen without a gap before it
-	// is removed; 0: DefaultOrphanGrace.
+	// is removed; 0: inventory.DefaultOrphanGrace.
 	OrphanGrace time.Duration
 	// CallLimit bounds the calls under way per provider; 0: DefaultCallLimit.
 	CallLimit int
@@ -82,7 +83,7 @@ func New(s Store, e Enrollment, settings Settings) *Loop {
 		settings.CallLimit = DefaultCallLimit
 	}
 	if settings.OrphanGrace <= 0 {
-		settings.OrphanGrace = DefaultOrphanGrace
+		settings.OrphanGrace = inventory.DefaultOrphanGrace
 	}
 	if settings.Random == nil {
 		settings.Random = func() float64 { return 0 }
@@ -138,54 +139,54 @@ type Transition struct {
 // was stored.
 func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result, error) {
 	l.backlog = append(l.backlog, events...)
-	l.watch(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
+	l.beginStep(now, slices.ContainsFunc(l.backlog, func(e Event) bool { _, set := e.(ClockSet); return set }))
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return Result{}, err
 	}
-	l.takeIn(w, l.backlog)
-	l.strand(w, "The manager ended, or could not store what it did, before the answer came.")
-	l.listen(w)
-	if err := l.classify(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: look up what has no live record: %w", err)
+	l.applyEvents(w, l.backlog)
+	l.markUnknown(w, "The manager ended, or could not store what it did, before the answer came.")
+	l.detectMassSilence(w)
+	if err := l.classifyUnrecorded(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("loop: look up what has no live record: %w", err)
 	}
-	if err := l.findGhosts(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: look up runners that a scheduler lists and nobody has: %w", err)
+	if err := l.findUnknownRunners(ctx, w); err != nil {
+		return Result{}, fmt.Errorf("loop: look up runners that a scheduler lists and nobody has: %w", err)
 	}
-	if err := l.obey(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: carry out what was ordered: %w", err)
+	if err := l.applyOrders(w); err != nil {
+		return Result{}, fmt.Errorf("loop: carry out what was ordered: %w", err)
 	}
 	if err := l.collectOrphans(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: take orphans onto the books: %w", err)
+		return Result{}, fmt.Errorf("loop: take orphans onto the books: %w", err)
 	}
-	l.contact(w)
-	l.condemn(w)
+	l.applyAgentFacts(w)
+	l.applyQuarantines(w)
 	l.admit(w)
-	l.interrupt(w)
+	l.applyNotices(w)
 	l.countLeases(w)
-	l.missCredentials(w)
-	l.passDeadlines(w)
-	l.dropOutdated(w)
+	l.checkCredentials(w)
+	l.expireDeadlines(w)
+	l.withdrawOutdated(w)
 	l.countFailures(w)
-	w.passCircuits()
-	l.foresee(ctx, w)
+	w.advanceCircuits()
+	l.updateForecasts(ctx, w)
 	plan := l.plan(w)
-	l.takeDown(w, plan)
+	l.recordNeeds(w, plan)
 	if err := l.enact(w, plan); err != nil {
-		return Result{}, fmt.Errorf("reconcile: enact the plan: %w", err)
+		return Result{}, fmt.Errorf("loop: enact the plan: %w", err)
 	}
-	l.progressDrains(w)
+	l.advanceDrains(w)
 	if err := l.intendTerminations(w); err != nil {
-		return Result{}, fmt.Errorf("reconcile: terminate: %w", err)
+		return Result{}, fmt.Errorf("loop: terminate: %w", err)
 	}
 	effects := l.send(w)
-	l.retire(w)
+	l.retireFleets(w)
 	if err := l.commit(ctx, w); err != nil {
 		return Result{}, err
 	}
-	l.forget(w)
-	l.obeyed(w)
+	l.forgetEnded(w)
+	l.forgetAppliedOrders(w)
 	result := l.result(w, plan, effects)
-	l.remember(effects, now, result.Wake)
+	l.noteEffects(effects, now, result.Wake)
 	return result, nil
 }

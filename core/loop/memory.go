@@ -3,28 +3,31 @@ package loop
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // memory is what the loop knows beyond the store. All of it may be lost at any
 // instruction: the next process inspects, and listens for a while before it
 // calls anybody silent.
 type memory struct {
-	providers  map[fleet.ProviderAddress]*provider
-	schedulers map[fleet.SchedulerAddress]*schedulerMemory
+	providers  map[fleet.ProviderAddress]*inventory.Provider
+	schedulers map[fleet.SchedulerAddress]*ci.Scheduler
 	rows       map[fleet.CapacityInstanceID]*rowMemory
 	backoffs   map[fleet.RunnerFleetID]backoff
 	// circuits say where providers had no room.
-	circuits breaker.Circuits
+	circuits market.Circuits
 	// markets are what providers offer for instance blocks.
-	markets map[fleet.MarketKey]*marketMemory
+	markets market.Lists
 	// calls are the operations with a provision or terminate call under way.
 	calls map[fleet.OperationID]fleet.ProviderAddress
 	// batches are those of them that are one call with others, by the batch's key.
 	batches map[fleet.OperationID]fleet.OperationID
-	// tells are the instances about which a call to their scheduler is under way.
-	tells map[fleet.CapacityInstanceID]fleet.SchedulerAddress
+	// schedulerCallsUnderWay are the instances about which a call to their scheduler
+	// is under way.
+	schedulerCallsUnderWay map[fleet.CapacityInstanceID]fleet.SchedulerAddress
 	// scaled is when fleets last changed their size.
 	scaled map[fleet.RunnerFleetID]time.Time
 	// surplus is since when fleets have had more capacity than they need, without a
@@ -37,65 +40,27 @@ type memory struct {
 	// steps counts the steps of this process. What must come after something
 	// else is compared by it, since clocks get set.
 	steps int
-	// witnessed is since when this process has listened without a gap.
-	witnessed time.Time
+	// listeningSince is since when this process has listened without a gap.
+	listeningSince time.Time
 	// last and wake are the time of the last step and when the next was due.
 	last, wake time.Time
 }
 
 func newMemory(started time.Time) memory {
 	return memory{
-		providers:  map[fleet.ProviderAddress]*provider{},
-		rows:       map[fleet.CapacityInstanceID]*rowMemory{},
-		backoffs:   map[fleet.RunnerFleetID]backoff{},
-		circuits:   breaker.Circuits{},
-		markets:    map[fleet.MarketKey]*marketMemory{},
-		calls:      map[fleet.OperationID]fleet.ProviderAddress{},
-		batches:    map[fleet.OperationID]fleet.OperationID{},
-		schedulers: map[fleet.SchedulerAddress]*schedulerMemory{},
-		tells:      map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
-		scaled:     map[fleet.RunnerFleetID]time.Time{},
-		surplus:    map[fleet.RunnerFleetID]time.Time{},
-		needs:      map[fleet.RunnerFleetID]*need{},
-		witnessed:  started,
+		providers:              map[fleet.ProviderAddress]*inventory.Provider{},
+		rows:                   map[fleet.CapacityInstanceID]*rowMemory{},
+		backoffs:               map[fleet.RunnerFleetID]backoff{},
+		circuits:               market.Circuits{},
+		calls:                  map[fleet.OperationID]fleet.ProviderAddress{},
+		batches:                map[fleet.OperationID]fleet.OperationID{},
+		schedulers:             map[fleet.SchedulerAddress]*ci.Scheduler{},
+		schedulerCallsUnderWay: map[fleet.CapacityInstanceID]fleet.SchedulerAddress{},
+		scaled:                 map[fleet.RunnerFleetID]time.Time{},
+		surplus:                map[fleet.RunnerFleetID]time.Time{},
+		needs:                  map[fleet.RunnerFleetID]*need{},
+		listeningSince:         started,
 	}
-}
-
-// provider is what is known of a provider.
-type provider struct {
-	// facts is nil while no plugin process answers; down says why, detail in
-	// full, and blocked that only a person can bring it back.
-	facts *fleet.ProviderFacts
-	// account is what the last process that answered reached.
-	account string
-	down    string
-	detail  string
-	blocked bool
-	// fault is what went wrong with it last: its plugin doesn't start or refuses its
-	// configuration, or the last inspection shows less than everything. "": nothing.
-	fault string
-	// inspecting is set while an Inspect effect is under way, which was returned
-	// at inspected, by the step inspectStep.
-	inspecting  bool
-	inspected   time.Time
-	inspectStep int
-	// blind is why the last inspection shows less than everything; "": it was
-	// complete.
-	blind string
-	// vanishing is since when most of what is known has been missing.
-	vanishing time.Time
-	// sight is the last complete inspection.
-	sight *sighting
-	// unrecorded are the resources without a live record at the last sighting,
-	// classified is the step of that.
-	unrecorded []unrecorded
-	classified int
-	// notices are what its plugin announced lately, hint is the step of the last
-	// word that something has changed.
-	notices []providerNotice
-	hint    int
-	// strays is since when each of them has been seen without a gap.
-	strays map[strayID]stray
 }
 
 // rowMemory is what is known of an instance.
@@ -110,38 +75,16 @@ type rowMemory struct {
 	// intent is the step that stored the intent to terminate it, answered the one
 	// that took in the last answer to that. 0: before this process.
 	intent, answered int
-	// asked is the thing that the last call to terminate it named, where the instance
-	// itself was gone by then, and left how it goes with those things, by their ids.
-	asked fleet.ProviderInstanceRef
-	left  map[fleet.ProviderInstanceRef]*leftover
-	// idle is since when its scheduler has shown it without a lease; zero: it
-	// doesn't. leases is what it last showed.
-	idle   time.Time
-	leases int
-	// connected says that this process has what the runner needs to connect to
-	// its scheduler.
-	connected bool
-	// ended counts how often its worker's process has ended lately, the last time at
-	// endedAt, by ran, what its agent counts in all.
-	ended, ran int
-	endedAt    time.Time
-	// stopped is when its scheduler last acknowledged to give it no job.
-	stopped time.Time
-	// said is the last call to its scheduler, heardIn the step that took in its last
-	// acknowledgement; 0: none yet.
-	said    Tell
-	heardIn int
-	// tellAfter delays the next word to the scheduler after tellFailures failed,
-	// the last of them with tellFailure.
-	tellAfter    time.Time
-	tellFailures int
-	tellFailure  string
+	// removals is how it goes with what the instance left behind.
+	removals inventory.Removals
+	// runner is what is known of it at its scheduler.
+	runner ci.Runner
 }
 
-func (m *memory) provider(a fleet.ProviderAddress) *provider {
+func (m *memory) provider(a fleet.ProviderAddress) *inventory.Provider {
 	p := m.providers[a]
 	if p == nil {
-		p = &provider{down: "its plugin has not started yet", blind: "not inspected yet"}
+		p = inventory.NewProvider()
 		m.providers[a] = p
 	}
 	return p
@@ -179,62 +122,54 @@ func (m *memory) callOver(op fleet.OperationID) {
 	delete(m.batches, op)
 }
 
-// blackout is how late a step may be before the time in between doesn't count
+// maxStepDelay is how late a step may be before the time in between doesn't count
 // as listened: the machine slept, or its clock was set.
-const blackout = time.Minute
+const maxStepDelay = time.Minute
 
-// watch notes that the loop runs again. After a gap nobody is called silent, and
+// beginStep notes that the loop runs again. After a gap nobody is called silent, and
 // nothing late, for what happened in it.
-func (m *memory) watch(now time.Time, clockSet bool) {
+func (m *memory) beginStep(now time.Time, clockSet bool) {
 	m.steps++
-	if clockSet || !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > blackout && now.Sub(m.last) > blackout) {
-		m.witnessed = now
+	if clockSet || !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > maxStepDelay && now.Sub(m.last) > maxStepDelay) {
+		m.listeningSince = now
 	}
 	if now.Before(m.last) {
-		m.hurry()
+		m.makeAllDue()
 	}
 	m.last = now
 }
 
-// hurry makes everything that is spaced by the clock due now: the clock was set
+// makeAllDue makes everything that is spaced by the clock due now: the clock was set
 // back, and what was done last has a time in the future.
-func (m *memory) hurry() {
+func (m *memory) makeAllDue() {
 	for _, p := range m.providers {
-		p.inspected = time.Time{}
+		p.MakeDue()
 	}
 	for _, s := range m.schedulers {
-		s.observed, s.behind, s.snapshot.ObservedAt = time.Time{}, time.Time{}, time.Time{}
-		for _, g := range s.ghosts {
-			g.after = time.Time{}
-		}
+		s.MakeDue()
 	}
 	for _, r := range m.rows {
-		for _, one := range r.left {
-			one.again = time.Time{}
-		}
-		r.tellAfter, r.idle, r.kept, r.unfit = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-		r.stopped, r.endedAt = time.Time{}, time.Time{}
+		r.removals.MakeDue()
+		r.runner.MakeDue()
+		r.kept, r.unfit = time.Time{}, time.Time{}
 	}
 	for id, b := range m.backoffs {
 		b.hold.Until = time.Time{}
 		m.backoffs[id] = b
 	}
-	for _, s := range m.markets {
-		s.list.Next = time.Time{}
-	}
+	m.markets.MakeDue()
 	clear(m.scaled)
 	clear(m.surplus)
 }
 
-// remember notes which effects are under way. It runs after the commit: before,
+// noteEffects notes which effects are under way. It runs after the commit: before,
 // none of them exists.
-func (m *memory) remember(effects []Effect, now, wake time.Time) {
+func (m *memory) noteEffects(effects []Effect, now, wake time.Time) {
 	m.wake = wake
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Inspect:
-			p := m.provider(e.Provider)
-			p.inspecting, p.inspected, p.inspectStep = true, now, m.steps
+			m.provider(e.Provider).BeginInspection(now, m.steps)
 		case Provision:
 			m.calls[e.Operation.ID] = e.Provider
 		case ProvisionBatch:
@@ -243,25 +178,24 @@ func (m *memory) remember(effects []Effect, now, wake time.Time) {
 			}
 		case Terminate:
 			m.calls[e.Operation] = e.Provider
-			r := m.row(e.Instance)
-			if r.asked = ""; e.Left {
-				r.asked = e.Resource
-				r.tried(e.Resource)
+			dangling := e.Resource
+			if !e.Left {
+				dangling = ""
 			}
+			m.row(e.Instance).removals.Sent(dangling)
 		case Observe:
-			s := m.scheduler(e.Scheduler)
-			s.observing, s.observed = true, now
+			m.scheduler(e.Scheduler).BeginObservation(now)
 		case ListOffers:
-			m.market(e.Market).asking = true
-		case Tell:
-			m.tells[e.Instance] = e.Scheduler
-			m.row(e.Instance).said = e
+			m.markets.Asked(e.Market)
+		case CallScheduler:
+			m.schedulerCallsUnderWay[e.Instance] = e.Scheduler
+			m.row(e.Instance).runner.Called(e.Call)
 		}
 	}
 }
 
-// forget drops what is known of instances that are no more.
-func (m *memory) forget(w *work) {
+// forgetEnded drops what is known of instances that are no more.
+func (m *memory) forgetEnded(w *step) {
 	live := make(map[fleet.CapacityInstanceID]bool, len(w.rows))
 	for _, r := range w.rows {
 		live[r.ID] = !r.Concluded()

@@ -24,10 +24,10 @@ type need struct {
 	due []forecast.Run
 }
 
-// foresee has the models of the fleets say what will be needed, once for each of
+// updateForecasts has the models of the fleets say what will be needed, once for each of
 // their buckets. Nothing but advice comes of it: where the history can't be read,
 // the fleet goes by what is needed now, and the next step tries again.
-func (l *Loop) foresee(ctx context.Context, w *work) {
+func (l *Loop) updateForecasts(ctx context.Context, w *step) {
 	w.forecasts = map[fleet.RunnerFleetID]forecast.Prediction{}
 	maps.DeleteFunc(l.needs, func(id fleet.RunnerFleetID, _ *need) bool { return !forecasts(w.fleets[id]) })
 	var unknown []fleet.RunnerFleetID
@@ -57,7 +57,7 @@ func forecasts(f fleet.ManagedFleet) bool {
 }
 
 // recallNeeds begins to take down what fleets need, from where the store ends.
-func (l *Loop) recallNeeds(ctx context.Context, w *work, ids []fleet.RunnerFleetID) {
+func (l *Loop) recallNeeds(ctx context.Context, w *step, ids []fleet.RunnerFleetID) {
 	var stored map[fleet.RunnerFleetID][]forecast.Run
 	if l.settings.Needed != nil {
 		var err error
@@ -76,7 +76,7 @@ func (l *Loop) recallNeeds(ctx context.Context, w *work, ids []fleet.RunnerFleet
 // leadNow is how long a fleet's hosts take until their agent is there, as the middle
 // one of them did: so far ahead it must be known what is needed. A fleet that has
 // none now goes by those it had last.
-func (n *need) leadNow(w *work, id fleet.RunnerFleetID) time.Duration {
+func (n *need) leadNow(w *step, id fleet.RunnerFleetID) time.Duration {
 	var took []time.Duration
 	for _, r := range w.rows {
 		if r.Fleet == id && r.runner != nil && r.runner.Enrolled.After(r.Created) {
@@ -93,9 +93,9 @@ func (n *need) leadNow(w *work, id fleet.RunnerFleetID) time.Duration {
 	return n.lead
 }
 
-// takeDown notes what the plan says that fleets need. What can't be seen is not
+// recordNeeds notes what the plan says that fleets need. What can't be seen is not
 // noted: it isn't zero.
-func (l *Loop) takeDown(w *work, plan planner.Output) {
+func (l *Loop) recordNeeds(w *step, plan planner.Output) {
 	for _, p := range plan.Fleets {
 		n := l.needs[p.Fleet]
 		if n == nil {
@@ -104,30 +104,30 @@ func (l *Loop) takeDown(w *work, plan planner.Output) {
 		if p.Needed != nil {
 			n.recorder.See(w.now, *p.Needed)
 		}
-		w.store(p.Fleet, n, n.recorder.Due())
+		w.storeNeeds(p.Fleet, n, n.recorder.Due())
 	}
 }
 
-// takeAllDown stores what is known before the manager stops, so that it isn't
+// recordAllNeeds stores what is known before the manager stops, so that it isn't
 // unknown to the next one.
-func (l *Loop) takeAllDown(w *work) {
+func (l *Loop) recordAllNeeds(w *step) {
 	for _, id := range slices.Sorted(maps.Keys(l.needs)) {
 		n := l.needs[id]
 		n.recorder.Close(w.now)
-		w.store(id, n, n.recorder.All())
+		w.storeNeeds(id, n, n.recorder.All())
 	}
 }
 
-// store has the step write runs.
-func (w *work) store(id fleet.RunnerFleetID, n *need, runs []forecast.Run) {
+// storeNeeds has the step write runs.
+func (w *step) storeNeeds(id fleet.RunnerFleetID, n *need, runs []forecast.Run) {
 	n.due = runs
 	for _, run := range runs {
 		w.needed = append(w.needed, store.NeededRun{Fleet: id, Run: run})
 	}
 }
 
-// tookDown notes that the step is stored.
-func (l *Loop) tookDown(w *work) {
+// markNeedsStored notes that the step is stored.
+func (l *Loop) markNeedsStored(w *step) {
 	if len(w.needed) == 0 {
 		return
 	}

@@ -34,7 +34,7 @@ func (w *world) sentence(bound string) string {
 	return ""
 }
 
-func TestWhatAFleetNeedsIsTakenDownOnceABucketAndNothingWhileThatIsZero(t *testing.T) {
+func TestFleetNeedIsRecordedOncePerBucket(t *testing.T) {
 	w := newWorld(t, foreseeingFleet(3))
 	w.goOn(time.Minute)
 	before := w.store.commits

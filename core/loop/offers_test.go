@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // lots are offers in zones, the dearer the later.
@@ -158,9 +158,9 @@ func TestARefreshThatFailsLeavesTheOldOffersWithTheReason(t *testing.T) {
 	key := w.store.fleets["f1"].MarketKey()
 	read := w.last.Observations.Offers[key].Read
 	w.step(w.run(take[Provision](w)))
-	w.now = w.now.Add(refreshOffers)
+	w.now = w.now.Add(market.RefreshInterval)
 	w.step()
-	for n, failure := range []time.Duration{askAgain, 2 * askAgain} {
+	for n, failure := range []time.Duration{market.FirstRetry, 2 * market.FirstRetry} {
 		take[ListOffers](w)
 		w.step(OffersListed{Market: key, Failure: &Failure{Class: fleet.ErrorTransient, Message: "503"}})
 		list := w.last.Observations.Offers[key]
@@ -172,7 +172,7 @@ func TestARefreshThatFailsLeavesTheOldOffersWithTheReason(t *testing.T) {
 	}
 	w.offers = lots("a", "b")
 	w.open()
-	if list := w.last.Observations.Offers[key]; len(list.Offers) != 2 || list.Failure != "" || list.Next.Sub(w.now) != refreshOffers {
+	if list := w.last.Observations.Offers[key]; len(list.Offers) != 2 || list.Failure != "" || list.Next.Sub(w.now) != market.RefreshInterval {
 		t.Errorf("well again: %+v", list)
 	}
 }
@@ -199,7 +199,7 @@ func TestAStepThatCouldNotBeStoredDoesNotCountAShortageTwice(t *testing.T) {
 	w.store.fail = nil
 	w.now = w.now.Add(10 * time.Second)
 	w.step()
-	scope := breaker.Scope{Provider: local, Zone: "a", Lifetime: fleet.LifetimeStable}
+	scope := market.Scope{Provider: local, Zone: "a", Lifetime: fleet.LifetimeStable}
 	if c := w.last.Observations.Circuits[scope]; c.Failures != 1 {
 		t.Errorf("%+v", w.last.Observations.Circuits)
 	}
@@ -225,7 +225,7 @@ func TestARestartTriesEachOfferOnceMore(t *testing.T) {
 	}
 }
 
-func TestWithoutAMarketALackOfRoomHoldsWhatIsOfTheProviderAndLifetime(t *testing.T) {
+func TestShortageWithoutMarketHoldsProviderAndLifetime(t *testing.T) {
 	f, other := demoFleet(1, 1), demoFleet(1, 1)
 	other.ID, other.Address, other.Lifetime = "f2", "fleet.other", fleet.LifetimePreemptible
 	w := newWorld(t, f, other)

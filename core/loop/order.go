@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
@@ -35,7 +36,7 @@ const (
 )
 
 // Order is a person's decision. It is carried out once or refused with a reason;
-// one that must look at the provider first waits for that until Until.
+// one that needs an inspection first waits for that until Until.
 type Order struct {
 	ID       string
 	Kind     OrderKind
@@ -61,26 +62,26 @@ type OrderOutcome struct {
 type pendingOrder struct {
 	Order
 	step     int
-	provider fleet.ProviderAddress // that must be looked at; "": none, or not known yet
+	provider fleet.ProviderAddress // that must be inspected; "": none, or not known yet
 }
 
-// order takes an order in. The same one may come again if a commit failed.
-func (m *memory) order(o Order) {
+// addOrder takes an order in. The same one may come again if a commit failed.
+func (m *memory) addOrder(o Order) {
 	if !slices.ContainsFunc(m.orders, func(p pendingOrder) bool { return p.ID == o.ID }) {
 		m.orders = append(m.orders, pendingOrder{Order: o, step: m.steps, provider: o.Provider})
 	}
 }
 
-// obey carries out the orders that can be.
-func (l *Loop) obey(w *work) error {
+// applyOrders carries out the orders that can be.
+func (l *Loop) applyOrders(w *step) error {
 	for n := range l.orders {
 		o := &l.orders[n]
-		outcome, err := l.carryOut(w, o)
+		outcome, err := l.applyOrder(w, o)
 		if err != nil {
 			return err
 		}
 		if outcome == (OrderOutcome{}) && w.now.After(o.Until) {
-			outcome = l.unseen(w, o)
+			outcome = l.expireOrder(w, o)
 		}
 		if outcome != (OrderOutcome{}) {
 			outcome.ID = o.ID
@@ -93,26 +94,26 @@ func (l *Loop) obey(w *work) error {
 	return nil
 }
 
-// unseen ends an order whose provider couldn't be looked at in time. That
+// expireOrder ends an order whose provider could not be inspected in time. That
 // something is gone is then a person's to say.
-func (l *Loop) unseen(w *work, o *pendingOrder) OrderOutcome {
+func (l *Loop) expireOrder(w *step, o *pendingOrder) OrderOutcome {
 	if r := w.byID[o.Instance]; o.Kind == ResolveGone && r != nil {
 		return l.resolveGone(w, r, nil)
 	}
-	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).blind)
+	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).Unobservable)
 }
 
-// obeyed forgets the orders that came to their end, after the commit.
-func (l *Loop) obeyed(w *work) {
+// forgetAppliedOrders forgets the orders that came to their end, after the commit.
+func (l *Loop) forgetAppliedOrders(w *step) {
 	l.orders = slices.DeleteFunc(l.orders, func(p pendingOrder) bool {
 		return slices.ContainsFunc(w.outcomes, func(o OrderOutcome) bool { return o.ID == p.ID })
 	})
 }
 
-// ordersWait says whether an order waits for a look at the provider that has not
+// orderAwaitsInspection says whether an order waits for an inspection of the provider that has not
 // begun.
-func (l *Loop) ordersWait(address fleet.ProviderAddress, p *provider) bool {
-	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.inspectStep < o.step })
+func (l *Loop) orderAwaitsInspection(address fleet.ProviderAddress, p *inventory.Provider) bool {
+	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.InspectionStep < o.step })
 }
 
 func refuse(format string, args ...any) OrderOutcome {
@@ -123,8 +124,8 @@ func done(format string, args ...any) OrderOutcome {
 	return OrderOutcome{Done: fmt.Sprintf(format, args...)}
 }
 
-// carryOut does what an order says; the zero outcome says that it waits.
-func (l *Loop) carryOut(w *work, o *pendingOrder) (OrderOutcome, error) {
+// applyOrder does what an order says; the zero outcome says that it waits.
+func (l *Loop) applyOrder(w *step, o *pendingOrder) (OrderOutcome, error) {
 	switch o.Kind {
 	case AdoptResource:
 		return l.adopt(w, o)
@@ -150,7 +151,7 @@ func (l *Loop) carryOut(w *work, o *pendingOrder) (OrderOutcome, error) {
 
 // drainByOrder lets an instance leave after its job. One that was never given
 // work is withdrawn.
-func (w *work) drainByOrder(r *row, by string) OrderOutcome {
+func (w *step) drainByOrder(r *row, by string) OrderOutcome {
 	reason := fmt.Sprintf("%s asked for it.", by)
 	switch r.State {
 	case fleet.Healthy:
@@ -174,7 +175,7 @@ func (w *work) drainByOrder(r *row, by string) OrderOutcome {
 }
 
 // forceDrain gives up the job of an instance that gets no new one [35].
-func (w *work) forceDrain(r *row, by string) OrderOutcome {
+func (w *step) forceDrain(r *row, by string) OrderOutcome {
 	switch r.State {
 	case fleet.Draining, fleet.Quarantined:
 		w.move(r, fleet.Terminating, lifecycle.Forced, fmt.Sprintf("%s gave up what may run on it.", by))
@@ -188,8 +189,8 @@ func (w *work) forceDrain(r *row, by string) OrderOutcome {
 }
 
 // resolve takes a person's word for what became of an operation or a resource,
-// as far as a look at the provider doesn't say otherwise.
-func (l *Loop) resolve(w *work, r *row, o *pendingOrder) OrderOutcome {
+// as far as an inspection doesn't say otherwise.
+func (l *Loop) resolve(w *step, r *row, o *pendingOrder) OrderOutcome {
 	p := l.provider(r.Provider)
 	_, calling := l.calls[r.Key]
 	switch {
@@ -198,29 +199,29 @@ func (l *Loop) resolve(w *work, r *row, o *pendingOrder) OrderOutcome {
 	case calling || r.terminate != nil && l.calls[r.terminate.ID] != "":
 		return refuse("a call to the provider is under way; wait for its answer")
 	}
-	looked := p.facts != nil && p.blind == "" && p.sight != nil && p.sight.step >= o.step
-	if !looked {
-		// A plugin that hasn't started yet will look soon. Only where nothing will,
-		// or a look begun since has failed, a person's word is all there is.
-		gaveUp := p.facts == nil && p.blocked || p.facts != nil && !p.inspecting && p.inspectStep >= o.step && p.blind != ""
+	inspected := p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= o.step
+	if !inspected {
+		// A plugin that hasn't started yet will be inspected soon. Only where nothing will,
+		// or an inspection begun since has failed, a person's word is all there is.
+		gaveUp := p.Facts == nil && p.Blocked || p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && p.Unobservable != ""
 		if o.Kind == ResolveGone && gaveUp {
 			return l.resolveGone(w, r, nil)
 		}
 		return OrderOutcome{}
 	}
-	if p.sight.inFlight[r.Key] {
+	if p.Listing.InFlight(r.Key) {
 		return refuse("a call for its key still runs inside the plugin; wait until it is over")
 	}
 	switch o.Kind {
 	case ResolveCreated:
 		return l.resolveCreated(w, r, p, o)
 	case ResolveNotCreated:
-		return l.resolveNotCreated(w, r, p.sight.of(r))
+		return l.resolveNotCreated(w, r, p.Listing.Of(&r.CapacityInstance))
 	}
-	return l.resolveGone(w, r, p.sight.of(r))
+	return l.resolveGone(w, r, p.Listing.Of(&r.CapacityInstance))
 }
 
-func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) OrderOutcome {
+func (l *Loop) resolveCreated(w *step, r *row, p *inventory.Provider, o *pendingOrder) OrderOutcome {
 	id := o.Resource
 	if id == "" {
 		return refuse("the id of the resource is missing")
@@ -228,7 +229,7 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) Ord
 	if other, taken := w.recordedElsewhere(r, id); taken {
 		return refuse("%s is the resource of the instance %s", id, other)
 	}
-	listed := slices.DeleteFunc(slices.Clone(p.sight.byID[id]), func(res fleet.Resource) bool { return !isInstance(res) })
+	listed := slices.DeleteFunc(slices.Clone(p.Listing.WithID(id)), func(res fleet.Resource) bool { return !inventory.IsInstance(res) })
 	if len(listed) != 1 {
 		return refuse("the provider lists %d instances of the id %s", len(listed), id)
 	}
@@ -237,7 +238,7 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) Ord
 	}
 	if r.provision.State != fleet.OperationSucceeded {
 		op := r.edit(r.provision)
-		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.sight.began, "A person found what it made."
+		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.Listing.Began, "A person found what it made."
 	}
 	w.record(r, id)
 	r.dirty = true
@@ -251,7 +252,7 @@ func (l *Loop) resolveCreated(w *work, r *row, p *provider, o *pendingOrder) Ord
 	return done("%s is recorded as its resource", id)
 }
 
-func (l *Loop) resolveNotCreated(w *work, r *row, listed []fleet.Resource) OrderOutcome {
+func (l *Loop) resolveNotCreated(w *step, r *row, listed []fleet.Resource) OrderOutcome {
 	switch {
 	case len(listed) > 0:
 		return refuse("the provider lists %s for its key", listed[0].ID)
@@ -275,7 +276,7 @@ func (r *row) settleNotCreated() {
 
 // resolveGone ends an instance on a person's word. An agent that beats says
 // otherwise, and so does a list that shows it.
-func (l *Loop) resolveGone(w *work, r *row, listed []fleet.Resource) OrderOutcome {
+func (l *Loop) resolveGone(w *step, r *row, listed []fleet.Resource) OrderOutcome {
 	switch {
 	case len(listed) > 0:
 		return refuse("the provider lists it: %s", listed[0].ID)

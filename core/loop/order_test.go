@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
@@ -78,7 +79,7 @@ func TestAPersonSaysWhatWasMade(t *testing.T) {
 	w, i, p := unknown(t)
 	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "lists 0 instances of the id vm-9")
 	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID}), "the id of the resource is missing")
-	w.others = []fleet.Resource{stranger("vm-9", map[string]string{tagKey: "another"})}
+	w.others = []fleet.Resource{stranger("vm-9", map[string]string{inventory.KeyTag: "another"})}
 	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "carries the key another")
 	w.others = nil
 	w.make(p)
@@ -164,7 +165,7 @@ func TestADrainIsForcedOnlyWhereNoNewJobCanCome(t *testing.T) {
 func TestAForeignResourceIsRemovedWhenAPersonAdoptsIt(t *testing.T) {
 	for name, foreign := range map[string]fleet.Resource{
 		"a machine without tags":      {ID: "x", State: fleet.ResourceRunning},
-		"a machine with our tags":     stranger("x", map[string]string{tagKey: "k", tagInstallation: "demo"}),
+		"a machine with our tags":     stranger("x", map[string]string{inventory.KeyTag: "k", inventory.InstallationTag: "demo"}),
 		"a machine of another key id": stranger("x", tagsOf(keyring(9), "demo", "f1", "i", "k")),
 		"a volume":                    {ID: "x", Kind: "volume"},
 	} {
@@ -264,7 +265,7 @@ func TestAnOrderIsCarriedOutOnceThoughItsCommitFailed(t *testing.T) {
 	}
 }
 
-func TestADrainThatAPersonAsksForIsNotTakenBackThoughAScaleDownCameFirst(t *testing.T) {
+func TestOrderedDrainIsNotTakenBack(t *testing.T) {
 	w, i := busyRunner(t)
 	draining := w.store.instances[i.ID]
 	draining.State, draining.Drain, draining.Cause = fleet.Draining, fleet.Cordoned, string(lifecycle.ForScaleDown)

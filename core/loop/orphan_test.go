@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 )
 
 // found is what a world's provider has without a record, by id.
@@ -58,10 +59,10 @@ func TestAnOrphanIsRemovedAfterTwoSightingsAndTheGrace(t *testing.T) {
 			w, _, res := ended(t)
 			w.others = []fleet.Resource{orphan(w, res)}
 			w.inspect()
-			if got := w.found()[w.others[0].ID]; got.Standing != fleet.Orphan || !strings.Contains(got.Decide, "removed by itself") || !got.RemovedAfter.Equal(got.FirstSeen.Add(DefaultOrphanGrace)) {
+			if got := w.found()[w.others[0].ID]; got.Provenance != fleet.Orphan || !strings.Contains(got.Decide, "removed by itself") || !got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
 				t.Errorf("after one sighting: %+v", got)
 			}
-			w.work(DefaultOrphanGrace - time.Minute)
+			w.work(inventory.DefaultOrphanGrace - time.Minute)
 			if len(w.terminations()) != 0 || len(w.live()) != 0 {
 				t.Fatalf("before the grace: %s", w.describe())
 			}
@@ -161,13 +162,13 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 	}{
 		{"no tags at all", false, func(*world, fleet.Resource) []fleet.Resource { return []fleet.Resource{{ID: "x"}} }, "no proof"},
 		{"our tags and an unknown key, without a proof", false, func(*world, fleet.Resource) []fleet.Resource {
-			return []fleet.Resource{stranger("x", map[string]string{tagInstallation: "demo", tagFleet: "f1", tagKey: "unknown"})}
+			return []fleet.Resource{stranger("x", map[string]string{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.KeyTag: "unknown"})}
 		}, "no proof"},
 		{"named by an unknown key", true, func(*world, fleet.Resource) []fleet.Resource {
-			return []fleet.Resource{stranger("x", map[string]string{tagKey: "unknown"})}
+			return []fleet.Resource{stranger("x", map[string]string{inventory.KeyTag: "unknown"})}
 		}, "isn't of any operation in the store"},
 		{"the tags of an ended instance without the proof", false, func(_ *world, res fleet.Resource) []fleet.Resource {
-			delete(res.Tags, ProofTag)
+			delete(res.Tags, inventory.ProofTag)
 			return []fleet.Resource{res}
 		}, "no proof"},
 		{"a proof by another key", false, func(*world, fleet.Resource) []fleet.Resource {
@@ -185,7 +186,7 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 			return []fleet.Resource{res}
 		}, `its proof is of the key "lost"`},
 		{"our proof, of an instance that had another key", false, func(w *world, res fleet.Resource) []fleet.Resource {
-			return []fleet.Resource{stranger("x", tagsOf(w.keys, "demo", "f1", res.Tags[tagInstance], "lost"))}
+			return []fleet.Resource{stranger("x", tagsOf(w.keys, "demo", "f1", res.Tags[inventory.InstanceTag], "lost"))}
 		}, "which was made with another key"},
 		{"a copy of what an ended instance had", false, func(_ *world, res fleet.Resource) []fleet.Resource {
 			res.ID = "x"
@@ -220,7 +221,7 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 				t.Fatalf("it was touched: %s", w.describe())
 			}
 			got := w.found()[w.others[0].ID]
-			if got.Standing != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
+			if got.Provenance != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
 				t.Errorf("shown as %+v, want %q", got, tt.want)
 			}
 			if all := w.last.Observations.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
@@ -241,7 +242,7 @@ func TestAnOrphanOfAForgottenFleetIsLeftToAPerson(t *testing.T) {
 	}
 	w.others = []fleet.Resource{res}
 	w.work(2 * time.Hour)
-	if got := w.found()[res.ID]; got.Standing != fleet.Orphan || !strings.Contains(got.Decide, "isn't declared any more") || len(w.calls) != 0 {
+	if got := w.found()[res.ID]; got.Provenance != fleet.Orphan || !strings.Contains(got.Decide, "isn't declared any more") || len(w.calls) != 0 {
 		t.Errorf("%+v, calls %v", got, w.calls)
 	}
 }
@@ -259,7 +260,7 @@ func TestOrphansAreTakenAFewAtATime(t *testing.T) {
 	}
 	before := len(w.live())
 	w.inspect()
-	if got := len(w.live()) - before; got > orphansPerStep {
+	if got := len(w.live()) - before; got > inventory.MaxOrphansPerStep {
 		t.Errorf("%d in one step", got)
 	}
 	w.settle()
@@ -294,118 +295,5 @@ func TestWhatBelongsToALiveInstanceIsNoOrphanAndGoesWithIt(t *testing.T) {
 				t.Errorf("terminated %v, want the instance, then what it had: %v", got, want)
 			}
 		})
-	}
-}
-
-func TestAnInstanceIsNotOverWhileWhatBelongsToItIsThere(t *testing.T) {
-	w := signed(t, 1)
-	i := w.only()
-	w.others = []fleet.Resource{{ID: "vol-7", Kind: "volume", Tags: w.cloud[i.Key].Tags}}
-	f := demoFleet(0, 4)
-	f.Serial = 2
-	w.store.fleets["f1"] = f
-	w.inspect()
-	delete(w.cloud, i.Key) // it went by itself
-	w.pass(10*time.Minute, nil)
-	if got := w.store.instances[i.ID]; got.State != fleet.Terminating {
-		t.Fatalf("it is %s: %s", got.State, got.Reason)
-	}
-	w.settle()
-	if got := w.terminations(); !slices.Equal(got, []string{"vol-7"}) || len(w.live()) != 0 {
-		t.Errorf("terminated %v: %s", got, w.describe())
-	}
-}
-
-// A dedicated host is paid for longer than its machine lives: it is listed as an asset
-// until it can be given back, and then again as what the ended instance had.
-func TestWhatIsKeptAsAnAssetHoldsUpNoEndAndIsAnOrphanOnlyAfterwards(t *testing.T) {
-	w := signed(t, 1)
-	i := w.only()
-	host := fleet.Resource{ID: "h-1", Kind: "dedicated-host", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: w.cloud[i.Key].Tags}
-	kept := fleet.Resource{ID: "h-1", Kind: fleet.AssetKind, Tags: host.Tags}
-	w.others = []fleet.Resource{host}
-	f := demoFleet(0, 4)
-	f.Serial = 2
-	w.store.fleets["f1"] = f
-	w.inspect()
-	delete(w.cloud, i.Key)
-	w.others = []fleet.Resource{kept}
-	w.pass(10*time.Minute, nil)
-	w.settle()
-	w.work(3 * time.Hour)
-	if got := w.terminations(); len(got) != 0 || len(w.live()) != 0 || len(w.last.Observations.Unrecorded) != 0 {
-		t.Fatalf("terminated %v, unrecorded %v: %s", got, w.last.Observations.Unrecorded, w.describe())
-	}
-	host.BelongsTo = ""
-	w.others = []fleet.Resource{host}
-	w.work(time.Hour)
-	if got := w.terminations(); !slices.Equal(got, []string{"h-1"}) || len(w.others) != 0 || len(w.live()) != 0 {
-		t.Errorf("terminated %v: %s", got, w.describe())
-	}
-}
-
-func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
-	w := signed(t, 1)
-	i := w.only()
-	w.others = []fleet.Resource{
-		{ID: "disk-" + fleet.ProviderInstanceRef(i.Key), Kind: "volume"},                                                 // says whose it is by its name alone
-		{ID: "vol-1", Kind: "volume", BelongsTo: i.ProviderInstance},                                                     // attached by hand
-		{ID: "vol-2", Kind: "volume", Tags: map[string]string{tagKey: string(i.Key), tagInstance: string(i.ID)}},         // no proof
-		{ID: "vol-3", Kind: "volume", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: map[string]string{ProofTag: "x"}}, // a bad one
-		{ID: "free", Kind: "asset"},
-	}
-	w.remove()
-	w.settle()
-	w.work(time.Hour)
-	if got := w.terminations(); !slices.Equal(got, []string{string(i.Key)}) || len(w.others) != 5 {
-		t.Errorf("terminated %v", got)
-	}
-	if got := w.last.Observations.Unrecorded[local]; got.Foreign != 4 {
-		t.Errorf("shown: %+v", got)
-	}
-}
-
-// Somebody attached it to a machine of his own, say. It was tried first for ever.
-func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
-	w := signed(t, 1)
-	i := w.only()
-	for _, id := range []fleet.ProviderInstanceRef{"vol-1", "vol-2", "vol-3", "vol-4"} {
-		w.others = append(w.others, fleet.Resource{ID: id, Kind: "volume", Key: i.Key, Tags: w.cloud[i.Key].Tags})
-	}
-	w.held = map[fleet.ProviderInstanceRef]string{"vol-1": "vol-1 is held by i-77: end that first", "vol-3": "vol-3 is locked"}
-	w.remove()
-	w.work(10 * time.Minute)
-	if len(w.cloud) != 0 || len(w.others) != 2 || w.others[0].ID != "vol-1" || w.others[1].ID != "vol-3" {
-		t.Fatalf("left %v: %s", w.others, w.describe())
-	}
-	told := func() bool {
-		op := w.termination(i.ID)
-		return op.State == fleet.OperationRefused && strings.Contains(op.Message, "i-77") && strings.Contains(op.Message, "vol-3 is locked")
-	}
-	for tries := 0; !told(); tries++ { // but for the moment of a try
-		if tries == 20 {
-			t.Fatalf("it isn't told: %s", w.describe())
-		}
-		w.work(20 * time.Second)
-	}
-	before := len(w.terminations())
-	w.work(time.Hour)
-	if more := len(w.terminations()) - before; more < 20 || more > 26 {
-		t.Errorf("each of two is tried every five minutes, and in an hour there were %d calls", more)
-	}
-	w.held = nil // he has let it go
-	w.work(10 * time.Minute)
-	if len(w.others) != 0 || len(w.live()) != 0 {
-		t.Errorf("left %v: %s", w.others, w.describe())
-	}
-}
-
-// An instance without an id was counted among what others had left, and then each call for
-// any instance that hadn't gone went out again at once.
-func TestACallForAnInstanceThatHasNoIDYetWaitsLikeEveryOther(t *testing.T) {
-	m := newMemory(time.Time{})
-	m.remember([]Effect{Terminate{Instance: "i1", Operation: "op"}}, time.Time{}, time.Time{})
-	if m.row("i1").notRemoved(&fleet.Operation{}, time.Time{}) {
-		t.Error("it counts as something that was left behind")
 	}
 }

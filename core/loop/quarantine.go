@@ -7,17 +7,17 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// condemn takes what people quarantined out of work. A job that runs goes on; what
+// applyQuarantines takes what people quarantined out of work. A job that runs goes on; what
 // was never asked of a provider isn't asked; what still boots is met as soon as its
 // agent calls, before it can be admitted; and one that was lost as soon as it is
 // back.
-func (l *Loop) condemn(w *work) {
+func (l *Loop) applyQuarantines(w *step) {
 	if len(w.stored.Standing.Quarantines) == 0 {
 		return
 	}
 	for _, r := range w.rows {
-		q, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
-		if !condemned {
+		q, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+		if !quarantined {
 			continue
 		}
 		reason := quarantineReason(q)
@@ -32,10 +32,10 @@ func (l *Loop) condemn(w *work) {
 				w.move(r, fleet.Failed, lifecycle.Withdrawn, reason+" Its request doesn't go out again.")
 			}
 		case fleet.Enrolling, fleet.Healthy:
-			w.move(r, fleet.Quarantined, lifecycle.Condemned, reason)
+			w.move(r, fleet.Quarantined, lifecycle.QuarantineOrdered, reason)
 		case fleet.Draining:
 			if r.Drain == fleet.Cordoned { // it could be taken back
-				w.move(r, fleet.Quarantined, lifecycle.Condemned, reason)
+				w.move(r, fleet.Quarantined, lifecycle.QuarantineOrdered, reason)
 			}
 		}
 	}
@@ -56,19 +56,19 @@ func quarantineReason(q fleet.Quarantine) string {
 	return text + "."
 }
 
-// released says that an instance was quarantined by a person who has taken that
+// quarantineLifted says that an instance was quarantined by a person who has taken that
 // back. It isn't trusted again for that: it leaves once no job is on it, and its
 // fleet makes another.
-func (w *work) released(r *row) bool {
-	if r.Cause != string(lifecycle.Condemned) {
+func (w *step) quarantineLifted(r *row) bool {
+	if r.Cause != string(lifecycle.QuarantineOrdered) {
 		return false
 	}
-	_, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
-	return !condemned
+	_, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+	return !quarantined
 }
 
 // frozen says that no provider may be written to for a row: its fleet is frozen,
 // or the provider that has it.
-func (w *work) frozen(r *row) bool {
+func (w *step) frozen(r *row) bool {
 	return r.fleet.Operational == fleet.FleetFrozen || w.stored.Standing.Frozen(r.Provider)
 }

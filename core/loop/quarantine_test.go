@@ -100,17 +100,17 @@ func TestAQuarantinedFleetLosesAllItsRunnersAndMakesNone(t *testing.T) {
 	made := len(w.live())
 	w.step()
 	w.step()
-	condemned, others := 0, 0
+	quarantined, others := 0, 0
 	for _, i := range w.live() {
 		switch {
 		case i.Fleet == "f2":
 			others++
-		case i.State == fleet.Quarantined && i.Cause == string(lifecycle.Condemned):
-			condemned++
+		case i.State == fleet.Quarantined && i.Cause == string(lifecycle.QuarantineOrdered):
+			quarantined++
 		}
 	}
-	if condemned != made || others != 1 || len(w.live()) != made+1 {
-		t.Errorf("%d of %d condemned, %d in the other fleet: %s", condemned, made, others, w.describe())
+	if quarantined != made || others != 1 || len(w.live()) != made+1 {
+		t.Errorf("%d of %d quarantined, %d in the other fleet: %s", quarantined, made, others, w.describe())
 	}
 }
 

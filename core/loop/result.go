@@ -5,14 +5,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // result is what a step came to, for whoever drives the loop and shows it.
-func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
+func (l *Loop) result(w *step, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.stored.Serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
 		Orders: w.outcomes, Observations: l.observationsOf(w), Damaged: slices.Sorted(maps.Values(w.damaged)),
@@ -20,7 +22,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 	res.Settled = len(l.orders) == 0
 	l.instancesInto(&res, w)
 	for _, address := range l.schedulersIn(w) {
-		if l.scheduler(address).blind == notAnsweredYet { // nobody knows what it wants
+		if l.scheduler(address).Unobservable == ci.NotAnsweredYet { // nobody knows what it wants
 			res.Settled = false
 		}
 	}
@@ -33,7 +35,7 @@ func (l *Loop) result(w *work, plan planner.Output, effects []Effect) Result {
 }
 
 // instancesInto adds the instances, and which of them are silent or not settled.
-func (l *Loop) instancesInto(res *Result, w *work) {
+func (l *Loop) instancesInto(res *Result, w *step) {
 	res.Instances = make([]fleet.CapacityInstance, 0, len(w.rows))
 	for _, r := range w.rows {
 		res.Instances = append(res.Instances, r.CapacityInstance)
@@ -45,9 +47,9 @@ func (l *Loop) instancesInto(res *Result, w *work) {
 				res.Unresolved++
 			}
 		}
-		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.connects(r)
+		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).runner.CanConnect(r.Scheduling)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
-		if untold || !settled || r.Live() && l.provider(r.Provider).blind != "" || !l.hasHeard(w, r) {
+		if untold || !settled || r.Live() && l.provider(r.Provider).Unobservable != "" || !l.knowsToRun(w, r) {
 			res.Settled = false
 		}
 	}
@@ -68,14 +70,14 @@ func (r Result) Holds() map[fleet.RunnerFleetID]snapshot.Hold {
 	return holds
 }
 
-// hasHeard says that an admitted runner is known to live and to know that it
+// knowsToRun says that an admitted runner is known to live and to know that it
 // should work: until then its manager must not go away. One that is silent can't
 // be waited for.
-func (l *Loop) hasHeard(w *work, r *row) bool {
+func (l *Loop) knowsToRun(w *step, r *row) bool {
 	if r.State != fleet.Healthy || r.runner == nil || l.silent(w, r) {
 		return true
 	}
-	return r.runner.LastBeat.After(l.witnessed) && r.runner.Report.Heard == string(lifecycle.Run)
+	return r.runner.LastBeat.After(l.listeningSince) && r.runner.Report.Heard == string(lifecycle.Run)
 }
 
 // alarm is when something happens by itself next.
@@ -89,8 +91,8 @@ func (a *alarm) earlier(t time.Time) {
 
 // wake is when something happens by itself next: a deadline, a back-off's end,
 // an inspection.
-func (l *Loop) wake(w *work, plan planner.Output) time.Time {
-	at := alarm{w.now, w.now.Add(restfulInspection)}
+func (l *Loop) wake(w *step, plan planner.Output) time.Time {
+	at := alarm{w.now, w.now.Add(inventory.SettledInterval)}
 	for _, r := range w.rows {
 		l.wakeFor(&at, w, r)
 	}
@@ -98,8 +100,8 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		at.earlier(p.Next)
 	}
 	for _, address := range l.schedulersIn(w) {
-		if !l.scheduler(address).observing {
-			at.earlier(later(l.observationDue(w, address), w.now.Add(eagerObservation)))
+		if !l.scheduler(address).Observing {
+			at.earlier(later(l.observationDue(w, address), w.now.Add(ci.EagerInterval)))
 		}
 	}
 	for _, b := range w.backoffs {
@@ -109,15 +111,15 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 		at.earlier(c.Until)
 	}
 	for _, key := range w.marketKeys() {
-		if m := l.market(key); !m.asking && l.provider(key.Provider).facts != nil {
-			at.earlier(m.list.Next)
+		if l.reachable(key.Provider) {
+			at.earlier(l.markets.NextQuery(key))
 		}
 	}
 	for _, address := range l.providerAddresses() {
-		if p := l.providers[address]; p.facts != nil && !p.inspecting {
+		if p := l.providers[address]; p.Facts != nil && !p.Inspecting {
 			due := l.inspectionDue(w, address, p)
 			if !due.After(w.now) {
-				due = w.now.Add(eagerInspection)
+				due = w.now.Add(inventory.EagerInterval)
 			}
 			at.earlier(due)
 		}
@@ -126,7 +128,7 @@ func (l *Loop) wake(w *work, plan planner.Output) time.Time {
 }
 
 // wakeFor adds when something happens to one instance.
-func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
+func (l *Loop) wakeFor(at *alarm, w *step, r *row) {
 	if d := lifecycle.Deadline(r.State, r.fleet.Timeouts); d > 0 {
 		at.earlier(r.Since.Add(d))
 	}
@@ -134,11 +136,11 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 	if r.Interruption.TakesAway() {
 		at.earlier(r.Interruption.Deadline)
 	}
-	if l.takesBack(w, r) {
-		at.earlier(l.mayEndSince(r).Add(forcePatience))
+	if l.mustTakeJobsBack(w, r) {
+		at.earlier(l.mayEndSince(r).Add(takeBackTimeout))
 	}
 	if r.runner != nil && r.State == fleet.Healthy {
-		at.earlier(later(r.runner.LastBeat, l.witnessed).Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
+		at.earlier(later(r.runner.LastBeat, l.listeningSince).Add(r.fleet.Timeouts.Heartbeat + time.Millisecond))
 	}
 	for _, op := range []*fleet.Operation{r.provision, r.terminate} {
 		if op != nil {
@@ -146,8 +148,8 @@ func (l *Loop) wakeFor(at *alarm, w *work, r *row) {
 		}
 	}
 	m := l.row(r.ID)
-	at.earlier(m.tellAfter)
-	at.earlier(m.leftDue(w.now))
+	at.earlier(m.runner.NextCall)
+	at.earlier(m.removals.NextTry(w.now))
 }
 
 func later(a, b time.Time) time.Time {

@@ -11,7 +11,7 @@ import (
 // failures are the instances that something went wrong with in this step before
 // they were to leave, with what it was. Whether that speaks against what they were
 // made from is the planner's to say.
-func (w *work) failures() map[fleet.CapacityInstanceID]reason.Reason {
+func (w *step) failures() map[fleet.CapacityInstanceID]reason.Reason {
 	found := map[fleet.CapacityInstanceID]reason.Reason{}
 	for _, e := range w.ends {
 		if w.isFailure(e) {
@@ -25,7 +25,7 @@ func (w *work) failures() map[fleet.CapacityInstanceID]reason.Reason {
 // what it should be, or is lost. What its provider or a person took, a provider
 // without room, and a runner that ends after its job, are no such thing; nor is a
 // request whose resource never was seen, unless it was refused as invalid.
-func (w *work) isFailure(e end) bool {
+func (w *step) isFailure(e end) bool {
 	r := e.row
 	if r.neverJoined() || r.Interruption.Stands() {
 		return false
@@ -39,14 +39,14 @@ func (w *work) isFailure(e end) bool {
 		return e.from == fleet.Healthy
 	case lifecycle.DeadlinePassed:
 		return r.State == fleet.Failed && r.everSeen()
-	case lifecycle.Condemned:
-		q, condemned := w.stored.Standing.Condemns(r.CapacityInstance)
-		return condemned && q.Fleet == ""
+	case lifecycle.QuarantineOrdered:
+		q, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+		return quarantined && q.Fleet == ""
 	case lifecycle.RunnerLeft:
 		return e.from != fleet.Draining && r.terminate == nil && !r.Scheduling.Leaves && r.runner != nil && r.runner.Report.JobsRun == 0
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone:
 		comesOrWorks := e.from == fleet.Bootstrapping || e.from == fleet.Enrolling || e.from == fleet.Healthy
-		reclaimed := r.fleet.Lifetime == fleet.LifetimePreemptible && w.now.Sub(r.Created) >= young
+		reclaimed := r.fleet.Lifetime == fleet.LifetimePreemptible && w.now.Sub(r.Created) >= earlyEndAge
 		ends := r.fleet.Runner.MaxJobs > 0 || r.fleet.Runner.MaxAge > 0
 		leftItself := ends && r.runner != nil && r.runner.Report.JobsRun > 0
 		return comesOrWorks && r.terminate == nil && !reclaimed && !leftItself
@@ -54,9 +54,9 @@ func (w *work) isFailure(e end) bool {
 	return false
 }
 
-// standsIn says that a request of an older definition may go out all the same:
+// isTrustedOlder says that a request of an older definition may go out all the same:
 // while the new one isn't trusted, that is what its fleet makes.
-func (w *work) standsIn(r *row, agentVersion string) bool {
+func (w *step) isTrustedOlder(r *row, agentVersion string) bool {
 	known := w.stored.Rollouts[r.Fleet]
 	order, _ := w.stored.Standing.Rollout(r.fleet)
 	trusted := !known.Passed.IsZero() && known.Halted == nil && order.Word != fleet.PauseRollout

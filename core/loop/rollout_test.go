@@ -51,7 +51,7 @@ func (w *world) runFor(d time.Duration, dead string) {
 
 // An image whose hosts never enroll came over the whole fleet, one host after the
 // other, and left it without a runner.
-func TestAnImageWhoseHostsNeverEnrollIsHaltedAtItsCanaryAndTheRestStays(t *testing.T) {
+func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	f := demoFleet(3, 5)
 	f.Image, f.Rollout = imageOf("a"), fleet.RolloutPolicy{Canary: 1, Soak: time.Minute, Surge: 1}
 	w := newWorld(t, f)
@@ -121,11 +121,11 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		{"it left without a job", fleet.Healthy, lifecycle.RunnerLeft, nil, true},
 		{"it left for want of work, as it was told", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) { r.Scheduling.Leaves = true }, false},
 		{"it was drained", fleet.Healthy, lifecycle.ForScaleDown, nil, false},
-		{"a person quarantined it", fleet.Healthy, lifecycle.Condemned, func(r *row) { r.ID = "odd" }, true},
-		{"a person quarantined its fleet", fleet.Healthy, lifecycle.Condemned, func(r *row) { r.Fleet = "f9" }, false},
+		{"a person quarantined it", fleet.Healthy, lifecycle.QuarantineOrdered, func(r *row) { r.ID = "odd" }, true},
+		{"a person quarantined its fleet", fleet.Healthy, lifecycle.QuarantineOrdered, func(r *row) { r.Fleet = "f9" }, false},
 	} {
 		now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-		w := &work{now: now}
+		w := &step{now: now}
 		w.stored.Standing.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
 		r := &row{provision: &fleet.Operation{}, runner: &fleet.Runner{}}
 		r.ID, r.Fleet, r.ProviderInstance, r.Created = "i1", "f1", "vm-1", now.Add(-time.Hour)

@@ -2,152 +2,15 @@ package loop
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
-
-const ci = fleet.SchedulerAddress("forgeyard.ci")
-
-// simpleScheduler keeps its word: what it acknowledged is so in every later look.
-type simpleScheduler struct {
-	revision int64
-	runners  map[fleet.CapacityInstanceID]*fleet.RunningCapacityUsage
-	waiting  int
-	// down is why it doesn't answer; "": it does.
-	down string
-	// keeps says that it goes on listing what it was told to forget.
-	keeps bool
-	// stuck says that its revision stays what it is, and that it lists nobody.
-	stuck bool
-	looks int
-	// told is every call in words.
-	told []string
-}
-
-func newSimpleScheduler() *simpleScheduler {
-	return &simpleScheduler{runners: map[fleet.CapacityInstanceID]*fleet.RunningCapacityUsage{}}
-}
-
-// run carries out an effect on the scheduler; nil: it isn't one.
-func (s *simpleScheduler) run(w *world, e Effect) Event {
-	switch e := e.(type) {
-	case Observe:
-		return s.look(w.now)
-	case Tell:
-		return s.tell(e)
-	}
-	return nil
-}
-
-// look is what the scheduler shows now.
-func (s *simpleScheduler) look(now time.Time) Observed {
-	s.looks++
-	o := Observed{Scheduler: ci, Lists: true, Uncordons: true}
-	if s.down != "" {
-		o.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
-		return o
-	}
-	o.Snapshot = fleet.CapacityDemandSnapshot{Revision: s.revision, ObservedAt: now, Running: []fleet.RunningCapacityUsage{}}
-	if s.waiting > 0 {
-		o.Snapshot.Queued = []fleet.UnmetDemand{{Count: s.waiting, Admissible: s.waiting}}
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.runners)) {
-		if s.stuck {
-			break
-		}
-		o.Snapshot.Running = append(o.Snapshot.Running, *s.runners[id])
-	}
-	return o
-}
-
-func (s *simpleScheduler) tell(e Tell) Told {
-	told := Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
-	if s.down != "" {
-		told.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
-		return told
-	}
-	words := fmt.Sprintf("%s %s", e.What, e.Instance)
-	switch {
-	case e.What == TellRemove:
-		words += " " + string(e.Reason)
-	case e.Force:
-		words = fmt.Sprintf("%s by force %s", e.What, e.Instance)
-	}
-	s.told = append(s.told, words)
-	runner, known := s.runners[e.Instance]
-	if e.What != TellAdmit && !known {
-		told.Unknown = true
-		return told
-	}
-	if !s.stuck {
-		s.revision++
-	}
-	told.Revision = s.revision
-	switch e.What {
-	case TellAdmit:
-		if !known {
-			s.runners[e.Instance] = &fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(e.Instance)}
-		}
-		told.Ref = fleet.SchedulerRunnerRef(e.Instance)
-	case TellCordon:
-		runner.Cordoned = true
-		if e.Force {
-			runner.Leases = 0
-		}
-	case TellUncordon:
-		runner.Cordoned = false
-	case TellRemove:
-		if !s.keeps {
-			delete(s.runners, e.Instance)
-		}
-	}
-	return told
-}
-
-// lease gives a runner a job, as only an uncordoned one gets.
-func (s *simpleScheduler) lease(id fleet.CapacityInstanceID, jobs int) {
-	s.revision++
-	s.runners[id].Leases = jobs
-}
-
-func ciFleet(min, max int) fleet.ManagedFleet {
-	f := demoFleet(min, max)
-	f.Scheduler = ci
-	f.Class.Resources.Slots = 1
-	f.Scaling.ScaleDown = fleet.ScaleDownPolicy{IdleGrace: time.Minute, Cooldown: time.Second}
-	return f
-}
-
-// goOn lets everything run as it should for a while.
-func (w *world) goOn(d time.Duration) {
-	w.t.Helper()
-	for end := w.now.Add(d); w.now.Before(end); {
-		w.tick(end.Sub(w.now))
-	}
-}
-
-// tick carries out what waits and makes one step, or lets time pass until one is
-// due, at most so long.
-func (w *world) tick(most time.Duration) {
-	w.t.Helper()
-	if len(w.effects) == 0 {
-		w.now = w.now.Add(max(time.Millisecond, min(w.last.Wake.Sub(w.now), most)))
-	}
-	var events []Event
-	for _, e := range w.effects {
-		events = append(events, w.run(e))
-	}
-	w.effects = nil
-	w.all()
-	w.step(events...)
-}
 
 func TestAFleetGrowsFromZeroForWaitingJobsAndGoesBackToZero(t *testing.T) {
 	w := newWorld(t, ciFleet(0, 5))
@@ -229,7 +92,7 @@ func TestAListingFromBeforeTheCordonProvesNothing(t *testing.T) {
 	i := drained(t, w)
 	old := w.ci.look(w.now) // shows no lease, and was made before the cordon
 	w.ci.lease(i.ID, 1)
-	told := w.ci.tell(take[Tell](w))
+	told := w.ci.tell(take[CallScheduler](w))
 	w.effects = slices.DeleteFunc(w.effects, func(e Effect) bool { _, looks := e.(Observe); return looks })
 	w.step(told, old)
 	if i = w.only(); i.Drain != fleet.Cordoned {
@@ -240,8 +103,8 @@ func TestAListingFromBeforeTheCordonProvesNothing(t *testing.T) {
 func TestACordonWhoseAnswerIsLostIsAskedForAgain(t *testing.T) {
 	w, _ := up(t)
 	i := drained(t, w)
-	w.ci.tell(take[Tell](w)) // it holds, and nobody hears so
-	w.step(Told{Scheduler: ci, Instance: i.ID, What: TellCordon, Failure: &Failure{Class: fleet.ErrorTransient, Message: "timeout"}})
+	w.ci.tell(take[CallScheduler](w)) // it holds, and nobody hears so
+	w.step(SchedulerAnswered{Answer: ci.Answer{Scheduler: queueCI, Instance: i.ID, Kind: ci.Cordon}, Failure: &Failure{Class: fleet.ErrorTransient, Message: "timeout"}})
 	w.goOn(time.Minute)
 	if len(w.live()) != 0 {
 		t.Errorf("not drained: %s", w.describe())
@@ -258,7 +121,7 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	if now := w.only(); now.State != fleet.Healthy || now.ID != i.ID {
 		t.Fatalf("%s: %s", now.State, w.describe())
 	}
-	if why := w.last.Observations.Schedulers[ci]; why != "connection refused" {
+	if why := w.last.Observations.Schedulers[queueCI]; why != "connection refused" {
 		t.Errorf("the result says %q", why)
 	}
 	w.ci.down = ""
@@ -284,7 +147,7 @@ func TestNothingIsSettledBeforeTheSchedulerHasAnsweredOrFailed(t *testing.T) {
 			if !w.last.Settled {
 				t.Errorf("not settled by now: %s", w.describe())
 			}
-			if why := w.last.Observations.Schedulers[ci]; why != down {
+			if why := w.last.Observations.Schedulers[queueCI]; why != down {
 				t.Errorf("it can't be seen: %q", why)
 			}
 		})
@@ -358,8 +221,8 @@ func TestAMachineThatIsLostIsReportedAsInfrastructure(t *testing.T) {
 }
 
 func TestASchedulerIsToldOfAnEndEvenIfItWasAwayWhenItCame(t *testing.T) {
-	w, i := up(t)
-	i = drained(t, w)
+	w, _ := up(t)
+	i := drained(t, w)
 	for i.State != fleet.Terminating {
 		w.tick(time.Second)
 		i = w.store.instances[i.ID]
@@ -392,16 +255,16 @@ func TestADeadRunnerInADrainEndsOnceItsSchedulerShowsNoLease(t *testing.T) {
 func TestTheRunnerOfAnAdmittedHostIsTheClassNotTheAgentsWord(t *testing.T) {
 	w := newWorld(t, ciFleet(1, 1))
 	for range 100 {
-		if has[Tell](w) {
+		if has[CallScheduler](w) {
 			break
 		}
 		w.tick(time.Second)
 	}
-	got := take[Tell](w)
-	if got.What != TellAdmit || got.Runner.Class.Trust != "standard" || got.Runner.Name != w.only().ID {
+	got := take[CallScheduler](w)
+	if got.Kind != ci.Admit || got.Runner.Class.Trust != "standard" || got.Runner.Name != w.only().ID {
 		t.Errorf("%+v", got)
 	}
-	if s := w.only().Scheduling; s.Scheduler != ci {
+	if s := w.only().Scheduling; s.Scheduler != queueCI {
 		t.Errorf("the call went out before its intent was stored: %+v", s)
 	}
 }
@@ -479,9 +342,9 @@ func TestASchedulerHearsWhetherARunnerMayRunHostileJobs(t *testing.T) {
 	} {
 		r := &row{provision: &fleet.Operation{}}
 		r.fleet.Class.Isolation = test.isolation
-		w := &work{stored: snapshot.State{Policy: test.policy}}
-		told := Tell{Runner: w.runnerOf(r, ci)}
-		r.noteAdmission(told)
+		w := &step{stored: snapshot.State{Policy: test.policy}}
+		told := ci.Call{Runner: w.runnerOf(r, queueCI)}
+		ci.NoteAdmission(&r.Scheduling, told)
 		if told.Runner.Hostile != test.want || r.Scheduling.Hostile != test.want {
 			t.Errorf("%s: told %t, noted %t", name, told.Runner.Hostile, r.Scheduling.Hostile)
 		}

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 )
 
 // Failures at the seams: between accounts, between schedulers, and between an
@@ -102,7 +104,7 @@ func TestAnOrphanOfAFleetThatWasForgottenIsLeftToAPerson(t *testing.T) {
 	}
 	w.others = append(w.others, stranger("vm-z", tagsOf(w.keys, "demo", "f2", "z", "z")))
 	w.inspect()
-	w.pass(DefaultOrphanGrace-time.Minute, nil)
+	w.pass(inventory.DefaultOrphanGrace-time.Minute, nil)
 	w.now = w.now.Add(50 * time.Second)
 	w.step()
 	w.now = w.now.Add(50 * time.Second)
@@ -141,12 +143,12 @@ func TestASchedulerWithoutABlockProvesNoHostIdle(t *testing.T) {
 	f.Operational = fleet.FleetDraining
 	w.store.fleets["f1"] = f
 	w.effects = nil
-	for !has[Tell](w) {
+	for !has[CallScheduler](w) {
 		w.now = w.now.Add(time.Second)
 		w.step()
 	}
-	e := take[Tell](w)
-	w.step(Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What, Gone: true})
+	e := take[CallScheduler](w)
+	w.step(SchedulerAnswered{Answer: ci.Answer{Scheduler: e.Scheduler, Instance: e.Instance, Kind: e.Kind, Gone: true}})
 	w.pass(20*time.Minute, nil)
 	if len(w.terminations()) > 0 {
 		t.Error("a host was terminated whose scheduler has a lease on it and was never asked")
@@ -160,7 +162,7 @@ func TestASilentHostOfASchedulerThatListsNothingIsKept(t *testing.T) {
 	f.Operational = fleet.FleetDraining
 	w.store.fleets["f1"] = f
 	w.effects = nil
-	w.loop.schedulers[ci].observing = false
+	w.loop.schedulers[queueCI].Observing = false
 	for end := w.now.Add(20 * time.Minute); w.now.Before(end); {
 		w.now = w.now.Add(5 * time.Second)
 		var events []Event
@@ -172,7 +174,7 @@ func TestASilentHostOfASchedulerThatListsNothingIsKept(t *testing.T) {
 				o := w.ci.look(w.now)
 				o.Lists, o.Snapshot.Running = false, nil
 				events = append(events, o)
-			case Tell:
+			case CallScheduler:
 				events = append(events, w.ci.tell(e))
 			}
 		}
@@ -238,7 +240,7 @@ func TestAResourceThatComesBackTakesItsDepartingRowUp(t *testing.T) {
 
 // An agent that leaves says that it had no job; its scheduler knows better, and
 // after a restart it has to be asked first.
-func TestAHostWhoseAgentSaysThatItLeftStaysWhileItsSchedulerShowsALease(t *testing.T) {
+func TestLeftAgentKeepsItsHostWhileALeaseIsShown(t *testing.T) {
 	w, i := up(t)
 	w.ci.lease(i.ID, 1)
 	w.goOn(5 * time.Second)

@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
 // send picks what goes out now and marks it as in progress, in the same
 // transaction as its intent or a later one: on the next start it is unknown,
 // never forgotten.
-func (l *Loop) send(w *work) []Effect {
+func (l *Loop) send(w *step) []Effect {
 	var effects []Effect
 	out := map[fleet.ProviderAddress]int{}
 	for _, r := range w.rows {
 		p := l.provider(r.Provider)
-		if p.facts == nil || w.frozen(r) || l.callsOn(r.Provider)+out[r.Provider] >= l.settings.CallLimit {
+		if p.Facts == nil || w.frozen(r) || l.callsOn(r.Provider)+out[r.Provider] >= l.settings.CallLimit {
 			continue
 		}
 		if e := l.sendRow(w, p, r); e != nil {
@@ -26,21 +27,21 @@ func (l *Loop) send(w *work) []Effect {
 		}
 	}
 	effects = append(effects, l.inspections(w)...)
-	effects = append(effects, l.listings(w)...)
-	effects = append(effects, l.tellings(w)...)
+	effects = append(effects, l.listOffers(w)...)
+	effects = append(effects, l.schedulerCalls(w)...)
 	return append(effects, l.observations(w)...)
 }
 
 // sendRow returns the call that a row is waiting for, if it may go out now.
-func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
+func (l *Loop) sendRow(w *step, p *inventory.Provider, r *row) Effect {
 	switch {
 	case (r.State == fleet.Requested || r.State == fleet.Provisioning) && r.provision.Batch.Key != "":
 		return l.sendBatch(w, p, r)
 	case r.State == fleet.Requested || r.State == fleet.Provisioning:
-		if !l.mayGoOut(w, p, r) {
+		if !l.maySend(w, p, r) {
 			return nil
 		}
-		if e, ok := w.goesOut(p, r); ok {
+		if e, ok := w.beginProvision(p, r); ok {
 			return e
 		}
 	case r.State == fleet.Terminating && r.terminate != nil:
@@ -49,24 +50,24 @@ func (l *Loop) sendRow(w *work, p *provider, r *row) Effect {
 	return nil
 }
 
-// mayGoOut says whether a row's request is due and its provider may get it.
-func (l *Loop) mayGoOut(w *work, p *provider, r *row) bool {
+// maySend says whether a row's request is due and its provider may get it.
+func (l *Loop) maySend(w *step, p *inventory.Provider, r *row) bool {
 	if r.provision.State != fleet.OperationPending || r.provision.NotBefore.After(w.now) {
 		return false
 	}
-	if !deletable(*p.facts) {
-		r.conflict(undeletable(*p.facts))
+	if !inventory.Deletable(*p.Facts) {
+		r.conflict(inventory.Undeletable(*p.Facts))
 		return false
 	}
-	if why := r.unassigned(*p.facts); why != "" {
+	if why := r.unassigned(*p.Facts); why != "" {
 		r.conflict(why)
 		return false
 	}
 	return true
 }
 
-// goesOut marks a row's request as in progress and returns it.
-func (w *work) goesOut(p *provider, r *row) (Provision, bool) {
+// beginProvision marks a row's request as in progress and returns it.
+func (w *step) beginProvision(p *inventory.Provider, r *row) (Provision, bool) {
 	op := r.provision
 	intent, ok := r.intent()
 	if !ok {
@@ -75,8 +76,8 @@ func (w *work) goesOut(p *provider, r *row) (Provision, bool) {
 	if r.State == fleet.Requested {
 		w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
 	}
-	r.Account, r.dirty = p.facts.Account, true
-	begin(r, op)
+	r.Account, r.dirty = p.Facts.Account, true
+	beginCall(r, op)
 	// The token counts from when the host can first have it.
 	t := r.fleet.Timeouts
 	op.TokenExpires = w.now.Add(t.Provision + t.Boot + t.Enroll)
@@ -95,21 +96,21 @@ func (r *row) intent() (fleet.ProvisionIntent, bool) {
 
 // sendTerminate returns the terminate call of a row whose ownership is proven.
 // While a provision call may still run there is nothing to delete yet.
-func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
+func (l *Loop) sendTerminate(w *step, p *inventory.Provider, r *row) Effect {
 	op := r.terminate
 	beingMade := r.provision.State == fleet.OperationInProgress || w.batchUnderWay(r)
 	sent := op.State == fleet.OperationInProgress || op.State == fleet.OperationSucceeded
 	if beingMade || sent || op.NotBefore.After(w.now) {
 		return nil
 	}
-	if l.takesBack(w, r) {
+	if l.mustTakeJobsBack(w, r) {
 		if why := "It waits for its scheduler to take the jobs back."; op.Message != why {
 			r.edit(op).Message = why
 		}
 		return nil
 	}
 	m := l.row(r.ID)
-	if p.sight != nil && p.sight.step < m.answered {
+	if p.Listing != nil && p.Listing.Step < m.answered {
 		return nil // asked before: only what is still seen afterwards is asked again
 	}
 	resource, ok, why := l.provenOurs(p, r, m)
@@ -119,61 +120,42 @@ func (l *Loop) sendTerminate(w *work, p *provider, r *row) Effect {
 		}
 		return nil
 	}
-	begin(r, op)
-	left := !isInstance(resource) && r.Adopted == ""
+	beginCall(r, op)
+	left := !inventory.IsInstance(resource) && r.Adopted == ""
 	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key, Left: left}
 }
 
-func begin(r *row, op *fleet.Operation) {
+func beginCall(r *row, op *fleet.Operation) {
 	r.edit(op)
 	op.State, op.Attempts, op.CallOver = fleet.OperationInProgress, op.Attempts+1, time.Time{}
 	op.Class, op.Message = "", ""
 }
 
-// Inspection spacing. A settled provider is looked at now and then, one that
-// can't be seen more often; one with something on its way is looked at eagerly
-// at first, and less the longer it takes.
-const (
-	restfulInspection = 30 * time.Second
-	blindInspection   = 5 * time.Second
-	eagerInspection   = 500 * time.Millisecond
-)
-
 // inspections returns an Inspect effect for every provider that is due.
-func (l *Loop) inspections(w *work) []Effect {
+func (l *Loop) inspections(w *step) []Effect {
 	var effects []Effect
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
-		if p.facts != nil && !p.inspecting && !w.now.Before(l.inspectionDue(w, address, p)) {
+		if p.Facts != nil && !p.Inspecting && !w.now.Before(l.inspectionDue(w, address, p)) {
 			effects = append(effects, Inspect{Provider: address})
 		}
 	}
 	return effects
 }
 
-// inspectionDue is when the provider should be looked at next.
-func (l *Loop) inspectionDue(w *work, address fleet.ProviderAddress, p *provider) time.Time {
-	if p.inspected.IsZero() || l.ordersWait(address, p) {
-		return w.now
-	}
-	if p.hint > p.inspectStep { // however often it hints
-		return p.inspected.Add(eagerInspection)
-	}
-	spacing := restfulInspection
-	if p.blind != "" {
-		spacing = blindInspection
-	}
+// inspectionDue is when the provider should be inspected next.
+func (l *Loop) inspectionDue(w *step, address fleet.ProviderAddress, p *inventory.Provider) time.Time {
+	var waitingSince []time.Time
 	for _, r := range w.rows {
-		if r.Provider == address && awaitsSight(r) {
-			waited := max(0, w.now.Sub(r.Since))
-			spacing = min(spacing, max(eagerInspection, waited/10))
+		if r.Provider == address && awaitsInspection(r) {
+			waitingSince = append(waitingSince, r.Since)
 		}
 	}
-	return p.inspected.Add(spacing)
+	return p.NextInspection(w.now, l.orderAwaitsInspection(address, p), waitingSince)
 }
 
-// awaitsSight says that an inspection would take the row on.
-func awaitsSight(r *row) bool {
+// awaitsInspection says that an inspection would take the row on.
+func awaitsInspection(r *row) bool {
 	switch r.State {
 	case fleet.Provisioning:
 		return r.provision.State == fleet.OperationUnknown

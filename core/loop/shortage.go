@@ -3,45 +3,47 @@ package loop
 import (
 	"cmp"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
-// noRoom takes in that nothing was made for lack of capacity or quota. It doesn't
+// recordShortage takes in that nothing was made for lack of capacity or quota. It doesn't
 // hold the fleet: the next instance goes out at once, under another key and with
 // the offers that are left, and where none is left the planner holds it.
 //
 // Circuits are memory only. After a restart each offer is tried once more, by what
 // is wanted then; every one of those tries ends in an answer, which opens the
 // circuit again.
-func (l *Loop) noRoom(w *work, r *row, f *Failure) {
-	w.circuits.Short(r.attempt(), breaker.Shortage{
+func (l *Loop) recordShortage(w *step, r *row, f *Failure) {
+	w.circuits.RecordShortage(r.attempt(), market.Shortage{
 		Class: f.Class, Message: f.Message, Zone: f.Zone, MachineType: f.MachineType, RetryAfter: f.RetryAfter,
 	}, w.now, l.settings.Random)
 }
 
-// made takes in that a machine was made, and where.
-func (l *Loop) made(w *work, r *row, res fleet.Resource) {
-	w.circuits.Made(r.attempt(), res.Zone, res.MachineType, w.now, l.settings.Random)
+// recordRoom takes in that a machine was made, and where.
+func (l *Loop) recordRoom(w *step, r *row, res fleet.Resource) {
+	w.circuits.RecordSuccess(r.attempt(), res.Zone, res.MachineType, w.now, l.settings.Random)
 }
 
 // attempt is the row's provision as the circuits need it.
-func (r *row) attempt() breaker.Attempt {
+func (r *row) attempt() market.Attempt {
 	offers := r.provision.Offers()
 	if len(offers) == 0 {
 		offers = []fleet.Offer{{Lifetime: cmp.Or(r.fleet.Lifetime, fleet.LifetimeStable)}}
 	}
-	return breaker.Attempt{Operation: r.provision.ID, Provider: r.Provider, Offers: offers}
+	return market.Attempt{Operation: r.provision.ID, Provider: r.Provider, Offers: offers}
 }
 
-// passCircuits lets the circuits see what time it is and which probes are over.
-func (w *work) passCircuits() {
-	w.circuits.Pass(w.now, func(op fleet.OperationID) bool {
+// advanceCircuits lets the circuits see what time it is and which probes are over.
+func (w *step) advanceCircuits() {
+	w.circuits.Advance(w.now, func(op fleet.OperationID) bool {
 		r := w.byOperation[op]
 		return r != nil && r.provision.State.Open()
 	})
 }
 
-// anew lets each of a provider's circuits be tried now: its plugin was started
+// retryCircuits lets each of a provider's circuits be tried now: its plugin was started
 // again, perhaps with another configuration.
-func (l *Loop) anew(w *work, provider fleet.ProviderAddress) { w.circuits.Retry(provider, w.now) }
+func (l *Loop) retryCircuits(w *step, provider fleet.ProviderAddress) {
+	w.circuits.Retry(provider, w.now)
+}

@@ -9,11 +9,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// listen finds the providers whose runners fell silent together. That says more
+// detectMassSilence finds the providers whose runners fell silent together. That says more
 // about the manager's ears than about the runners: nothing is concluded from it.
 // Those that were given up as lost before are no part of it, or two that happened
 // to die together would never be let go.
-func (l *Loop) listen(w *work) {
+func (l *Loop) detectMassSilence(w *step) {
 	type runners struct {
 		all       int
 		beats     []time.Time
@@ -32,8 +32,8 @@ func (l *Loop) listen(w *work) {
 		}
 		p.all++
 		p.heartbeat = max(p.heartbeat, r.fleet.Timeouts.Heartbeat)
-		if lifecycle.Silent(*r.runner, r.fleet.Timeouts.Heartbeat, l.witnessed, w.now) {
-			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.witnessed, w.now))
+		if lifecycle.Silent(*r.runner, r.fleet.Timeouts.Heartbeat, l.listeningSince, w.now) {
+			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.listeningSince, w.now))
 		}
 	}
 	w.unheard = map[fleet.ProviderAddress]string{}
@@ -46,15 +46,15 @@ func (l *Loop) listen(w *work) {
 
 // silent says whether a row's runner missed its heartbeats, as far as this
 // process has listened without a gap.
-func (l *Loop) silent(w *work, r *row) bool {
+func (l *Loop) silent(w *step, r *row) bool {
 	return l.silentFor(w, r) > r.fleet.Timeouts.Heartbeat
 }
 
 // silentFor is how long a row's runner is known to have been silent.
-func (l *Loop) silentFor(w *work, r *row) time.Duration {
+func (l *Loop) silentFor(w *step, r *row) time.Duration {
 	if r.runner == nil {
 		return 0
 	}
-	listened := snapshot.Observations{Since: l.witnessed, Unheard: w.unheard}
+	listened := snapshot.Observations{Since: l.listeningSince, Unheard: w.unheard}
 	return listened.SilentFor(r.Provider, *r.runner, w.now)
 }

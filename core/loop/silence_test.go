@@ -18,7 +18,7 @@ func (w *world) otherAgents(silent fleet.CapacityInstanceID) func() {
 	}
 }
 
-func TestOneSilentRunnerIsFootprintAtOnceAndQuarantinedAfterItsGrace(t *testing.T) {
+func TestSilentRunnerIsFootprintThenQuarantined(t *testing.T) {
 	w := newWorld(t, demoFleet(4, 4))
 	w.settle()
 	lost := w.live()[0]

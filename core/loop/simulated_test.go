@@ -86,7 +86,7 @@ func TestAHalfMadeHostIsNotAskedForAgainBeforeTheListSettles(t *testing.T) {
 	}
 }
 
-func TestAnInspectionFromBeforeTheClockWasSetBackProvesNothingAbsent(t *testing.T) {
+func TestInspectionBeforeClockSetBackProvesNothingAbsent(t *testing.T) {
 	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
 	w.make(p)
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
@@ -138,11 +138,11 @@ func TestTwoThatDiedTogetherAreLetGoOnceTheyAreTheMajority(t *testing.T) {
 	}
 }
 
-func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T) {
+func TestSchedulerResetDuringManagerDowntimeRecovers(t *testing.T) {
 	w, _ := up(t)
 	w.ci.revision = 1000
 	i := drained(t, w)
-	w.step(w.ci.tell(take[Tell](w)))
+	w.step(w.ci.tell(take[CallScheduler](w)))
 	if w.ci = newSimpleScheduler(); !w.store.instances[i.ID].Scheduling.Cordoned {
 		t.Fatal("the cordon wasn't acknowledged")
 	}
@@ -153,14 +153,14 @@ func TestASchedulerThatWasResetWhileTheManagerWasAwayWedgesNothing(t *testing.T)
 	}
 }
 
-func TestAClockThatIsSetBackDoesNotMakeTheManagerBlindUntilItIsCaughtUp(t *testing.T) {
+func TestClockSetBackStopsNoInspection(t *testing.T) {
 	w, _ := up(t)
 	w.now = w.now.Add(-time.Hour)
 	w.goOn(time.Minute)
-	if looked := w.loop.scheduler(ci).observed; looked.IsZero() || looked.After(w.now) {
+	if looked := w.loop.scheduler(queueCI).LastObservation(); looked.IsZero() || looked.After(w.now) {
 		t.Errorf("the scheduler was looked at last at %s, and it is %s", looked, w.now)
 	}
-	if looked := w.loop.provider(local).inspected; looked.IsZero() || looked.After(w.now) {
+	if looked := w.loop.provider(local).LastInspection(); looked.IsZero() || looked.After(w.now) {
 		t.Errorf("the provider was looked at last at %s, and it is %s", looked, w.now)
 	}
 }

@@ -5,17 +5,19 @@ import (
 	"maps"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // snapshotOf is everything that is known in this step: the stored state with the rows
 // as the step has changed them so far, and what was observed.
-func (l *Loop) snapshotOf(w *work) snapshot.Snapshot {
-	s := snapshot.Snapshot{Now: w.now, AgentVersion: l.settings.AgentVersion, State: w.stored, Observations: l.observationsOf(w)}
-	s.Instances, s.Departing = make([]fleet.CapacityInstance, 0, len(w.rows)), nil
-	s.Operations, s.Runners = make([]fleet.Operation, 0, len(w.stored.Operations)), make([]fleet.Runner, 0, len(w.stored.Runners))
-	s.Claims = nil
+func (l *Loop) snapshotOf(w *step) snapshot.Snapshot {
+	s := snapshot.Snapshot{Now: w.now, AgentVersion: l.settings.AgentVersion, State: w.stored}
+	s.Observations = l.observationsOf(w)
+	s.Instances, s.Departing, s.Claims = make([]fleet.CapacityInstance, 0, len(w.rows)), nil, nil
+	s.Operations = make([]fleet.Operation, 0, len(w.stored.Operations))
+	s.Runners = make([]fleet.Runner, 0, len(w.stored.Runners))
 	for _, r := range w.rows {
 		if r.Live() {
 			s.Instances = append(s.Instances, r.CapacityInstance)
@@ -39,30 +41,30 @@ func (l *Loop) snapshotOf(w *work) snapshot.Snapshot {
 }
 
 // observationsOf is what is known beyond the store. The maps are the caller's own.
-func (l *Loop) observationsOf(w *work) snapshot.Observations {
+func (l *Loop) observationsOf(w *step) snapshot.Observations {
 	o := snapshot.Observations{
-		Since: l.witnessed, Unheard: maps.Clone(w.unheard), Unobserved: l.unobserved(w), Faults: l.faults(),
+		Since: l.listeningSince, Unheard: maps.Clone(w.unheard), Unobserved: l.unobserved(w), Faults: l.faults(),
 		Blocked: map[fleet.ProviderAddress]string{}, Inspected: map[fleet.ProviderAddress]time.Time{},
 		Accounts: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{},
-		Demand: l.demand(w), Schedulers: map[fleet.SchedulerAddress]string{}, Usage: l.usages(w), Scaled: maps.Clone(l.scaled),
-		Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts, Holds: w.holds(),
+		Demand: l.demand(w), Schedulers: map[fleet.SchedulerAddress]string{}, Usage: l.usages(w),
+		Scaled: maps.Clone(l.scaled), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts, Holds: w.holds(),
 	}
 	for address, p := range l.providers {
-		if p.blocked {
-			o.Blocked[address] = cmp.Or(p.detail, p.down)
+		if p.Blocked {
+			o.Blocked[address] = cmp.Or(p.Detail, p.Down)
 		}
-		if p.account != "" {
-			o.Accounts[address] = p.account
+		if p.Account != "" {
+			o.Accounts[address] = p.Account
 		}
-		if p.sight != nil {
-			o.Inspected[address] = p.sight.began
+		if p.Listing != nil {
+			o.Inspected[address] = p.Listing.Began
 		}
-		if shown := l.shownUnrecorded(w, p); shown.Orphans+shown.Foreign > 0 {
+		if shown := w.shownUnrecorded(p); shown.Orphans+shown.Foreign > 0 {
 			o.Unrecorded[address] = shown
 		}
 	}
 	for _, address := range l.schedulersIn(w) {
-		if why := l.scheduler(address).blind; why != "" && why != notAnsweredYet {
+		if why := l.scheduler(address).Unobservable; why != "" && why != ci.NotAnsweredYet {
 			o.Schedulers[address] = why
 		}
 	}

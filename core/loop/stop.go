@@ -13,12 +13,12 @@ import (
 // ordered stop does while the last calls are answered.
 func (l *Loop) Absorb(ctx context.Context, now time.Time, events []Event) error {
 	l.backlog = append(l.backlog, events...)
-	l.watch(now, false)
+	l.beginStep(now, false)
 	w, err := l.load(ctx, now)
 	if err != nil {
 		return err
 	}
-	l.takeIn(w, l.backlog)
+	l.applyEvents(w, l.backlog)
 	return l.commit(ctx, w)
 }
 
@@ -29,18 +29,18 @@ func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	l.takeIn(w, l.backlog)
+	l.applyEvents(w, l.backlog)
 	clear(l.calls)
 	clear(l.batches)
-	clear(l.tells)
-	l.strand(w, "The manager stopped before the answer came.")
-	l.takeAllDown(w)
+	clear(l.schedulerCallsUnderWay)
+	l.markUnknown(w, "The manager stopped before the answer came.")
+	l.recordAllNeeds(w)
 	return l.commit(ctx, w)
 }
 
-// strand turns calls without a listener into unknown outcomes [47, 153]: those
+// markUnknown turns calls without a listener into unknown outcomes [47, 153]: those
 // of an earlier process, and those whose commit failed after it was stored.
-func (l *Loop) strand(w *work, why string) {
+func (l *Loop) markUnknown(w *step, why string) {
 	for _, r := range w.rows {
 		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
 			if op == nil {
@@ -57,24 +57,24 @@ func (l *Loop) strand(w *work, why string) {
 	}
 }
 
-func (l *Loop) load(ctx context.Context, now time.Time) (*work, error) {
+func (l *Loop) load(ctx context.Context, now time.Time) (*step, error) {
 	state, err := l.store.Load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reconcile: load the state: %w", err)
+		return nil, fmt.Errorf("loop: load the state: %w", err)
 	}
-	w := newWork(now, state)
+	w := newStep(now, state)
 	w.backoffs, w.circuits = maps.Clone(l.backoffs), l.circuits.Clone()
 	return w, nil
 }
 
 // commit writes what changed. Until it succeeds the events stay in the backlog.
-func (l *Loop) commit(ctx context.Context, w *work) error {
-	w.pass(uncommitted)
+func (l *Loop) commit(ctx context.Context, w *step) error {
+	w.hitFailpoints(uncommitted)
 	if err := l.store.Commit(ctx, w.change()); err != nil {
-		return fmt.Errorf("reconcile: commit the step: %w", err)
+		return fmt.Errorf("loop: commit the step: %w", err)
 	}
-	w.pass(committed)
+	w.hitFailpoints(committed)
 	l.backlog, l.backoffs, l.circuits = nil, w.backoffs, w.circuits
-	l.tookDown(w)
+	l.markNeedsStored(w)
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // intendTerminations takes failed rows to their clean-up and stores the intent
 // to terminate for each row that needs one.
-func (l *Loop) intendTerminations(w *work) error {
+func (l *Loop) intendTerminations(w *step) error {
 	for _, r := range w.rows {
 		if r.State == fleet.Failed {
 			if r.provision.State == fleet.OperationNotCreated && !r.everSeen() {
@@ -29,7 +29,7 @@ func (l *Loop) intendTerminations(w *work) error {
 	return nil
 }
 
-func (l *Loop) intendTermination(w *work, r *row) error {
+func (l *Loop) intendTermination(w *step, r *row) error {
 	id, err := l.settings.NewID(w.now)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 )
 
 // hold keeps a fleet none of whose offers can be used; nil: one can.
-func (m *market) hold(now time.Time) *snapshot.Hold {
+func (m *fleetOffers) hold(now time.Time) *snapshot.Hold {
 	if m.room(nil) > 0 {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (m *market) hold(now time.Time) *snapshot.Hold {
 
 // lastWord is whether one of the offers without room is being tried, and else what was
 // said where the next try is.
-func (m *market) lastWord() (trying bool, said string) {
+func (m *fleetOffers) lastWord() (trying bool, said string) {
 	first := m.choices[0]
 	for _, c := range m.choices {
 		if c.State == Probed {
@@ -54,7 +54,7 @@ func (m *market) lastWord() (trying bool, said string) {
 
 // nextTry is when the first of the offers without room may be tried again; zero:
 // one is being tried.
-func (m *market) nextTry() (next time.Time) {
+func (m *fleetOffers) nextTry() (next time.Time) {
 	for _, c := range m.choices {
 		if c.State == Probed {
 			return time.Time{}
@@ -67,7 +67,7 @@ func (m *market) nextTry() (next time.Time) {
 }
 
 // refused lists the offers of the first one's rank, with why they can't be used.
-func (m *market) refused() reason.List[reason.OfferRefused] {
+func (m *fleetOffers) refused() reason.List[reason.OfferRefused] {
 	var all []reason.OfferRefused
 	for _, c := range m.choices {
 		if c.rank() != m.choices[0].rank() {

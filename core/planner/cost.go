@@ -84,8 +84,8 @@ func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
 	return times
 }
 
-// costOverride is who raised the guardrails of a fleet, and to what.
-func costOverride(f fleet.ManagedFleet, o fleet.CostOverride) reason.CostOverrideInForce {
+// costOverrideOf is who raised the guardrails of a fleet, and to what.
+func costOverrideOf(f fleet.ManagedFleet, o fleet.CostOverride) reason.CostOverrideInForce {
 	hourly, daily := o.Limits(f.Cost)
 	return reason.CostOverrideInForce{Fleet: f.Address.Name(), MaxHourly: amount(hourly), MaxDaily: amount(daily), Decided: until(o.Decided, o.Until)}
 }

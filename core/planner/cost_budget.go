@@ -111,7 +111,7 @@ func (t *currencySum) takes(m fleet.Money) bool {
 }
 
 // choose finds the offer of which the most hosts can be started.
-func (p *costBudget) choose(m *market) {
+func (p *costBudget) choose(m *fleetOffers) {
 	if m == nil {
 		return
 	}

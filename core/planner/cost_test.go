@@ -43,7 +43,7 @@ func hosts(f fleet.ManagedFleet, n int, created time.Time) []snapshot.Instance {
 	return out
 }
 
-func glass(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
+func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
 	return fleet.StandingOrders{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Decided: ada}}}
 }
 
@@ -91,10 +91,10 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"nobody says what a new host costs", unknown, nil, nil, fleet.StandingOrders{}, 0, 0, "", time.Time{}},
 		{"currencies don't mix", euro, abroad, nil, fleet.StandingOrders{}, 0, 1,
 			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts between currencies", time.Time{}},
-		{"a broken glass raises it", two, hosts(two, 5, morning)[:4], nil, glass(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
-		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, glass(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
+		{"a broken glass raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
+		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
 			"limited by max_hourly = 2 USD (cost override by ada until 2026-11-29 13:00 UTC: incident 12): with 5 more, 10 instances cost 1.92 USD an hour, and another one costs 0.192 USD", now.Add(time.Hour)},
-		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, glass(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
+		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Leases: test.leases, Standing: test.standing}
@@ -225,8 +225,8 @@ func drawCosts(t *rapid.T, in input) input {
 			offers = append(offers, o)
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
-		if rapid.IntRange(0, 3).Draw(t, "glass") == 0 {
-			in.Standing.CostOverrides = append(in.Standing.CostOverrides, glass(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
+		if rapid.IntRange(0, 3).Draw(t, "cost override") == 0 {
+			in.Standing.CostOverrides = append(in.Standing.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
@@ -265,7 +265,7 @@ func costOf(in input, f fleet.ManagedFleet, requests []Request) (hour, day int64
 	return hour, day, known
 }
 
-func TestWhateverItCostsNoStartPassesAGuardrailAndNothingEndsForOne(t *testing.T) {
+func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawDemand(t)
 		if rapid.Bool().Draw(t, "without a scheduler") {
@@ -332,7 +332,7 @@ func TestACostOverrideIsShownWithTheLimitsThatHold(t *testing.T) {
 		// Less than the file's, or of another currency, is what the file may say since.
 		"less than the file's": {usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, "1 USD", "9 USD"},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: glass(f, test.hourly, test.daily, later)}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
 		want := reason.Of(reason.CostOverrideInForce{Fleet: "demo", MaxHourly: test.wantHourly, MaxDaily: test.wantDaily, Decided: until(ada, later)})
 		if len(p.Standing) != 1 || p.Standing[0] != want {
 			t.Errorf("%s: %q, want %q", name, p.Standing, want)

@@ -42,7 +42,7 @@ func (in *planning) whyDisallowed(f fleet.ManagedFleet, i snapshot.Instance) rea
 }
 
 // regionOf is the region of a zone, as the market has it; "": it isn't known.
-func (m *market) regionOf(zone string) string {
+func (m *fleetOffers) regionOf(zone string) string {
 	if m == nil {
 		return ""
 	}

@@ -12,9 +12,9 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
@@ -57,7 +57,7 @@ func drawEverything(t *rapid.T) input {
 	if on("people", 3) {
 		in = drawStanding(t, in)
 	}
-	in.Forecasts, in.Rollouts, in.Circuits = map[fleet.RunnerFleetID]forecast.Prediction{}, map[fleet.RunnerFleetID]fleet.Rollout{}, breaker.Circuits{}
+	in.Forecasts, in.Rollouts, in.Circuits = map[fleet.RunnerFleetID]forecast.Prediction{}, map[fleet.RunnerFleetID]fleet.Rollout{}, market.Circuits{}
 	for n := range in.Fleets {
 		drawMemory(t, &in, &in.Fleets[n])
 	}
@@ -283,7 +283,7 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 
 // A job more of the least urgent kind: whoever was covered keeps that, whatever else
 // keeps fleets from growing.
-func TestWithEveryFeatureAtOnceOneMoreJobLeavesNobodyElseUncovered(t *testing.T) {
+func TestOneMoreJobKeepsOthersPlaced(t *testing.T) {
 	uncovered := func(in input) (n int) {
 		for _, u := range planInput(in).Unmet {
 			n += u.Count

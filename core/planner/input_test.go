@@ -1,10 +1,12 @@
 package planner
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -23,7 +25,7 @@ type input struct {
 	Holds            map[fleet.RunnerFleetID]snapshot.Hold
 	Assets           map[fleet.ProviderAddress][]fleet.Asset
 	Offers           map[fleet.MarketKey]fleet.OfferList
-	Circuits         breaker.Circuits
+	Circuits         market.Circuits
 	Forecasts        map[fleet.RunnerFleetID]forecast.Prediction
 	Reservations     []fleet.CapacityReservation
 	Standing         fleet.StandingOrders
@@ -53,6 +55,12 @@ func (in input) planning() *planning {
 		_, i.Pinned = in.Standing.Pin(i.ID, in.Now)
 		instances[n] = i
 	}
+	slices.SortFunc(instances, func(a, b snapshot.Instance) int {
+		if a.Live() != b.Live() {
+			return map[bool]int{true: -1, false: 1}[a.Live()]
+		}
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
+	})
 	return newPlanning(in.snapshot(), instances, in.ImprovementSteps)
 }
 

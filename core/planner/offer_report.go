@@ -31,7 +31,7 @@ const shownOffers = 20
 
 // report is the market for people; nil where a person brings the hosts, or where
 // nobody has asked.
-func (m *market) report(now time.Time) *OfferReport {
+func (m *fleetOffers) report(now time.Time) *OfferReport {
 	if m.fleet.Joined || m.unasked {
 		return nil
 	}
@@ -59,9 +59,9 @@ func (in *planning) constrain() {
 			holds[id] = h
 		}
 	}
-	in.markets, in.probes = make(map[fleet.RunnerFleetID]*market, len(in.fleets)), probes{}
+	in.markets, in.probes = make(map[fleet.RunnerFleetID]*fleetOffers, len(in.fleets)), probes{}
 	for _, f := range in.fleets {
-		m := marketOf(in, f, in.byFleet[f.ID])
+		m := offersFor(in, f, in.byFleet[f.ID])
 		in.markets[f.ID] = m
 		hold, isHeld := holds[f.ID]
 		if f.Joined || f.Operational == fleet.FleetDraining || isHeld && hold.InForce(in.Now) {

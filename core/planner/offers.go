@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -45,15 +45,15 @@ type OfferChoice struct {
 type choice struct {
 	OfferChoice
 	// probes are the half open circuits over it.
-	probes []breaker.Scope
+	probes []market.Scope
 	// passing says that the reason it is left out for goes by by itself.
 	passing bool
 	// even is what it is, the spread aside.
 	even OfferChoice
 }
 
-// market is what a fleet's next instances could be made of.
-type market struct {
+// fleetOffers are what a fleet's next instances could be made of.
+type fleetOffers struct {
 	fleet   fleet.ManagedFleet
 	list    fleet.OfferList
 	choices []choice
@@ -68,10 +68,10 @@ type market struct {
 	spread map[string]int
 }
 
-// marketOf judges the offers for a fleet. Without a market there is one, of which
+// offersFor judges the offers for a fleet. Without a market there is one, of which
 // only the lifetime and the fleet's own price are known.
-func marketOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) *market {
-	m := &market{fleet: f, fault: in.Faults[f.Provider]}
+func offersFor(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) *fleetOffers {
+	m := &fleetOffers{fleet: f, fault: in.Faults[f.Provider]}
 	lifetime := cmp.Or(f.Lifetime, fleet.LifetimeStable)
 	offers := []fleet.Offer{{Lifetime: lifetime}}
 	if f.Market {
@@ -111,7 +111,7 @@ func marketOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance)
 // it is spread, then by price for a host of the class, since nobody uses what is
 // beyond that. The rest decides among equals, so that the order never changes by
 // itself.
-func (m *market) sort() {
+func (m *fleetOffers) sort() {
 	slices.SortFunc(m.choices, func(a, b choice) int {
 		return cmp.Or(
 			cmp.Compare(a.rank(), b.rank()),
@@ -142,7 +142,7 @@ func compareHourly(a, b fleet.Money) int {
 // unfit says why an offer isn't for the fleet, whatever room there is, and whether
 // that may pass; nil: it is. Nothing here is relaxed, and the price least of all
 // decides what is allowed [108].
-func (m *market) unfit(now time.Time, c choice) (why reason.Detail, passing bool) {
+func (m *fleetOffers) unfit(now time.Time, c choice) (why reason.Detail, passing bool) {
 	f, o := m.fleet, c.Offer
 	lifetime := cmp.Or(f.Lifetime, fleet.LifetimeStable)
 	switch {
@@ -183,13 +183,13 @@ func lacksResources(class, offer fleet.ResourceCapacity) reason.Detail {
 // decides.
 func (c *choice) askCircuits(in *planning, provider fleet.ProviderAddress) {
 	class := ""
-	for _, over := range in.Circuits.Over(provider, c.Offer) {
+	for _, over := range in.Circuits.Affecting(provider, c.Offer) {
 		state := NoRoom
 		switch over.State(in.Now) {
-		case breaker.HalfOpen:
+		case market.HalfOpen:
 			state = MayProbe
 			c.probes = append(c.probes, over.Scope)
-		case breaker.Probing:
+		case market.Probing:
 			state = Probed
 		}
 		if c.Since.IsZero() || over.Since.Before(c.Since) {
@@ -223,7 +223,7 @@ func outdated(l fleet.OfferList, now time.Time) bool {
 // hourly is what a host of the fleet costs, by the best offer that is for it,
 // whether or not it has room now: a shortage mustn't change which fleet is
 // preferred.
-func (m *market) hourly() fleet.Money {
+func (m *fleetOffers) hourly() fleet.Money {
 	best, found := m.fleet.Cost.Hourly, false
 	for _, c := range m.choices {
 		if c.State != LeftOut && (!found || compareHourly(c.Hourly, best) < 0) {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -34,7 +34,7 @@ func trading(min, max int) fleet.ManagedFleet {
 }
 
 // selling is an input in which the fleet's market has the offers.
-func selling(f fleet.ManagedFleet, circuits breaker.Circuits, offers ...fleet.Offer) input {
+func selling(f fleet.ManagedFleet, circuits market.Circuits, offers ...fleet.Offer) input {
 	return input{
 		Now: now, Fleets: []fleet.ManagedFleet{f}, AgentVersion: agentVersion, Demand: demand(), Circuits: circuits,
 		Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Offers: offers, Read: now.Add(-time.Minute), Next: now.Add(time.Minute)}},
@@ -42,16 +42,16 @@ func selling(f fleet.ManagedFleet, circuits breaker.Circuits, offers ...fleet.Of
 }
 
 // without are circuits that opened so long ago for lack of room in "zone type".
-func without(since time.Duration, places ...string) breaker.Circuits {
-	cs := breaker.Circuits{}
+func without(since time.Duration, places ...string) market.Circuits {
+	cs := market.Circuits{}
 	for _, place := range places {
 		words := append(strings.Fields(place), "", "")
 		offer := fleet.Offer{Zone: words[0], MachineType: words[1], Lifetime: fleet.LifetimeStable}
 		if place == "" {
 			offer = fleet.Offer{Lifetime: fleet.LifetimeStable}
 		}
-		cs.Short(breaker.Attempt{Operation: "k0", Provider: "local.here", Offers: []fleet.Offer{offer}},
-			breaker.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient capacity", Zone: words[0], MachineType: words[1]}, now.Add(-since), func() float64 { return 0 })
+		cs.RecordShortage(market.Attempt{Operation: "k0", Provider: "local.here", Offers: []fleet.Offer{offer}},
+			market.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient capacity", Zone: words[0], MachineType: words[1]}, now.Add(-since), func() float64 { return 0 })
 	}
 	return cs
 }
@@ -154,7 +154,7 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 	f := trading(3, 8)
 	for _, test := range []struct {
 		name     string
-		circuits breaker.Circuits
+		circuits market.Circuits
 		want     string
 		code     reason.Code
 	}{
@@ -250,7 +250,7 @@ func TestDemandThatAFleetHasNoRoomForGoesToTheNextInTheSamePlan(t *testing.T) {
 	cheap, dear := pair()
 	for _, test := range []struct {
 		name        string
-		circuits    breaker.Circuits
+		circuits    market.Circuits
 		there       []snapshot.Instance
 		cheap, dear int
 	}{
@@ -314,7 +314,7 @@ func TestWhateverTheOffersNoRequestBreaksARule(t *testing.T) {
 		if len(p.Requests) != p.Create {
 			t.Fatalf("%d requests for %d", len(p.Requests), p.Create)
 		}
-		probed := map[breaker.Scope]bool{}
+		probed := map[market.Scope]bool{}
 		for _, r := range p.Requests {
 			if len(r.Offers) == 0 {
 				t.Fatal("a request without offers")
@@ -329,8 +329,8 @@ func TestWhateverTheOffersNoRequestBreaksARule(t *testing.T) {
 				if o.Lifetime != f.Lifetime || f.Placement.Zones != nil && !slices.Contains(f.Placement.Zones, o.Zone) {
 					t.Fatalf("%s breaks a rule of the fleet", o.Name())
 				}
-				for _, c := range circuits.Over(f.Provider, o) {
-					if c.State(now) != breaker.HalfOpen || !slices.Contains(r.Probes, c.Scope) {
+				for _, c := range circuits.Affecting(f.Provider, o) {
+					if c.State(now) != market.HalfOpen || !slices.Contains(r.Probes, c.Scope) {
 						t.Fatalf("%s has no room, and the request isn't its probe", o.Name())
 					}
 				}

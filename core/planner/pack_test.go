@@ -182,10 +182,11 @@ func TestOneMoreJobLeavesNoneUncoveredThatComesBeforeIt(t *testing.T) {
 // 100 ms.
 func BenchmarkPlanOf500KindsOfJobs(b *testing.B) {
 	in := busyInput(500)
+	s := in.stored()
 	b.ReportAllocs()
 	var out Output
 	for b.Loop() {
-		out = planInput(in)
+		out = Plan(s)
 	}
 	hourly := int64(0)
 	for _, f := range in.Fleets {
@@ -196,10 +197,10 @@ func BenchmarkPlanOf500KindsOfJobs(b *testing.B) {
 
 // BenchmarkPlanWithoutJobs is the same without a job that waits.
 func BenchmarkPlanWithoutJobs(b *testing.B) {
-	in := busyInput(0)
+	s := busyInput(0).stored()
 	b.ReportAllocs()
 	for b.Loop() {
-		planInput(in)
+		Plan(s)
 	}
 }
 
@@ -215,7 +216,7 @@ func busyInput(kinds int) input {
 			i := instance(f, k, fleet.Healthy)
 			i.ID = fleet.CapacityInstanceID(fmt.Sprintf("%s-%02d", f.ID, k))
 			i.Created = now.Add(-time.Hour)
-			i.Leases, i.Busy = k%2*(k%4), k%2 == 1
+			i.Leases, i.Busy, i.Scheduling.Scheduler = k%2*(k%4), k%2 == 1, ci
 			in.Instances = append(in.Instances, i)
 		}
 	}

@@ -18,8 +18,8 @@ type planning struct {
 	// fleets are the snapshot's under what people decided, sorted by address: the
 	// first that needs a probe gets it. Use these in place of Fleets.
 	fleets []fleet.ManagedFleet
-	// instances are the snapshot's with what is known of each, and byFleet the live
-	// ones of each fleet by id. Use these in place of Instances.
+	// instances are the snapshot's ObservedInstances, and byFleet the live ones of
+	// each fleet by id. Use these in place of Instances.
 	instances []snapshot.Instance
 	byFleet   map[fleet.RunnerFleetID][]snapshot.Instance
 	// assets are the inventories by provider.
@@ -29,7 +29,7 @@ type planning struct {
 	// used.
 	holds map[fleet.RunnerFleetID]snapshot.Hold
 	// markets are the offers of each fleet, and probes those that this plan sends.
-	markets map[fleet.RunnerFleetID]*market
+	markets map[fleet.RunnerFleetID]*fleetOffers
 	probes  probes
 	// entitled counts who may have more of the classes that are limited, and spreads
 	// what fleets that are spread over providers have where.
@@ -77,30 +77,17 @@ func governed(in *planning) []fleet.ManagedFleet {
 	return fleets
 }
 
-// membersOf are the live instances of each fleet, by id: parts of one list, since
-// there may be ten thousand.
+// membersOf are the live instances of each fleet, by id: parts of the list, which
+// has them by fleet and id, and those that have ended last.
 func membersOf(instances []snapshot.Instance, fleets int) map[fleet.RunnerFleetID][]snapshot.Instance {
-	live := make([]*snapshot.Instance, 0, len(instances))
-	for n := range instances {
-		if instances[n].Live() {
-			live = append(live, &instances[n])
-		}
-	}
-	slices.SortFunc(live, func(a, b *snapshot.Instance) int {
-		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
-	})
-	all := make([]snapshot.Instance, len(live))
-	for n, i := range live {
-		all[n] = *i
-	}
 	byFleet := make(map[fleet.RunnerFleetID][]snapshot.Instance, fleets)
-	for len(all) > 0 {
-		n := slices.IndexFunc(all, func(i snapshot.Instance) bool { return i.Fleet != all[0].Fleet })
+	for rest := instances; len(rest) > 0 && rest[0].Live(); {
+		n := slices.IndexFunc(rest, func(i snapshot.Instance) bool { return i.Fleet != rest[0].Fleet || !i.Live() })
 		if n < 0 {
-			n = len(all)
+			n = len(rest)
 		}
-		byFleet[all[0].Fleet] = all[:n:n]
-		all = all[n:]
+		byFleet[rest[0].Fleet] = rest[:n:n]
+		rest = rest[n:]
 	}
 	return byFleet
 }

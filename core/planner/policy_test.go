@@ -256,7 +256,7 @@ func TestWhatIsWhereTheFleetMayNotBeAnyMoreIsReplacedAfterItsJobs(t *testing.T) 
 	}
 }
 
-func TestARunnerThatWasToldAsGoodForHostileJobsIsReplacedWhereItNoLongerIs(t *testing.T) {
+func TestRunnerUnfitForHostileJobsIsReplaced(t *testing.T) {
 	f := burst(1, 2, 0)
 	f.Class.Isolation = "vm"
 	i := instance(f, 0, fleet.Healthy)

@@ -153,7 +153,7 @@ func TestWhateverIsWantedARequiredSpreadStaysEven(t *testing.T) {
 // A fleet that takes back what is outdated starts nothing in the same plan. Whoever
 // counted on it would be beyond his even share until it does, and for ever where it
 // can't.
-func TestAnEvenShareDoesNotCountOnAFleetThatFirstTakesBackWhatItAskedFor(t *testing.T) {
+func TestEvenShareIgnoresFleetThatCancelsRequests(t *testing.T) {
 	fleets := spreading(true, 9, 9)
 	asked := instance(fleets[0], 0, fleet.Requested)
 	asked.InstanceDigest = "sha256:older"

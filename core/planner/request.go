@@ -3,8 +3,8 @@ package planner
 import (
 	"slices"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 // Request is what one new instance may be made of.
@@ -12,7 +12,7 @@ type Request struct {
 	// Offers are ordered and exhaustive; none: its provider has no market.
 	Offers []fleet.Offer
 	// Probes are the circuits that the instance is the one to try.
-	Probes []breaker.Scope
+	Probes []market.Scope
 	// Make is what it is made from in the place of the fleet's own definition; nil:
 	// that.
 	Make *fleet.Make
@@ -23,12 +23,12 @@ type Request struct {
 const maxRequestOffers = 32
 
 // probes notes which circuits got their one probe in this plan.
-type probes map[breaker.Scope]bool
+type probes map[market.Scope]bool
 
 // request takes the offers that one more instance may be made of and that may be
 // paid for, and false where there are none. What half open circuits cover goes into
 // one request alone.
-func (m *market) request(probes probes, may func(fleet.Offer) bool) (Request, bool) {
+func (m *fleetOffers) request(probes probes, may func(fleet.Offer) bool) (Request, bool) {
 	if m.unasked {
 		return Request{}, true
 	}
@@ -37,7 +37,7 @@ func (m *market) request(probes probes, may func(fleet.Offer) bool) (Request, bo
 		if len(r.Offers) == maxRequestOffers || c.rank() > 0 {
 			break
 		}
-		taken := slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return probes[s] && !slices.Contains(r.Probes, s) })
+		taken := slices.ContainsFunc(c.probes, func(s market.Scope) bool { return probes[s] && !slices.Contains(r.Probes, s) })
 		if taken || !may(c.Offer) {
 			continue
 		}
@@ -65,7 +65,7 @@ func (m *market) request(probes probes, may func(fleet.Offer) bool) (Request, bo
 
 // room is how many instances the offers are good for now: any number, one that
 // probes, or none.
-func (m *market) room(probes probes) int {
+func (m *fleetOffers) room(probes probes) int {
 	const any = 1 << 30
 	if m.unasked {
 		return any
@@ -75,7 +75,7 @@ func (m *market) room(probes probes) int {
 		switch {
 		case c.State == Usable:
 			return any
-		case c.State == MayProbe && !slices.ContainsFunc(c.probes, func(s breaker.Scope) bool { return probes[s] }):
+		case c.State == MayProbe && !slices.ContainsFunc(c.probes, func(s market.Scope) bool { return probes[s] }):
 			room = 1
 		}
 	}

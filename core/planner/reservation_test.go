@@ -120,7 +120,7 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 }
 
 // It said "others reserve there, too, or it is too little", and left it to the reader.
-func TestAReservationThatCannotBeKeptSaysWhetherOthersHaveReservedThereOrItIsTooLittle(t *testing.T) {
+func TestUnmetReservationNamesItsCause(t *testing.T) {
 	f := burst(0, 4, 0)
 	first, second := reserve("r1", f, 3, now), reserve("r2", f, 2, now)
 	short := func(name string, missing, quantity int, tooSmall bool, others ...reason.ReservedFor) reason.Reason {

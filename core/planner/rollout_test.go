@@ -162,7 +162,7 @@ func TestThePlanIsLookedAtAgainWhenTheSoakIsOver(t *testing.T) {
 }
 
 // One that doesn't end keeps the next one from leaving only as long as it may take.
-func TestThePlanIsLookedAtAgainWhenOneThatDoesNotEndIsWaitedForNoMore(t *testing.T) {
+func TestPlanWakesWhenRolloutWaitEnds(t *testing.T) {
 	f := rolled(2, 3, fleet.RolloutPolicy{Surge: 1})
 	f.Timeouts.Terminate = 10 * time.Minute
 	all := members(f, append(states(2, fleet.Healthy), fleet.Terminating), states(1, fleet.Healthy))
@@ -178,7 +178,7 @@ func TestThePlanIsLookedAtAgainWhenOneThatDoesNotEndIsWaitedForNoMore(t *testing
 	}
 }
 
-func TestWhatGoesWrongWithANewOneHaltsTheRolloutAndNothingElseDoes(t *testing.T) {
+func TestOnlyFailedNewInstancesHaltRollout(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	for _, test := range []struct {
 		name   string
@@ -239,7 +239,7 @@ func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	}
 }
 
-func TestARollbackBootsTheImageThatWasKnownGoodUntilTheFileSaysOtherwise(t *testing.T) {
+func TestRollbackUsesLastGoodImageUntilFileChanges(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
 		Rollouts: recorded(f, haltedFor("it was lost"))}

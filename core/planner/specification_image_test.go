@@ -55,18 +55,18 @@ func TestImageDriftIsDetectedAndReplaced(t *testing.T) {
 // Neither demand, nor min, nor a rollout, nor a rollback brings up an image that was
 // found to be compromised.
 func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
-	condemned := fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: newImage.Digest, Decided: ada}}}
+	quarantined := fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: newImage.Digest, Decided: ada}}}
 	follows := with(burst(0, 4, 0), newImage)
-	back := condemned
+	back := quarantined
 	back.Rollouts = []fleet.RolloutOrder{{Fleet: follows.ID, Word: fleet.RollBack, From: oldImage, To: newImage, Decided: ada}}
 	for name, test := range map[string]struct {
 		fleet     fleet.ManagedFleet
 		instances []snapshot.Instance
 		standing  fleet.StandingOrders
 	}{
-		"jobs wait":           {follows, nil, condemned},
-		"min asks for it":     {with(sampleFleet(2, 4, 0), newImage), nil, condemned},
-		"a rollout to it":     {rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Surge: 1}), members(rolled(3, 5, fleet.RolloutPolicy{}), states(3, fleet.Healthy), nil), condemned},
+		"jobs wait":           {follows, nil, quarantined},
+		"min asks for it":     {with(sampleFleet(2, 4, 0), newImage), nil, quarantined},
+		"a rollout to it":     {rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Surge: 1}), members(rolled(3, 5, fleet.RolloutPolicy{}), states(3, fleet.Healthy), nil), quarantined},
 		"a person's rollback": {with(follows, oldImage), nil, back},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(waiting(4)), Standing: test.standing}).Fleets[0]

@@ -117,7 +117,7 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 
 // Fleets of any region, trust and lifetime, and a market that offers hosts
 // everywhere: what is asked for is where the jobs may be, and as trusted.
-func TestMultiRegionAlternateCapacityNeverBypassesResidencyOrTrustRequirements(t *testing.T) {
+func TestAlternateRegionsKeepResidencyAndTrust(t *testing.T) {
 	regions := []string{"eu-1", "eu-2", "us-1"}
 	rapid.Check(t, func(t *rapid.T) {
 		in := input{Now: now, Offers: map[fleet.MarketKey]fleet.OfferList{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}

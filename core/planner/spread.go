@@ -12,7 +12,7 @@ import (
 )
 
 // countSpread counts the fleet's instances where they are or will be.
-func (m *market) countSpread(instances []snapshot.Instance) {
+func (m *fleetOffers) countSpread(instances []snapshot.Instance) {
 	p := m.fleet.Placement
 	if p.Spread != fleet.SpreadZone && p.Spread != fleet.SpreadRegion {
 		return
@@ -34,7 +34,7 @@ func (m *market) countSpread(instances []snapshot.Instance) {
 }
 
 // place is where an offer counts for the spread.
-func (m *market) place(o fleet.Offer) string {
+func (m *fleetOffers) place(o fleet.Offer) string {
 	if m.fleet.Placement.Spread == fleet.SpreadRegion {
 		return o.Region
 	}
@@ -43,7 +43,7 @@ func (m *market) place(o fleet.Offer) string {
 
 // requireSpread leaves out what would make the spread uneven, where it is a rule.
 // A place without room stays the next one: a rule isn't relaxed for a shortage.
-func (m *market) requireSpread() {
+func (m *fleetOffers) requireSpread() {
 	if m.spread == nil || !m.fleet.Placement.Required {
 		return
 	}

@@ -51,7 +51,7 @@ func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 		say(reason.ScaleInForce{Fleet: name, Min: o.Least(0), Max: o.Most(0), HasMin: o.Min != nil, HasMax: o.Max != nil, Decided: until(o.Decided, o.Until)})
 	}
 	if o, holds := in.Standing.CostOverride(f, in.Now); holds {
-		say(costOverride(f, o))
+		say(costOverrideOf(f, o))
 	}
 	if o, ordered := in.Standing.Rollout(f); ordered && o.Word == fleet.RollBack {
 		say(reason.RollbackInForce{Fleet: name, To: imageOf(o.To), From: imageOf(o.From), Decided: decided(o.Decided)})

@@ -71,7 +71,7 @@ func TestABatchWhoseKeysArentItsOwnIsNeverSent(t *testing.T) {
 }
 
 // What a plugin says of itself that doesn't fit together is read as the least.
-func TestBatchesTakeIdentitiesAndAnInfrastructureThatKnowsACallAgain(t *testing.T) {
+func TestBatchesNeedIdentitiesAndNativeIdempotency(t *testing.T) {
 	for name, c := range map[string]struct {
 		services []string
 		kind     providerpb.Idempotency

@@ -51,11 +51,11 @@ func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instan
 		Provider:  diagnosticsOf(response.GetProvider()),
 		Instances: map[string][]fleet.PluginDiagnostic{},
 	}
-	strays := strays{logger: p.launch.Logger, what: "the plugin complains about an instance block that it was not asked about"}
-	defer strays.sum()
+	unexpected := unexpectedItems{logger: p.launch.Logger, what: "the plugin complains about an instance block that it was not asked about"}
+	defer unexpected.report()
 	for name, list := range response.GetInstances() {
 		if _, asked := instances[name]; !asked {
-			strays.note("name", name)
+			unexpected.note("name", name)
 			continue
 		}
 		if found := diagnosticsOf(list.GetItems()); len(found) > 0 {
@@ -65,11 +65,11 @@ func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instan
 	return validation, nil
 }
 
-// learn covers the secrets of a body that the plugin is about to get.
+// learn makes known the secrets of a body that the plugin is about to get.
 func (p *Process) learn(provider secret.Resolved) {
-	if tooShort := p.cover.learn(provider.Secrets); tooShort > 0 {
+	if tooShort := p.redactor.learn(provider.Secrets); tooShort > 0 {
 		p.launch.Logger.Warn("secrets of the provider block are too short to be hidden where the plugin repeats them; use longer ones",
-			"secrets", tooShort, "shorter_than_bytes", secret.ShortestHidden)
+			"secrets", tooShort, "shorter_than_bytes", secret.ShortestRedacted)
 	}
 }
 

@@ -23,8 +23,8 @@ func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.remove()
-	program := newProgram(l, nil, dir, &cover{})
-	config := clientConfig(l, program, dir, &cover{})
+	program := newProgram(l, nil, dir, &redactor{})
+	config := clientConfig(l, program, dir, &redactor{})
 	for fault, wrong := range map[string]bool{
 		"Cmd ignores the socket directory, hands on the terminal and the environment": config.Cmd != nil,
 		"SecureConfig can't check what a runner starts":                               config.SecureConfig != nil,

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -98,11 +100,10 @@ const (
 // announcements are what a provider's plugins announced so far. They outlive a
 // process: the next one begins with what stands.
 type announcements struct {
-	known  map[[sha256.Size]byte]bool
-	order  [][sha256.Size]byte // a ring
-	next   int
-	tokens float64
-	filled time.Time
+	known   map[[sha256.Size]byte]bool
+	order   [][sha256.Size]byte // a ring
+	next    int
+	limiter *rate.Limiter // nil: none came yet
 }
 
 // remember notes an event that was handed on: the same one is not again.
@@ -122,14 +123,10 @@ func (a *announcements) remember(sum [sha256.Size]byte) {
 
 // wait is how long the next notice has to wait.
 func (a *announcements) wait(now time.Time) time.Duration {
-	if a.filled.IsZero() {
-		a.tokens = noticeBurst
-	} else {
-		a.tokens = min(noticeBurst, a.tokens+now.Sub(a.filled).Seconds()*noticesASecond)
+	if a.limiter == nil {
+		a.limiter = rate.NewLimiter(noticesASecond, noticeBurst)
 	}
-	a.filled = now
-	a.tokens--
-	return time.Duration(max(0, -a.tokens) / noticesASecond * float64(time.Second))
+	return a.limiter.ReserveN(now, 1).DelayFrom(now)
 }
 
 // pauses between two streams of a process.

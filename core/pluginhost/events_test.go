@@ -76,7 +76,7 @@ func announcing(watch func(context.Context, func(Notice)) error) func() (*fakePr
 	}
 }
 
-func TestAStreamThatEndsIsBegunAgainLaterEachTimeAndItsDuplicatesAreOne(t *testing.T) {
+func TestEndedStreamIsRestartedWithBackoffAndDeduplicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		streams := 0
 		b := supervise(t, announcing(func(_ context.Context, handle func(Notice)) error {

@@ -23,7 +23,7 @@ func TestAListOfAHundredThousandIsTakenWhole(t *testing.T) {
 }
 
 // go-plugin's server takes 4 MiB, and so do gRPC's clients by default.
-func TestMessagesOfMoreThanFourMebibytesPassAndTooLargeOnesAreErrors(t *testing.T) {
+func TestLargeMessagesPassAndTooLargeOnesFail(t *testing.T) {
 	process := started(t, launch(t, ""))
 	answers := 0
 	request := ProvisionRequest{Fleet: "fleet.small", Instance: make([]byte, 5<<20), Items: []ProvisionItem{{Key: "k", Name: "created"}}}

@@ -44,7 +44,7 @@ func TestAFloodOfLogLinesFillsNoDiskAndIsTold(t *testing.T) {
 func TestALogThatWasFullTakesLinesAgainAndSaysHowManyAreMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out logBuffer
-		log := newPluginLog(out.logger(), &cover{})
+		log := newPluginLog(out.logger(), &redactor{})
 		line := []byte(strings.Repeat("x", 100))
 		for range 2 * logBurst / (len(line) + logLineCost) {
 			log.line(line, false)
@@ -66,7 +66,7 @@ func TestALogThatWasFullTakesLinesAgainAndSaysHowManyAreMissing(t *testing.T) {
 
 func TestWhatIsNotLoggedCostsNoRoom(t *testing.T) {
 	var out logBuffer
-	log := newPluginLog(slog.New(slog.NewTextHandler(&out, nil)), &cover{}) // info and above
+	log := newPluginLog(slog.New(slog.NewTextHandler(&out, nil)), &redactor{}) // info and above
 	for range 2 * logBurst / logLineCost {
 		log.line([]byte(`{"@level":"debug","@message":"detail"}`), false)
 	}

@@ -57,11 +57,11 @@ func (i Info) Facts(account string) fleet.ProviderFacts {
 func DecodeInfo(raw []byte) (Info, error) {
 	var response providerpb.GetInfoResponse
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &response); err != nil {
-		return Info{}, fmt.Errorf("decode a cached plugin description: %w; remove it and it is made anew", err)
+		return Info{}, fmt.Errorf("decode a cached plugin description: %w; remove it; the next run writes a new one", err)
 	}
 	info, err := infoOf(&response)
 	if err != nil {
-		return Info{}, fmt.Errorf("use a cached plugin description: %w; remove it and it is made anew", err)
+		return Info{}, fmt.Errorf("use a cached plugin description: %w; remove it; the next run writes a new one", err)
 	}
 	return info, nil
 }

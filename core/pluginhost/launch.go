@@ -61,14 +61,14 @@ type Launch struct {
 	Logger *slog.Logger
 	// StartTimeout bounds the time until the plugin answers; 0: 30 s.
 	StartTimeout time.Duration
-	// Overhear gets every line that the plugin writes, as it is and with whatever
+	// OnOutput gets every line that the plugin writes, as it is and with whatever
 	// secrets are in it: for the conformance kit, which looks for them. It is
 	// called from several goroutines. nil: nobody does.
-	Overhear func(Overheard)
+	OnOutput func(OutputLine)
 }
 
-// Overheard is a line that a plugin wrote.
-type Overheard struct {
+// OutputLine is a line that a plugin wrote.
+type OutputLine struct {
 	// Stdout: to its standard output, apart from the handshake; else to its log.
 	Stdout bool
 	Text   string
@@ -117,11 +117,11 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", l.title(), err)
 	}
-	covered := &cover{}
-	l.Logger = slog.New(coveredLog{l.Logger.Handler(), covered})
-	program := newProgram(l, file, dir, covered)
-	program.log.overhear = l.Overhear
-	client := plugin.NewClient(clientConfig(l, program, dir, covered))
+	redacted := &redactor{}
+	l.Logger = slog.New(redactedLog{l.Logger.Handler(), redacted})
+	program := newProgram(l, file, dir, redacted)
+	program.log.onOutput = l.OnOutput
+	client := plugin.NewClient(clientConfig(l, program, dir, redacted))
 
 	startContext, cancel := context.WithTimeout(ctx, l.StartTimeout)
 	defer cancel()
@@ -139,13 +139,13 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	}
 
 	p := &Process{
-		launch:  l,
-		program: program,
-		dir:     dir,
-		conn:    conn,
-		rpc:     providerpb.NewProviderClient(conn),
-		cover:   covered,
-		gone:    make(chan struct{}),
+		launch:   l,
+		program:  program,
+		dir:      dir,
+		conn:     conn,
+		rpc:      providerpb.NewProviderClient(conn),
+		redactor: redacted,
+		gone:     make(chan struct{}),
 
 		leftBehind: make(chan struct{}),
 	}
@@ -156,7 +156,7 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 }
 
 // clientConfig is the one place that configures go-plugin.
-func clientConfig(l Launch, program *program, dir *launchDir, covered *cover) *plugin.ClientConfig {
+func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor) *plugin.ClientConfig {
 	return &plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			MagicCookieKey:   providerpb.MagicCookieKey,
@@ -181,8 +181,8 @@ func clientConfig(l Launch, program *program, dir *launchDir, covered *cover) *p
 			// Losing the connection means that the plugin is stuck: it must
 			// never happen for idleness.
 			grpc.WithIdleTimeout(0),
-			grpc.WithUnaryInterceptor(covered.unary),
-			grpc.WithChainStreamInterceptor(withoutBroker, covered.streaming),
+			grpc.WithUnaryInterceptor(redacted.unary),
+			grpc.WithChainStreamInterceptor(withoutBroker, redacted.streaming),
 		},
 		// What a plugin prints once it serves comes over the connection.
 		SyncStdout: program.log.printed(true),

@@ -11,6 +11,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
 // launchDir is the private directory of one launch:
@@ -115,14 +117,14 @@ func (d *launchDir) sockets() string { return filepath.Join(d.path, socketsName)
 // is left behind.
 func (d *launchDir) checkSocket(network, address string) error {
 	if network != "unix" {
-		return errors.New("that is no unix socket")
+		return errors.New("that is not a Unix socket")
 	}
 	info, err := os.Lstat(address)
 	if err != nil {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("that is no socket (%s)", info.Mode())
+		return fmt.Errorf("that is not a socket (%s)", info.Mode())
 	}
 	own, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
@@ -168,11 +170,7 @@ func (d *launchDir) write() error {
 		return fmt.Errorf("encode launch record: %w", err)
 	}
 	// Replaced and never half written: a host may die here.
-	draft := filepath.Join(d.path, recordName+".new")
-	if err := os.WriteFile(draft, content, 0o600); err != nil {
-		return fmt.Errorf("write launch record: %w", err)
-	}
-	if err := os.Rename(draft, filepath.Join(d.path, recordName)); err != nil {
+	if err := replacefile.Write(filepath.Join(d.path, recordName), content, 0o600); err != nil {
 		return fmt.Errorf("write launch record: %w", err)
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 // What the conformance kit does to a plugin, and a manager never does.
 
 // Connection is the bare connection to the plugin: answers come as they are, but
-// for what is covered.
+// for what is redacted.
 func (p *Process) Connection() grpc.ClientConnInterface { return p.conn }
 
 // Kill tears the plugin off, in the middle of whatever it does, and returns when

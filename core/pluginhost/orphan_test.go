@@ -64,11 +64,11 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 	}
 }
 
-func TestEverythingThatAPluginWritesIsOverheardAsItIs(t *testing.T) {
+func TestEverythingThatAPluginWritesIsPassedOnAsItIs(t *testing.T) {
 	var mutex sync.Mutex
-	var heard []Overheard
+	var heard []OutputLine
 	l := launch(t, "noise")
-	l.Overhear = func(line Overheard) {
+	l.OnOutput = func(line OutputLine) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		if len(line.Text) < 100 {
@@ -81,7 +81,7 @@ func TestEverythingThatAPluginWritesIsOverheardAsItIs(t *testing.T) {
 	}
 	mutex.Lock()
 	defer mutex.Unlock()
-	if !slices.Contains(heard, Overheard{Stdout: true, Text: "library v1 loaded"}) {
+	if !slices.Contains(heard, OutputLine{Stdout: true, Text: "library v1 loaded"}) {
 		t.Errorf("heard: %v", heard)
 	}
 }

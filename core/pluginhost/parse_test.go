@@ -111,7 +111,7 @@ func TestALogLineIsUnderstoodOrShownAsItIs(t *testing.T) {
 			}
 			return a
 		}}))
-		newPluginLog(logger, &cover{}).line([]byte(line), false)
+		newPluginLog(logger, &redactor{}).line([]byte(line), false)
 		if got := strings.TrimSpace(out.String()); got != want {
 			t.Errorf("%q\n got %s\nwant %s", line, got, want)
 		}
@@ -119,7 +119,7 @@ func TestALogLineIsUnderstoodOrShownAsItIs(t *testing.T) {
 }
 
 func TestOnlyTheLastLogLinesAreKept(t *testing.T) {
-	log := newPluginLog(slog.New(slog.DiscardHandler), &cover{})
+	log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
 	for range 100 {
 		log.line([]byte(strings.Repeat("x", 2*maxLastLine)), false)
 	}
@@ -157,7 +157,7 @@ func filter(t testing.TB, stdout []byte) string {
 		defer write.Close()
 		write.Write(stdout)
 	}()
-	p := newProgram(Launch{}.withDefaults(), nil, nil, &cover{})
+	p := newProgram(Launch{}.withDefaults(), nil, nil, &redactor{})
 	close(p.exited)
 	passed, handshake := io.Pipe()
 	done := make(chan struct{})
@@ -175,7 +175,7 @@ func FuzzLogLine(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		log := newPluginLog(slog.New(slog.DiscardHandler), &cover{})
+		log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
 		log.line(line, len(line)%2 == 0)
 		if last := log.lastLines(); strings.ContainsAny(last, "\x1b\r\x00") {
 			t.Errorf("%q is not clean", last)

@@ -29,9 +29,9 @@ const (
 // pluginLog turns a plugin's standard error into log records and remembers the
 // last lines, which are the only explanation that a crash leaves.
 type pluginLog struct {
-	logger   *slog.Logger // hides what cover does
-	cover    *cover
-	overhear func(Overheard) // nil: nobody
+	logger   *slog.Logger // shows no secret that redactor knows
+	redactor *redactor
+	onOutput func(OutputLine) // nil: nobody
 	// inPanic is set by the first line of a Go panic: what follows belongs to it.
 	inPanic bool
 
@@ -40,8 +40,8 @@ type pluginLog struct {
 	budget logBudget
 }
 
-func newPluginLog(logger *slog.Logger, covered *cover) *pluginLog {
-	return &pluginLog{logger: logger, cover: covered}
+func newPluginLog(logger *slog.Logger, redacted *redactor) *pluginLog {
+	return &pluginLog{logger: logger, redactor: redacted, budget: newLogBudget()}
 }
 
 // read handles standard error until it ends.
@@ -54,7 +54,7 @@ func (l *pluginLog) read(stderr *os.File) {
 		if err != nil {
 			return
 		}
-		l.heard(false, line)
+		l.pass(false, line)
 		l.line(line, more)
 		for more && err == nil {
 			_, more, err = lines.ReadLine()
@@ -64,7 +64,7 @@ func (l *pluginLog) read(stderr *os.File) {
 
 func (l *pluginLog) line(line []byte, cut bool) {
 	if cut {
-		line = l.cover.cut(line)
+		line = l.redactor.cut(line)
 	}
 	record, ok := parseLogLine(line)
 	if !ok {
@@ -86,28 +86,27 @@ func (l *pluginLog) write(record logRecord, size int) {
 		return
 	}
 	l.mutex.Lock()
-	room, missing := l.budget.spend(time.Now(), size)
+	room, dropped := l.budget.spend(time.Now(), size)
 	l.mutex.Unlock()
 	if !room {
 		return
 	}
-	l.tellMissing(missing)
+	l.logDropped(dropped)
 	l.logger.LogAttrs(ctx, record.level, record.message, record.attributes...)
 }
 
-func (l *pluginLog) tellMissing(lines int) {
+func (l *pluginLog) logDropped(lines int) {
 	if lines > 0 {
-		l.logger.Warn("the plugin writes more than the log takes; lines of it are left out", "lines", lines)
+		l.logger.Warn("the plugin writes more than the log takes; lines are dropped", "lines", lines)
 	}
 }
 
 // ended tells what the end of the log would otherwise keep quiet.
 func (l *pluginLog) ended() {
 	l.mutex.Lock()
-	missing := l.budget.missing
-	l.budget.missing = 0
+	dropped := l.budget.takeDropped()
 	l.mutex.Unlock()
-	l.tellMissing(missing)
+	l.logDropped(dropped)
 }
 
 // plainLine is a line that isn't hclog's JSON: a library's own print, or the
@@ -124,39 +123,39 @@ func (l *pluginLog) plainLine(line string) logRecord {
 // noise is what a plugin printed where only the handshake belongs. Of a line that
 // comes in parts the first is enough.
 func (l *pluginLog) noise(line []byte, continued bool) {
-	l.heard(true, line)
+	l.pass(true, line)
 	if continued {
 		return
 	}
-	if text := l.cover.hide(printable(string(bytes.TrimSpace(line)))); text != "" {
+	if text := l.redactor.redact(printable(string(bytes.TrimSpace(line)))); text != "" {
 		l.remember("(stdout) " + text)
 		l.write(logRecord{slog.LevelDebug, "the plugin printed to its standard output", []slog.Attr{slog.String("line", cutTo(text, maxLastLine))}}, len(text))
 	}
 }
 
-// heard passes a line on to whoever overhears.
-func (l *pluginLog) heard(stdout bool, line []byte) {
-	if text := strings.TrimRight(string(line), "\r\n"); l.overhear != nil && strings.TrimSpace(text) != "" {
-		l.overhear(Overheard{Stdout: stdout, Text: text})
+// pass hands a line to who asked for the output.
+func (l *pluginLog) pass(stdout bool, line []byte) {
+	if text := strings.TrimRight(string(line), "\r\n"); l.onOutput != nil && strings.TrimSpace(text) != "" {
+		l.onOutput(OutputLine{Stdout: stdout, Text: text})
 	}
 }
 
 // printed is where go-plugin writes what the plugin prints once it serves.
 func (l *pluginLog) printed(stdout bool) io.Writer {
-	if l.overhear == nil {
+	if l.onOutput == nil {
 		return io.Discard
 	}
-	return heardLines{l, stdout}
+	return outputLines{l, stdout}
 }
 
-type heardLines struct {
+type outputLines struct {
 	log    *pluginLog
 	stdout bool
 }
 
-func (h heardLines) Write(text []byte) (int, error) {
+func (h outputLines) Write(text []byte) (int, error) {
 	for line := range bytes.Lines(text) {
-		h.log.heard(h.stdout, line)
+		h.log.pass(h.stdout, line)
 	}
 	return len(text), nil
 }
@@ -164,7 +163,7 @@ func (h heardLines) Write(text []byte) (int, error) {
 func (l *pluginLog) remember(line string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.last = append(l.last, cutTo(l.cover.hide(line), maxLastLine))
+	l.last = append(l.last, cutTo(l.redactor.redact(line), maxLastLine))
 	if extra := len(l.last) - lastLineCount; extra > 0 {
 		l.last = slices.Delete(l.last, 0, extra)
 	}

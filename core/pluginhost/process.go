@@ -18,12 +18,12 @@ import (
 
 // Process is one running plugin. Its methods may be called side by side.
 type Process struct {
-	launch  Launch
-	program *program
-	dir     *launchDir
-	conn    *grpc.ClientConn
-	rpc     providerpb.ProviderClient
-	cover   *cover // of all that the plugin says
+	launch   Launch
+	program  *program
+	dir      *launchDir
+	conn     *grpc.ClientConn
+	rpc      providerpb.ProviderClient
+	redactor *redactor // of all that the plugin says
 
 	// closeClient runs go-plugin's Kill once and waits for it.
 	closeClient func()

@@ -48,8 +48,8 @@ type program struct {
 
 var _ runner.Runner = (*program)(nil)
 
-func newProgram(l Launch, file *os.File, dir *launchDir, covered *cover) *program {
-	return &program{launch: l, file: file, dir: dir, log: newPluginLog(l.Logger, covered), exited: make(chan struct{})}
+func newProgram(l Launch, file *os.File, dir *launchDir, redacted *redactor) *program {
+	return &program{launch: l, file: file, dir: dir, log: newPluginLog(l.Logger, redacted), exited: make(chan struct{})}
 }
 
 // Start executes the verified file in its own process group.

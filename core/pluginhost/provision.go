@@ -114,17 +114,17 @@ func provisionBy[Message any](ctx context.Context, c provisioning, message *Mess
 		}
 		return p.notSent(c.what, refusal)
 	}
-	strays := strays{logger: p.launch.Logger, what: "the plugin answers for a key that isn't open"}
+	unexpected := unexpectedItems{logger: p.launch.Logger, what: "the plugin answers for a key that isn't open"}
 	err := stream(ctx, maxAnswers, send, message, func(response *providerpb.ProvisionResponse) {
 		a := provisionAnswerOf(response)
 		if !c.open[a.Key] {
-			strays.note("key", a.Key, "outcome", a.Outcome)
+			unexpected.note("key", a.Key, "outcome", a.Outcome)
 			return
 		}
 		delete(c.open, a.Key)
 		c.answer(a)
 	})
-	strays.sum()
+	unexpected.report()
 	over := p.callOver(err)
 	why := &CallError{Class: fleet.ErrorInternal, Message: "the plugin ended the call without an answer for this item"}
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 //	starting → ready → waiting → starting → …     Restart makes ready waiting
 //	starting → held     the file or the configuration is refused: only a person helps
 //	waiting  → broken   too many deaths
-//	held, broken → starting   by Retry and Mended
+//	held, broken → starting   by Retry and RetryStopped
 type SupervisorState string
 
 // The states. There is a process to call in SupervisorReady alone.
@@ -161,10 +161,10 @@ func (s *Supervisor) Retry() {
 	}
 }
 
-// Mended is Retry where only a person helps: in SupervisorHeld and
+// RetryStopped is Retry where only a person helps: in SupervisorHeld and
 // SupervisorBroken. What waits for its next start goes on waiting, so that
 // somebody who applies every minute doesn't keep a provider from being broken.
-func (s *Supervisor) Mended() {
+func (s *Supervisor) RetryStopped() {
 	switch s.Status().State {
 	case SupervisorHeld, SupervisorBroken:
 		s.Retry()

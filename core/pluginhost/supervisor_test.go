@@ -290,7 +290,7 @@ func TestAnApplyMendsWhatWaitsForAPersonAndNothingElse(t *testing.T) {
 		b := supervise(t, healthy)
 		for n := range DeathLimit {
 			b.die()
-			b.Mended()
+			b.RetryStopped()
 			synctest.Wait()
 			if n < DeathLimit-1 {
 				b.want(t, SupervisorWaiting, n+1)
@@ -305,7 +305,7 @@ func TestAnApplyMendsWhatWaitsForAPersonAndNothingElse(t *testing.T) {
 }
 
 func TestAHeadlineIsTheErrorWithoutTheLogLines(t *testing.T) {
-	log := newPluginLog(slog.New(slog.DiscardHandler), &cover{})
+	log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
 	log.line([]byte("panic: oh"), false)
 	log.line([]byte("second"), false)
 	err := fmt.Errorf("it died: it ended (exit status 2)%s; correct it", log.lastLines())

@@ -53,19 +53,19 @@ func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool
 		return p.notSent(what, refusal)
 	}
 	open := slices.Clone(refs)
-	strays := strays{logger: p.launch.Logger, what: "the plugin answers for a resource that isn't open"}
+	unexpected := unexpectedItems{logger: p.launch.Logger, what: "the plugin answers for a resource that isn't open"}
 	err := stream(ctx, maxAnswers, p.sendTerminate, message, func(response *providerpb.TerminateResponse) {
 		a := terminateAnswerOf(response)
 		i := matchRef(open, a.Ref)
 		if i < 0 {
-			strays.note("id", a.Ref.ID, "key", a.Ref.Key, "outcome", a.Outcome)
+			unexpected.note("id", a.Ref.ID, "key", a.Ref.Key, "outcome", a.Outcome)
 			return
 		}
 		a.Ref = open[i]
 		open = append(open[:i], open[i+1:]...)
 		answer(a)
 	})
-	strays.sum()
+	unexpected.report()
 	over := p.callOver(err)
 	why := &CallError{Class: fleet.ErrorInternal, Message: "the plugin ended the call without an answer for this resource"}
 	if err != nil {

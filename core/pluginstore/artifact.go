@@ -115,7 +115,7 @@ func (r *release) parse(raw []byte) error {
 	}
 	switch {
 	case index.MediaType != ocispec.MediaTypeImageIndex || index.ArtifactType != pluginType:
-		return &ArtifactError{fmt.Sprintf("it is no plugin of forgeyard-fleet: it is a %.100q of the type %.100q", index.MediaType, index.ArtifactType)}
+		return &ArtifactError{fmt.Sprintf("it is not a forgeyard-fleet plugin but a %.100q of type %.100q", index.MediaType, index.ArtifactType)}
 	case len(index.Manifests) == 0 || len(index.Manifests) > maxPlatforms:
 		return &ArtifactError{fmt.Sprintf("its index has %d builds; from 1 to %d are read", len(index.Manifests), maxPlatforms)}
 	}
@@ -133,7 +133,7 @@ func (r *release) parse(raw []byte) error {
 		}
 		platform := manifest.Platform.OS + "_" + manifest.Platform.Architecture
 		if _, twice := r.manifests[platform]; twice || !platformForm.MatchString(platform) {
-			return &ArtifactError{fmt.Sprintf("its index has the platform %.40q, which is none or is there twice", platform)}
+			return &ArtifactError{fmt.Sprintf("its index has the platform %.40q, which is invalid or listed twice", platform)}
 		}
 		r.manifests[platform] = manifest
 	}

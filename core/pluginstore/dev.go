@@ -100,11 +100,11 @@ func findPlugin(dir, name string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("there is no file %s; %s", filepath.Base(path), othersIn(dir, name, suffix))
+		return "", fmt.Errorf("no file %s; %s", filepath.Base(path), othersIn(dir, name, suffix))
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is no regular file", path)
+		return "", fmt.Errorf("%s is not a regular file", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0:
 		return "", fmt.Errorf("%s is not executable; run: chmod +x %s", path, path)
 	}
@@ -134,14 +134,14 @@ func othersIn(dir, name, suffix string) string {
 func checkVersion(described, constraint string) error {
 	parsed, err := version.NewSemver(described)
 	if err != nil {
-		return fmt.Errorf("it says that its version is %q, which is none", described)
+		return fmt.Errorf("it reports the version %q, which is not a version", described)
 	}
 	if constraint == "" {
 		return nil
 	}
 	wanted, err := version.NewConstraint(constraint)
 	if err != nil {
-		return fmt.Errorf("required_plugins asks for version %q, which is no constraint", constraint)
+		return fmt.Errorf("invalid version constraint %q in required_plugins: write one such as \"~> 1.2\"", constraint)
 	}
 	if wanted.Check(parsed) {
 		return nil

@@ -45,7 +45,7 @@ func (e *TamperedError) Error() string {
 type ArtifactError struct{ Reason string }
 
 func (e *ArtifactError) Error() string {
-	return e.Reason + "; ask its author to publish it anew with \"forgeyard-fleet plugin publish\", or install another version"
+	return e.Reason + "; ask its author to publish it again with \"forgeyard-fleet plugin publish\", or install another version"
 }
 
 // FullError says that the store's file system takes no more.

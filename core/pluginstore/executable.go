@@ -34,7 +34,7 @@ func PlatformOfFile(path string) (string, error) {
 		system, architecture = "windows", peMachines[program.Machine]
 	}
 	if system == "" || architecture == "" {
-		return "", fmt.Errorf("%s is no executable for linux, darwin or windows; name the built programs alone, one for each platform", path)
+		return "", fmt.Errorf("%s is not an executable for linux, darwin or windows; name only the built programs, one for each platform", path)
 	}
 	return system + "_" + architecture, nil
 }
@@ -59,7 +59,7 @@ func FilesByPlatform(paths []string) (map[string]string, error) {
 func Platforms(names []string) ([]string, error) {
 	for _, name := range names {
 		if !platformForm.MatchString(name) {
-			return nil, fmt.Errorf("%q is no platform; platforms are like linux_amd64 or darwin_arm64", name)
+			return nil, fmt.Errorf("unknown platform %q; write one such as linux_amd64 or darwin_arm64", name)
 		}
 	}
 	return names, nil

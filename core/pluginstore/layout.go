@@ -138,7 +138,7 @@ func (l *layout) open(name string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() { // a pipe would block
-		return nil, 0, fmt.Errorf("%s is no regular file", name)
+		return nil, 0, fmt.Errorf("%s is not a regular file", name)
 	}
 	file, err := l.root.Open(name)
 	return file, info.Size(), err

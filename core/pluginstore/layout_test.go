@@ -80,10 +80,10 @@ func TestAHostileLayout(t *testing.T) {
 	}{
 		"a binary that is a link to elsewhere": {func(t *testing.T, o Origin, p Published) {
 			replace(t, blobOf(o, p.Builds[HostPlatform()]), func(path string) error { return os.Symlink(secret, path) })
-		}, "no regular file"},
+		}, "not a regular file"},
 		"a binary that is a link to a device": {func(t *testing.T, o Origin, p Published) {
 			replace(t, blobOf(o, p.Builds[HostPlatform()]), func(path string) error { return os.Symlink("/dev/zero", path) })
-		}, "no regular file"},
+		}, "not a regular file"},
 		"blobs that are a link to elsewhere": {func(t *testing.T, o Origin, p Published) {
 			moved := filepath.Join(t.TempDir(), "moved")
 			if err := os.Rename(filepath.Join(o.Layout, "blobs"), moved); err != nil {
@@ -95,7 +95,7 @@ func TestAHostileLayout(t *testing.T) {
 		}, "escapes"},
 		"an index of contents that is a pipe": {func(t *testing.T, o Origin, p Published) {
 			replace(t, filepath.Join(o.Layout, "index.json"), func(path string) error { return os.Mkdir(path, 0o755) })
-		}, "no regular file"},
+		}, "not a regular file"},
 		"a digest that is a path": {func(t *testing.T, o Origin, p Published) {
 			index(t, o, func(all *ocispec.Index) { all.Manifests[0].Digest = digest.Digest("sha256:../../../secret") })
 		}, "only sha256"},
@@ -165,7 +165,7 @@ func TestAReleaseThatIsMadeOtherwiseIsRefused(t *testing.T) {
 		change func(*ocispec.Index)
 		says   string
 	}{
-		"no plugin":              {func(i *ocispec.Index) { i.ArtifactType = "application/x" }, "no plugin of forgeyard-fleet"},
+		"no plugin":              {func(i *ocispec.Index) { i.ArtifactType = "application/x" }, "not a forgeyard-fleet plugin"},
 		"no protocol":            {func(i *ocispec.Index) { delete(i.Annotations, protocolAnnotation) }, "which protocol"},
 		"a protocol of nonsense": {func(i *ocispec.Index) { i.Annotations[protocolAnnotation] = "1e3" }, "which protocol"},
 		"another version":        {func(i *ocispec.Index) { i.Annotations[ocispec.AnnotationVersion] = "9.9.9" }, "an index of version"},
@@ -175,9 +175,9 @@ func TestAReleaseThatIsMadeOtherwiseIsRefused(t *testing.T) {
 				i.Manifests = append(i.Manifests, i.Manifests[0])
 			}
 		}, "has 65 builds"},
-		"a platform twice":       {func(i *ocispec.Index) { i.Manifests = append(i.Manifests, i.Manifests[0]) }, "there twice"},
+		"a platform twice":       {func(i *ocispec.Index) { i.Manifests = append(i.Manifests, i.Manifests[0]) }, "listed twice"},
 		"no platform":            {func(i *ocispec.Index) { i.Manifests[0].Platform = nil }, "without a platform"},
-		"a platform of nonsense": {func(i *ocispec.Index) { i.Manifests[0].Platform.OS = "../.." }, "which is none"},
+		"a platform of nonsense": {func(i *ocispec.Index) { i.Manifests[0].Platform.OS = "../.." }, "which is invalid or listed twice"},
 		"a manifest too large":   {func(i *ocispec.Index) { i.Manifests[0].Size = 1 << 40 }, "at most 64.0 KiB are read"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func ReadLock(path string) (Lock, error) {
 		return Lock{}, nil
 	}
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxLockBytes) {
-		err = errors.New("it is no lock file")
+		err = errors.New("it is not a lock file")
 	}
 	if err != nil {
 		return Lock{}, fmt.Errorf("read the plugin lock %s: %w", path, err)

@@ -50,7 +50,7 @@ func ReadMirrors(path string) ([]Mirror, error) {
 		case !registryPrefix.MatchString(mirror.Prefix):
 			return nil, fmt.Errorf("read the mirrors in %s: the prefix %q begins no source; write it as in \"ghcr.io/\"", path, mirror.Prefix)
 		case isDir && !filepath.IsAbs(dir):
-			return nil, fmt.Errorf("read the mirrors in %s: the folder %q is no absolute path", path, dir)
+			return nil, fmt.Errorf("read the mirrors in %s: the folder %q is not an absolute path", path, dir)
 		case !isDir && (!registryPrefix.MatchString(mirror.To) || strings.HasSuffix(mirror.Prefix, "/") != strings.HasSuffix(mirror.To, "/")):
 			return nil, fmt.Errorf("read the mirrors in %s: to = %q can't stand for %q; write dir:/FOLDER, or a registry and path that ends in / where the prefix does", path, mirror.To, mirror.Prefix)
 		}

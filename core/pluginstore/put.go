@@ -17,6 +17,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/forgeyard/forgeyard-fleet/core/failpoint"
+	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
 // open gives a binary's bytes from an offset on.
@@ -72,7 +73,7 @@ func (s *Store) put(ctx context.Context, w wanted) (fetched bool, err error) {
 		return false, fmt.Errorf("put the binary into the store: %w", err)
 	}
 	failpoint.BinaryNamed.Hit()
-	return true, syncDir(filepath.Dir(blob))
+	return true, replacefile.SyncFolder(filepath.Dir(blob))
 }
 
 // receive fills the file part until it is the whole binary, checked and on disk.

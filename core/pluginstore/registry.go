@@ -76,7 +76,7 @@ type inRegistry struct {
 func (r Registry) repository(source string) (*inRegistry, error) {
 	repository, err := remote.NewRepository(source)
 	if err != nil || repository.Reference.Reference != "" {
-		return nil, fmt.Errorf("%q is no repository of a registry; write HOST/PATH, without a tag", source)
+		return nil, fmt.Errorf("invalid source %q: write HOST/PATH, without a tag", source)
 	}
 	store, err := credentials.NewStore(r.dockerConfiguration(), credentials.StoreOptions{})
 	if err != nil {

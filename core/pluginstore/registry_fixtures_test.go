@@ -34,7 +34,7 @@ func startRegistry(t testing.TB, more string) *realRegistry {
 	t.Helper()
 	if _, err := exec.LookPath("docker-registry"); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatal("docker-registry is missing; make test-packages installs it")
+			t.Fatal("docker-registry is missing; make deps installs it")
 		}
 		t.Skip("docker-registry is missing (Debian: apt-get install docker-registry)")
 	}

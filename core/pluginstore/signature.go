@@ -30,10 +30,10 @@ var publicKeyForm = regexp.MustCompile(`^ed25519:[A-Za-z0-9+/]{43}=$`)
 func ParsePublicKey(text string) (PublicKey, error) {
 	text = strings.TrimSpace(text)
 	if !publicKeyForm.MatchString(text) {
-		return "", fmt.Errorf("%.80q is no signing key; a key is ed25519: and 44 characters, as \"plugin keygen\" prints it", text)
+		return "", fmt.Errorf("invalid signing key %.80q: a key is \"ed25519:\" and 44 characters, as \"plugin keygen\" prints it", text)
 	}
 	if _, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(text, publicKeyPrefix)); err != nil {
-		return "", fmt.Errorf("%q is no signing key: %w", text, err)
+		return "", fmt.Errorf("invalid signing key %q: %w", text, err)
 	}
 	return PublicKey(text), nil
 }
@@ -55,7 +55,7 @@ func ParseSigningKey(text []byte) (SigningKey, error) {
 	rest, ours := strings.CutPrefix(string(text), signingKeyHeader)
 	seed, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(rest, "\n"))
 	if !ours || err != nil || len(seed) != ed25519.SeedSize {
-		return SigningKey{}, errors.New("it is no signing key; make one with: forgeyard-fleet plugin keygen FILE")
+		return SigningKey{}, errors.New("it is not a signing key; make one with: forgeyard-fleet plugin keygen FILE")
 	}
 	return SigningKey{ed25519.NewKeyFromSeed(seed)}, nil
 }

@@ -185,7 +185,7 @@ func (s *Store) SaveInfo(digest string, info []byte) error {
 // blobPath trusts no digest: it becomes part of a path.
 func (s *Store) blobPath(digest string) (string, error) {
 	if !digestForm.MatchString(digest) {
-		return "", fmt.Errorf("%q is no digest", digest)
+		return "", fmt.Errorf("invalid digest %q", digest)
 	}
 	name := strings.TrimPrefix(digest, "sha256:")
 	if runtime.GOOS == "windows" {
@@ -196,7 +196,7 @@ func (s *Store) blobPath(digest string) (string, error) {
 
 func (s *Store) infoPath(digest string) (string, error) {
 	if !digestForm.MatchString(digest) {
-		return "", fmt.Errorf("%q is no digest", digest)
+		return "", fmt.Errorf("invalid digest %q", digest)
 	}
 	return filepath.Join(s.dir, "info", "sha256", strings.TrimPrefix(digest, "sha256:")+".json"), nil
 }

@@ -31,7 +31,7 @@ func constraintOf(text string) (version.Constraints, error) {
 	}
 	constraint, err := version.NewConstraint(text)
 	if err != nil {
-		return nil, fmt.Errorf("required_plugins asks for version %q, which is no constraint", text)
+		return nil, fmt.Errorf("invalid version constraint %q in required_plugins: write one such as \"~> 1.2\"", text)
 	}
 	return constraint, nil
 }

@@ -238,7 +238,7 @@ func readDuration(cell string) (time.Duration, error) {
 		}
 		return time.Duration(seconds), nil
 	}
-	d, err := config.Duration(cell)
+	d, err := config.ParseDuration(cell)
 	if err != nil || d > longestJob || cell == "" {
 		return 0, wrong
 	}
@@ -257,7 +257,7 @@ func readSize(cell string) (int64, error) {
 	if bytes, err := strconv.ParseInt(cell, 10, 64); err == nil && bytes >= 0 {
 		return bytes, nil
 	}
-	bytes, err := config.Size(cell)
+	bytes, err := config.ParseSize(cell)
 	if err != nil {
 		return 0, errors.New("it is a size like 4GiB, or a whole number of bytes; units that work: KiB, MiB, GiB, TiB")
 	}

@@ -73,7 +73,7 @@ func run(t testing.TB, trace *Trace, change func(*Settings), fleets ...fleet.Man
 	return r
 }
 
-func TestAJobWaitsForTheBeatAndTheBootAndItsHostIsBilledUntilItEnds(t *testing.T) {
+func TestJobWaitsForStepAndBootAndIsBilledToItsEnd(t *testing.T) {
 	// The beats are ten seconds apart, and the first job arrives on one of them: a
 	// second, three seconds after a beat, is seen seven seconds later.
 	r := run(t, jobs("0s 10m", "1h3s 5m"), nil, builders(func(f *fleet.RunnerFleet) {

@@ -97,7 +97,7 @@ func (r *traceReader) read() error {
 		switch {
 		case errors.Is(err, io.EOF):
 			if len(r.trace.Jobs) == 0 && len(r.mistakes.Each) == 0 {
-				r.mistake(2, 1, "there is no job below the header")
+				r.mistake(2, 1, "no job below the header")
 			}
 			return nil
 		case err != nil:
@@ -168,7 +168,7 @@ func (r *traceReader) readHeader() bool {
 		c := columnNamed(name)
 		switch {
 		case c == nil:
-			r.mistake(line, at, "there is no column %.60q; there are: %s", name, columnNames())
+			r.mistake(line, at, "unknown column %.60q; valid columns: %s", name, columnNames())
 		case seen[name]:
 			r.mistake(line, at, "the column %q is there twice", name)
 		case name == "arrival":

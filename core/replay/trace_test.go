@@ -96,8 +96,8 @@ func TestAWrongTraceIsToldByPlaceWithWhatWasExpected(t *testing.T) {
 		want       string
 	}{
 		"an empty file":             {"", nil, "jobs.csv:1:1: the file is empty; its first line names the columns, at least: arrival,duration"},
-		"a header alone":            {"arrival,duration\n", nil, "jobs.csv:2:1: there is no job below the header"},
-		"an unknown column":         {"arrival,duration,cpus\n", nil, `jobs.csv:1:18: there is no column "cpus"; there are: arrival, duration, scheduler, queue, os, arch, capabilities, trust, regions, toolchain, device, isolation, signing, confidential, tenant, project, cpu, memory, disk, gpu, resource:NAME, priority, preemptible`},
+		"a header alone":            {"arrival,duration\n", nil, "jobs.csv:2:1: no job below the header"},
+		"an unknown column":         {"arrival,duration,cpus\n", nil, `jobs.csv:1:18: unknown column "cpus"; valid columns: arrival, duration, scheduler, queue, os, arch, capabilities, trust, regions, toolchain, device, isolation, signing, confidential, tenant, project, cpu, memory, disk, gpu, resource:NAME, priority, preemptible`},
 		"a column twice":            {"arrival,duration,arrival\n", nil, `jobs.csv:1:18: the column "arrival" is there twice`},
 		"a column is missing":       {"arrival,cpu\n", nil, `jobs.csv:1:1: the column "duration" is missing; the first line names the columns, at least: arrival,duration`},
 		"whose job isn't said":      {"arrival,duration\n1,1\n", two, `jobs.csv:1:1: the fleets follow 2 schedulers, so a column "scheduler" must say whose each job is: forgeyard.a, forgeyard.b`},

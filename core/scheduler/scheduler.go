@@ -84,9 +84,9 @@ type Admitted struct {
 	Environment map[string]string
 	// Command is what the agent runs; empty: what the fleet's file says.
 	Command []string
-	// HearsItself says that the scheduler tells the CI process to end, which does so
+	// StoppedByScheduler says that the scheduler stops the CI process itself, which ends
 	// after the job that it has: nobody else may ask it to.
-	HearsItself bool
+	StoppedByScheduler bool
 }
 
 // StopOrder says why a runner gets no new leases.

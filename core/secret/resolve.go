@@ -20,6 +20,16 @@ type LookupEnv func(name string) (string, bool)
 // read. ReadFile is the one that isn't a test's.
 type FileReader func(path string) ([]byte, error)
 
+// Resolver finds the secrets that references name. Whoever works with secrets gets
+// one value of it.
+type Resolver struct {
+	LookupEnv LookupEnv
+	ReadFile  FileReader
+}
+
+// FromEnvironment finds secrets in that environment and in this machine's files.
+func FromEnvironment(lookup LookupEnv) Resolver { return Resolver{lookup, ReadFile} }
+
 // Error is a reference that leads to nothing. It names the place in the body and
 // the reference, and never a value.
 type Error struct {
@@ -90,11 +100,11 @@ func (r Resolved) GoString() string { return r.String() }
 
 // Resolve gives a plugin's body with every reference replaced by its secret. All
 // references that lead to nothing come back at once, joined, each an *Error.
-func Resolve(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, readFile FileReader) (Resolved, error) {
+func (r Resolver) Resolve(ctx context.Context, body json.RawMessage) (Resolved, error) {
 	var resolved any
 	var secrets []string
 	err := walk(ctx, body, func(value any) { resolved = value }, func(reference fleet.SecretReference) (string, string) {
-		value, reason := read(reference, lookupEnv, readFile)
+		value, reason := r.read(reference)
 		secrets = append(secrets, value)
 		return value, reason
 	})
@@ -115,19 +125,19 @@ func Resolve(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, rea
 
 // Check says which references of a body lead to nothing, as Resolve would: at
 // plan time, so that nothing is applied that can't be configured.
-func Check(ctx context.Context, body json.RawMessage, lookupEnv LookupEnv, readFile FileReader) error {
+func (r Resolver) Check(ctx context.Context, body json.RawMessage) error {
 	return walk(ctx, body, func(any) {}, func(reference fleet.SecretReference) (string, string) {
-		_, reason := read(reference, lookupEnv, readFile)
+		_, reason := r.read(reference)
 		return "", reason
 	})
 }
 
 // Value is the secret of one reference, such as a scheduler's token.
-func Value(ctx context.Context, reference fleet.SecretReference, lookupEnv LookupEnv, readFile FileReader) (string, error) {
+func (r Resolver) Value(ctx context.Context, reference fleet.SecretReference) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("read secret(%q): %w", string(reference), err)
 	}
-	value, reason := read(reference, lookupEnv, readFile)
+	value, reason := r.read(reference)
 	if reason != "" {
 		return "", &Error{Reference: reference, Reason: reason}
 	}
@@ -135,12 +145,12 @@ func Value(ctx context.Context, reference fleet.SecretReference, lookupEnv Looku
 }
 
 // read gives a secret, or the reason why there is none.
-func read(reference fleet.SecretReference, lookupEnv LookupEnv, readFile FileReader) (value, reason string) {
+func (r Resolver) read(reference fleet.SecretReference) (value, reason string) {
 	if err := reference.Valid(); err != nil {
 		return "", "is no reference: " + err.Error()
 	}
 	if name, ok := reference.Environment(); ok {
-		value, set := lookupEnv(name)
+		value, set := r.LookupEnv(name)
 		switch {
 		case !set:
 			return "", fmt.Sprintf("is not set: the manager's environment has no variable %s", name)
@@ -150,7 +160,7 @@ func read(reference fleet.SecretReference, lookupEnv LookupEnv, readFile FileRea
 		return value, ""
 	}
 	path, _ := reference.File()
-	content, err := readFile(path)
+	content, err := r.ReadFile(path)
 	if err != nil {
 		return "", "can't be read: " + err.Error()
 	}

@@ -34,7 +34,7 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 	}
 	body := json.RawMessage(`{"auth":{"token":{"$secret":"env:TOKEN"}},"big":9007199254740993,"disk":[{"key":{"$secret":"file:` + file + `"}}],"html":"a&b","name":"$secret"}`)
 	original := string(body)
-	got, err := secret.Resolve(t.Context(), body, environment(map[string]string{"TOKEN": planted}), secret.ReadFile)
+	got, err := with(environment(map[string]string{"TOKEN": planted}), secret.ReadFile).Resolve(t.Context(), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 	if string(body) != original {
 		t.Errorf("the body itself was changed: %s", body)
 	}
-	if err := secret.Check(t.Context(), body, environment(map[string]string{"TOKEN": planted}), secret.ReadFile); err != nil {
+	if err := with(environment(map[string]string{"TOKEN": planted}), secret.ReadFile).Check(t.Context(), body); err != nil {
 		t.Errorf("the check refuses what can be resolved: %v", err)
 	}
 }
 
 func TestABodyWithoutReferencesStaysAsItIs(t *testing.T) {
 	for _, body := range []string{`{}`, `{"a":[1,2.50,"x"]}`, ``, `not even JSON`} {
-		got, err := secret.Resolve(t.Context(), json.RawMessage(body), environment(nil), noFiles)
+		got, err := with(environment(nil), noFiles).Resolve(t.Context(), json.RawMessage(body))
 		if err != nil || string(got.Body) != body || len(got.Secrets) > 0 {
 			t.Errorf("%q became %q, %v", body, got.Body, err)
 		}
@@ -68,8 +68,8 @@ func TestABodyWithoutReferencesStaysAsItIs(t *testing.T) {
 func TestEveryMissingSecretIsNamedWithItsPlaceAtOnce(t *testing.T) {
 	body := json.RawMessage(`{"a":{"$secret":"env:MISSING"},"b":[{"c":{"$secret":"env:EMPTY"}}],"d":{"$secret":"file:/nowhere/at/all"},"e":{"$secret":"nonsense"},"f":{"$secret":"env:FINE"}}`)
 	lookup := environment(map[string]string{"EMPTY": "", "FINE": planted})
-	got, err := secret.Resolve(t.Context(), body, lookup, secret.ReadFile)
-	checked := secret.Check(t.Context(), body, lookup, secret.ReadFile)
+	got, err := with(lookup, secret.ReadFile).Resolve(t.Context(), body)
+	checked := with(lookup, secret.ReadFile).Check(t.Context(), body)
 	if got.Body != nil || len(got.Secrets) > 0 || err == nil || checked == nil || err.Error() != checked.Error() {
 		t.Fatalf("resolve: %s, %v; check: %v", got.Body, err, checked)
 	}
@@ -117,13 +117,13 @@ func TestAFileThatOthersMayUseIsRefused(t *testing.T) {
 		"a relative path":         {"token", "absolute path"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := secret.Value(t.Context(), fleet.SecretReference("file:"+one.path), environment(nil), secret.ReadFile)
+			got, err := with(environment(nil), secret.ReadFile).Value(t.Context(), fleet.SecretReference("file:"+one.path))
 			if err == nil || got != "" || !strings.Contains(err.Error(), one.want) || strings.Contains(err.Error(), planted) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})
 	}
-	got, err := secret.Value(t.Context(), fleet.SecretReference("file:"+write("own", 0o400, planted+"\r\n")), environment(nil), secret.ReadFile)
+	got, err := with(environment(nil), secret.ReadFile).Value(t.Context(), fleet.SecretReference("file:"+write("own", 0o400, planted+"\r\n")))
 	if err != nil || got != planted {
 		t.Errorf("a file of its owner alone: %q, %v", got, err)
 	}
@@ -134,17 +134,17 @@ func TestACancelledCallReadsNothing(t *testing.T) {
 	cancel()
 	asked := false
 	lookup := func(string) (string, bool) { asked = true; return planted, true }
-	_, err := secret.Resolve(ctx, json.RawMessage(`{"a":{"$secret":"env:A"}}`), lookup, noFiles)
+	_, err := with(lookup, noFiles).Resolve(ctx, json.RawMessage(`{"a":{"$secret":"env:A"}}`))
 	if !errors.Is(err, context.Canceled) || asked {
 		t.Errorf("%v, asked %t", err, asked)
 	}
-	if _, err := secret.Value(ctx, "env:A", lookup, noFiles); !errors.Is(err, context.Canceled) || asked {
+	if _, err := with(lookup, noFiles).Value(ctx, "env:A"); !errors.Is(err, context.Canceled) || asked {
 		t.Errorf("%v, asked %t", err, asked)
 	}
 }
 
 func TestABrokenBodyIsAnErrorWithoutTheBody(t *testing.T) {
-	_, err := secret.Resolve(t.Context(), json.RawMessage(`{"$secret": `+planted), environment(nil), noFiles)
+	_, err := with(environment(nil), noFiles).Resolve(t.Context(), json.RawMessage(`{"$secret": `+planted))
 	if err == nil || strings.Contains(err.Error(), planted) {
 		t.Errorf("%v", err)
 	}
@@ -155,15 +155,19 @@ func FuzzResolve(f *testing.F) {
 	f.Add([]byte(`{"$secret":{"$secret":"env:A"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		lookup := environment(map[string]string{"A": planted})
-		got, err := secret.Resolve(t.Context(), body, lookup, noFiles)
+		got, err := with(lookup, noFiles).Resolve(t.Context(), body)
 		if err != nil && strings.Contains(err.Error(), planted) {
 			t.Fatalf("a value is in the error: %v", err)
 		}
-		if checked := secret.Check(t.Context(), body, lookup, noFiles); (checked == nil) != (err == nil) {
+		if checked := with(lookup, noFiles).Check(t.Context(), body); (checked == nil) != (err == nil) {
 			t.Fatalf("check %v, resolve %v", checked, err)
 		}
 		if err == nil && json.Valid(body) && !json.Valid(got.Body) {
 			t.Fatalf("%q became %q", body, got.Body)
 		}
 	})
+}
+
+func with(lookup secret.LookupEnv, files secret.FileReader) secret.Resolver {
+	return secret.Resolver{LookupEnv: lookup, ReadFile: files}
 }

@@ -3,9 +3,9 @@ package snapshot
 import (
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
@@ -49,7 +49,7 @@ type Observations struct {
 	// there will be offers.
 	Offers map[fleet.MarketKey]fleet.OfferList
 	// Circuits say where there was no room, and when that is tried again.
-	Circuits breaker.Circuits
+	Circuits market.Circuits
 	// Forecasts are what the models of the fleets' forecast blocks say. One that is
 	// missing hasn't been made.
 	Forecasts map[fleet.RunnerFleetID]forecast.Prediction

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -41,9 +43,9 @@ type Instance struct {
 	Pinned bool
 }
 
-// ObservedInstances are the instances with what is known of each: the live ones, and
-// those that ended in this step by a failure. It is the caller's own, in the order of
-// the state.
+// ObservedInstances are the live instances with what is known of each, by fleet and
+// id, and after them those that ended in this step by a failure. The list is the
+// caller's own.
 func (s *Snapshot) ObservedInstances() []Instance {
 	runners := s.RunnersByInstance()
 	fleets := make(map[fleet.RunnerFleetID]*fleet.ManagedFleet, len(s.Fleets))
@@ -57,34 +59,52 @@ func (s *Snapshot) ObservedInstances() []Instance {
 	pinned := s.pinned()
 	out := make([]Instance, 0, len(s.Instances)+len(s.Failures))
 	var unplaced []int // instances that nobody has seen in a zone yet
-	for n := range s.Instances {
-		stored := &s.Instances[n]
+	for _, stored := range s.liveByFleet() {
 		i := s.observe(stored, runners[stored.ID], fleets[stored.Fleet])
 		i.Pinned = pinned[i.ID]
 		if stored.Unjoined() {
 			i.JoinUntil = joinUntil[i.ID]
 		}
-		if f := fleets[i.Fleet]; i.Zone == "" && f != nil && (f.Placement.Spread == fleet.SpreadZone || f.Placement.Spread == fleet.SpreadRegion) {
-			unplaced = append(unplaced, n)
+		if i.Zone == "" && spreads(fleets[i.Fleet]) {
+			unplaced = append(unplaced, len(out))
 		}
 		out = append(out, i)
 	}
 	s.headFor(out, unplaced)
-	if len(s.Failures) > 0 {
-		for n := range s.Departing {
-			if stored := &s.Departing[n]; !s.Failures[stored.ID].IsZero() {
-				out = append(out, s.observe(stored, runners[stored.ID], fleets[stored.Fleet]))
-			}
+	for n := range s.Departing {
+		if stored := &s.Departing[n]; !s.Failures[stored.ID].IsZero() {
+			out = append(out, s.observe(stored, runners[stored.ID], fleets[stored.Fleet]))
 		}
 	}
 	return out
+}
+
+// spreads says that a fleet spreads its instances over zones or regions; nil doesn't.
+func spreads(f *fleet.ManagedFleet) bool {
+	return f != nil && (f.Placement.Spread == fleet.SpreadZone || f.Placement.Spread == fleet.SpreadRegion)
+}
+
+// liveByFleet are the live instances by fleet and id: pointers, since there may be
+// ten thousand.
+func (s *State) liveByFleet() []*fleet.CapacityInstance {
+	live := make([]*fleet.CapacityInstance, 0, len(s.Instances))
+	for n := range s.Instances {
+		if s.Instances[n].Live() {
+			live = append(live, &s.Instances[n])
+		}
+	}
+	slices.SortFunc(live, func(a, b *fleet.CapacityInstance) int {
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.ID, b.ID))
+	})
+	return live
 }
 
 // observe is an instance with what its runner and its scheduler show. The runner and
 // the fleet may be nil.
 func (s *Snapshot) observe(stored *fleet.CapacityInstance, runner *fleet.Runner, of *fleet.ManagedFleet) Instance {
 	usage := s.Usage[stored.ID]
-	i := Instance{CapacityInstance: *stored, Leases: usage.Leases, IdleSince: usage.IdleSince, Failure: s.Failures[stored.ID]}
+	i := Instance{CapacityInstance: *stored, Leases: usage.Leases, IdleSince: usage.IdleSince}
+	i.Failure = s.Failures[stored.ID]
 	// What the agent runs for a scheduler is the scheduler's own worker.
 	i.Busy = stored.Scheduling.Scheduler != "" && usage.Leases > 0
 	if runner == nil {

@@ -32,13 +32,25 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 	return s.subject(ctx, "find the enrollment of runner "+string(id), subject+`runner.id = $1`, string(id))
 }
 
-// BatchSubjects finds what the token of a batch is bound to: its operations, in their
-// order. There are fewer than went out where some were forgotten, and none where there
-// is no such batch. What they point to is shared with other calls, and nobody may
-// change it.
-func (s *Store) BatchSubjects(ctx context.Context, batch fleet.OperationID) ([]fleet.EnrollmentSubject, error) {
+// TokenSubjects finds what the token with this key is bound to: the operation with this
+// id, or the operations of the batch with this key, in their order. There are fewer of
+// those than went out where some were pruned, and none where there is no such operation
+// and no such batch. What they point to is shared with other calls and must not be
+// changed.
+func (s *Store) TokenSubjects(ctx context.Context, key fleet.OperationID) ([]fleet.EnrollmentSubject, error) {
+	one, found, err := s.EnrollmentSubject(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return []fleet.EnrollmentSubject{one}, nil
+	}
+	return s.batchSubjects(ctx, key)
+}
+
+func (s *Store) batchSubjects(ctx context.Context, batch fleet.OperationID) ([]fleet.EnrollmentSubject, error) {
 	if batch == "" {
-		return nil, nil // what is in none
+		return nil, nil // the batch of operations that went out alone
 	}
 	found, err := s.subjects(ctx, "find the enrollments of batch "+string(batch), subject+`operation.batch = $1`, string(batch))
 	slices.SortFunc(found, func(a, b fleet.EnrollmentSubject) int {
@@ -95,6 +107,7 @@ func (s *Store) subjectOf(operation, request, instance, managed, runner, revoked
 		var claimed fleet.AssetClaim
 		claimed, errs[4] = decode[fleet.AssetClaim](row{record: claim})
 		found.Operation = withJoinToken(found.Operation, claimed)
+		found.JoinToken = !claimed.Expires.IsZero()
 	}
 	return found, errors.Join(errs[:]...)
 }

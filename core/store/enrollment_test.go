@@ -137,7 +137,7 @@ func findsBatch(t *testing.T, location string) {
 	must(t, s.Commit(t.Context(), c))
 	must(t, s.Enroll(t.Context(), enrolled(1), "the batch's"))
 	refused[*fleet.VoidTokenError](t, s.Enroll(t.Context(), enrolled(2), "another"))
-	got, err := s.BatchSubjects(t.Context(), "batch-1")
+	got, err := s.TokenSubjects(t.Context(), "batch-1")
 	must(t, err)
 	if len(got) != 3 {
 		t.Fatalf("%d members were found", len(got))
@@ -152,8 +152,11 @@ func findsBatch(t *testing.T, location string) {
 	if got[2].Runner == nil || got[1].Runner != nil {
 		t.Error("who enrolled isn't told apart")
 	}
-	for _, none := range []fleet.OperationID{"", "batch-2", c.Operations[0].ID} {
-		if got, err := s.BatchSubjects(t.Context(), none); err != nil || len(got) != 0 {
+	if got, err := s.TokenSubjects(t.Context(), c.Operations[0].ID); err != nil || len(got) != 1 || got[0].Operation.Batch.Key != "batch-1" {
+		t.Errorf("by a member's own id: %d operations, %v", len(got), err)
+	}
+	for _, none := range []fleet.OperationID{"", "batch-2"} {
+		if got, err := s.TokenSubjects(t.Context(), none); err != nil || len(got) != 0 {
 			t.Errorf("the batch %q: %d members, %v", none, len(got), err)
 		}
 	}

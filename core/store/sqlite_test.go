@@ -74,7 +74,7 @@ func TestSQLiteFileThatIsNoDatabase(t *testing.T) {
 	path := sqlitePath(t)
 	must(t, os.WriteFile(path, []byte(strings.Repeat("this is a letter, not a store\n", 200)), 0o600))
 	_, err := Open(t.Context(), path)
-	mustSay(t, err, path, "damaged or is no store", "restore the file")
+	mustSay(t, err, path, "damaged or not a store", "restore the file")
 	if strings.Count(err.Error(), "damaged") != 1 {
 		t.Errorf("the same is said twice:\n%v", err)
 	}
@@ -97,7 +97,7 @@ func TestSQLiteFileWithDamagedPages(t *testing.T) {
 		defer s.Close()
 		_, err = s.Load(t.Context())
 	}
-	mustSay(t, err, path, "damaged or is no store")
+	mustSay(t, err, path, "damaged or not a store")
 }
 
 // The disk is full in the middle of the loop's work: the write fails as a whole,

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/breaker"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 )
 
 func TestAFleetWithoutRoomIsConstrainedAndShowsItsOffers(t *testing.T) {
@@ -18,9 +18,9 @@ func TestAFleetWithoutRoomIsConstrainedAndShowsItsOffers(t *testing.T) {
 	offer := fleet.Offer{Zone: "eu-central-1a", MachineType: "m7i.xlarge", Lifetime: fleet.LifetimePreemptible, Price: fleet.Money{Micros: 80000, Currency: "USD"}}
 	m := observing()
 	m.Offers = map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Offers: []fleet.Offer{offer}, Read: now.Add(-2 * time.Minute)}}
-	m.Circuits = breaker.Circuits{}
-	m.Circuits.Short(breaker.Attempt{Operation: "k", Provider: f.Provider, Offers: []fleet.Offer{offer}},
-		breaker.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient", Zone: offer.Zone, MachineType: offer.MachineType, RetryAfter: 4 * time.Minute}, now.Add(-time.Minute), func() float64 { return 0 })
+	m.Circuits = market.Circuits{}
+	m.Circuits.RecordShortage(market.Attempt{Operation: "k", Provider: f.Provider, Offers: []fleet.Offer{offer}},
+		market.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient", Zone: offer.Zone, MachineType: offer.MachineType, RetryAfter: 4 * time.Minute}, now.Add(-time.Minute), func() float64 { return 0 })
 	got := Fleets(with(s, m))[0]
 	reasons := said(got, now)
 	if got.Health != CapacityConstrained || got.Hold == nil || !strings.Contains(reasons, "eu-central-1a m7i.xlarge preemptible (no capacity); last error: insufficient; next try in 3m") {

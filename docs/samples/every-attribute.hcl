@@ -6,8 +6,8 @@ forgeyard {
 
   required_plugins {
     local = {
-      version        = "~> 0.1"
       source         = "ghcr.io/forgeyard/fleet-local"
+      version        = "~> 0.1"
       env            = ["XDG_STATE_HOME"]
       allow_unsigned = false
     }
@@ -21,7 +21,7 @@ forgeyard {
 }
 
 variable "most" {
-  description = "How many hosts may run."
+  description = "How many instances may run."
   type        = number
   default     = 4
   sensitive   = false
@@ -104,12 +104,12 @@ fleet "demo" {
   protected      = false
   batch          = 1
 
-  scope {
-    tenant = "acme"
-  }
-
   instance {
     nice = 10
+  }
+
+  scope {
+    tenant = "acme"
   }
 
   scaling {
@@ -193,17 +193,12 @@ fleet "demo" {
 }
 
 fleet "team" {
-  for_each = toset(["docs", "web"])
-
+  for_each       = toset(["docs", "web"])
   capacity_class = capacity_class.small
   provider       = provider.local.here
 
   scope {
-    project = "acme/${each.key}"
-  }
-
-  placement {
-    regions = ["eu-central-1"]
+    project = "acme/web"
   }
 
   scaling {
@@ -211,6 +206,14 @@ fleet "team" {
     max           = 2
     scale_to_zero = true
     max_wait      = "10m"
+  }
+
+  runner {
+    env = { TEAM = each.key }
+  }
+
+  placement {
+    regions = ["eu-central-1"]
   }
 }
 
@@ -235,7 +238,7 @@ reservation "benchmarks" {
   end            = "2027-02-05T18:00:00+01:00"
 
   scope {
-    project = "acme/kernel"
+    project = "acme/web"
   }
 }
 
@@ -246,7 +249,7 @@ policy {
   gpu               = false
   hostile_isolation = "vm"
 
-  entitlement "release-hosts" {
+  entitlement "release-instances" {
     capacity_class = capacity_class.small
     tenants        = ["acme"]
     projects       = ["acme/docs", "acme/web"]

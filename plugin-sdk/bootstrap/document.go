@@ -55,7 +55,7 @@ func Parse(content []byte) (Document, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&document); err != nil {
-		return Document{}, fmt.Errorf("bootstrap document is no valid JSON object of its kind: %w", err)
+		return Document{}, fmt.Errorf("bootstrap document is not a valid JSON object of its kind: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Document{}, errors.New("bootstrap document has something after its end")

@@ -78,8 +78,8 @@ func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"an unknown field":              {change(`"kind"`, `"knid": "x", "kind"`), `unknown field "knid"`},
 		"something after the end":       {string(valid) + "{}", "after its end"},
-		"text that is no JSON":          {"kind: file", "no valid JSON"},
-		"nothing":                       {"", "no valid JSON"},
+		"text that is no JSON":          {"kind: file", "not a valid JSON"},
+		"nothing":                       {"", "not a valid JSON"},
 		"a missing token":               {change(secretToken, ""), "token is missing"},
 		"a missing server name":         {change("manager.test.forgeyard-fleet.internal", ""), "server_name is missing"},
 		"a plain http manager":          {change("https://127.0.0.1:7443\"", "http://127.0.0.1:7443\""), "not an https URL"},

@@ -55,7 +55,7 @@ func batchesDeclared(_ context.Context, b *bench) error {
 	}
 	switch {
 	case !b.offers(providerpb.IdentityService):
-		return fmt.Errorf("it names %q and not %q: the hosts of a batch share one token, and nobody could tell them apart", providerpb.BatchService, providerpb.IdentityService)
+		return fmt.Errorf("it names %q and not %q: the hosts of a batch share one token, and nothing else could tell them apart", providerpb.BatchService, providerpb.IdentityService)
 	case b.info.GetIdempotency() != providerpb.Idempotency_IDEMPOTENCY_NATIVE:
 		return fmt.Errorf("it names %q, and its idempotency is %v: only an infrastructure that knows a call that comes again makes a batch once", providerpb.BatchService, b.info.GetIdempotency())
 	}

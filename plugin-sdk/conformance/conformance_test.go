@@ -132,7 +132,7 @@ func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 	}
 }
 
-func TestWithoutAllowCreateNothingIsMadeAndTheReportSaysWhatWasLeftOut(t *testing.T) {
+func TestWithoutAllowCreateReportListsSkippedRules(t *testing.T) {
 	launcher, options := lab(fault{provider: provisioning(func(context.Context, honest, request) (provider.Resource, error) {
 		t.Error("something is made")
 		return provider.Resource{}, nil

@@ -15,7 +15,7 @@ import (
 var identityRules = []Rule{
 	{
 		Name: "garbage-is-no-evidence", check: garbageIsNoEvidence,
-		Says: "Verify refuses for certain what nobody signed: nothing, noise, and what is too large.",
+		Says: "Verify refuses what has no valid signature: empty input, noise, and input that is too large.",
 	},
 	{
 		Name: "evidence-verified", check: evidenceVerified,

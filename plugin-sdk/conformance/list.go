@@ -11,7 +11,7 @@ import (
 var listRules = []Rule{
 	{
 		Name: "list-before-configure", check: listBeforeConfigure,
-		Says: "Inspect of a plugin that isn't configured ends in an error, and is no empty list.",
+		Says: "Inspect of a plugin that isn't configured ends in an error, not in an empty list.",
 	},
 	{
 		Name: "configures", check: configures,

@@ -122,7 +122,7 @@ func assetHeld(ctx context.Context, b *bench) error {
 		return err
 	}
 	if b.offers(providerpb.JoinService) {
-		return skip("a person joins its hosts: the manager alone knows which key holds which")
+		return skip("a person joins its hosts: only the manager knows which key holds which")
 	}
 	made, err := b.shared(ctx)
 	if err != nil {

@@ -123,10 +123,10 @@ func checkInfo(info *providerpb.GetInfoResponse) error {
 		return fmt.Errorf("the name %q must be lower-case letters, digits and dashes", info.GetName())
 	}
 	if !semver.MatchString(info.GetVersion()) {
-		return fmt.Errorf("the version %q is no semantic version, such as 1.2.3", info.GetVersion())
+		return fmt.Errorf("the version %q is not a semantic version such as 1.2.3", info.GetVersion())
 	}
 	if settle := info.GetListSettle(); settle != nil && (settle.CheckValid() != nil || settle.AsDuration() < 0) {
-		return fmt.Errorf("list_settle %v is no duration", settle)
+		return fmt.Errorf("invalid list_settle %v: write a positive duration", settle)
 	}
 	if err := checkSchema(info.GetProviderSchema()); err != nil {
 		return fmt.Errorf("provider block: %w", err)

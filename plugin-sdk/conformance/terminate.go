@@ -53,7 +53,7 @@ func terminateUnknown(ctx context.Context, b *bench) error {
 
 func terminateOtherKey(ctx context.Context, b *bench) error {
 	if b.byAsset() && b.offers(providerpb.JoinService) {
-		return skip("a person joins its hosts: the manager alone knows which key holds which")
+		return skip("a person joins its hosts: only the manager knows which key holds which")
 	}
 	made, err := b.shared(ctx)
 	if err != nil {

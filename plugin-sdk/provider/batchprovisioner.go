@@ -81,7 +81,7 @@ func (p Plugin[C, I]) checkBatches(configured Provider[I]) error {
 func (p Plugin[C, I]) checkBatchesDeclared() error {
 	switch {
 	case p.Batches && !p.Identity:
-		return errors.New("it sets Batches and not Identity: the hosts of a batch have one token, and are told apart by their verified identity alone")
+		return errors.New("it sets Batches and not Identity: the hosts of a batch share one token and are told apart only by their verified identity")
 	case p.Batches && p.Idempotency != IdempotentNative:
 		return errors.New("it sets Batches, and its Idempotency isn't IdempotentNative: only an infrastructure that knows a call that comes again makes a batch once")
 	}

@@ -229,7 +229,7 @@ func TestABatchThatIsNoneIsRefusedBeforeAnythingBegins(t *testing.T) {
 	}
 }
 
-func TestOnlyAPluginThatCanTellHostsApartAndKnowsACallAgainMakesBatches(t *testing.T) {
+func TestBatchProvisionerNeedsIdentityAndIdempotency(t *testing.T) {
 	for name, spoil := range map[string]func(*Plugin[testConfig, testInstance]){
 		"without identities":        func(p *Plugin[testConfig, testInstance]) { p.Identity = false },
 		"looking for its tags":      func(p *Plugin[testConfig, testInstance]) { p.Idempotency = IdempotentByTag },

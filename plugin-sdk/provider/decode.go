@@ -25,7 +25,7 @@ func decodeBlock[T any](block *blockType, content []byte) (T, []Diagnostic) {
 	}
 	value, err := parseJSON(content)
 	if err != nil {
-		return target, []Diagnostic{{Summary: "The block is no valid JSON", Detail: err.Error()}}
+		return target, []Diagnostic{{Summary: "The block is not valid JSON", Detail: err.Error()}}
 	}
 	var d decoder
 	d.block(block, value, reflect.ValueOf(&target).Elem(), nil)
@@ -87,8 +87,8 @@ func (d *decoder) block(block *blockType, value any, target reflect.Value, path 
 	d.attributes(block.attributes, fields, target, path, false)
 	known := map[string]bool{}
 	for _, nested := range block.blocks {
-		known[nested.name] = true
-		d.nested(nested, fields[nested.name], target.Field(nested.field), path.Attr(nested.name))
+		known[nested.Name] = true
+		d.nested(nested, fields[nested.Name], target.Field(nested.Index), path.Attr(nested.Name))
 	}
 	d.refuseUnknown(block.attributes, known, fields, path)
 }
@@ -96,12 +96,12 @@ func (d *decoder) block(block *blockType, value any, target reflect.Value, path 
 func (d *decoder) nested(nested nestedBlock, value any, target reflect.Value, path Path) {
 	elements, isList := value.([]any)
 	if value == nil || isList && len(elements) == 0 {
-		if nested.required {
-			d.complain(path, "Missing block", fmt.Sprintf("A block %q is required.", nested.name))
+		if nested.Required {
+			d.complain(path, "Missing block", fmt.Sprintf("A block %q is required.", nested.Name))
 		}
 		return
 	}
-	if !nested.repeated {
+	if !nested.Repeated {
 		target.Set(reflect.New(target.Type().Elem()))
 		d.block(nested.block, value, target.Elem(), path)
 		return
@@ -119,22 +119,22 @@ func (d *decoder) nested(nested nestedBlock, value any, target reflect.Value, pa
 // attributes decodes the attributes of a block or an object.
 func (d *decoder) attributes(attributes []attribute, fields map[string]any, target reflect.Value, path Path, secret bool) {
 	for _, one := range attributes {
-		here := path.Attr(one.name)
-		value := fields[one.name]
+		here := path.Attr(one.Name)
+		value := fields[one.Name]
 		if value != nil {
-			d.value(one.typ, value, target.Field(one.field), here, secret || one.sensitive)
-			if one.deprecated != "" {
+			d.value(one.typ, value, target.Field(one.Index), here, secret || one.Sensitive)
+			if one.Deprecated != "" {
 				d.found = append(d.found, Diagnostic{Warning: true, Path: here,
-					Summary: fmt.Sprintf("%q is deprecated", one.name), Detail: one.deprecated})
+					Summary: fmt.Sprintf("%q is deprecated", one.Name), Detail: one.Deprecated})
 			}
 			continue
 		}
-		if one.required {
-			d.complain(here, "Missing attribute", fmt.Sprintf("The attribute %q is required.", one.name))
+		if one.Required {
+			d.complain(here, "Missing attribute", fmt.Sprintf("The attribute %q is required.", one.Name))
 		}
 		if one.defaultJSON != nil {
 			// It was decoded once when the block was compiled; it can't fail.
-			d.found = append(d.found, decodeJSON(one.defaultJSON, one.typ, target.Field(one.field))...)
+			d.found = append(d.found, decodeJSON(one.defaultJSON, one.typ, target.Field(one.Index))...)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (d *decoder) refuseUnknown(attributes []attribute, known map[string]bool, f
 		if known == nil {
 			known = map[string]bool{}
 		}
-		known[one.name] = true
+		known[one.Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !known[name] {

@@ -110,7 +110,7 @@ func (p Plugin[C, I]) checkIdentityNeeds(config *blockType) error {
 		return nil
 	case !p.Identity:
 		return errors.New("field IdentityNeeds is set, and Identity isn't")
-	case !slices.ContainsFunc(config.attributes, func(a attribute) bool { return a.name == p.IdentityNeeds }):
+	case !slices.ContainsFunc(config.attributes, func(a attribute) bool { return a.Name == p.IdentityNeeds }):
 		return fmt.Errorf("field IdentityNeeds: the provider block has no attribute %q", p.IdentityNeeds)
 	}
 	return nil

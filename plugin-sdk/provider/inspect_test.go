@@ -145,7 +145,7 @@ func TestCreateWithinAnInspectionIsInFlightAndNotAbsent(t *testing.T) {
 	}
 }
 
-func TestCreateThatBeganBeforeAndEndsDuringTheInspectionIsInFlight(t *testing.T) {
+func TestCreateEndingDuringInspectionIsInFlight(t *testing.T) {
 	entered, release, listed, finish := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	host := start(t, &scripted{
 		inspect: func(context.Context, Query) iter.Seq2[Resource, error] {

@@ -34,7 +34,7 @@ func keepLaunchLock(number string) error {
 	}
 	descriptor, err := strconv.Atoi(number)
 	if err != nil || descriptor <= 2 {
-		return fmt.Errorf("%s=%q is no descriptor that a host passes on", providerpb.LaunchLockEnv, number)
+		return fmt.Errorf("%s=%q is not a file descriptor that a host passes on", providerpb.LaunchLockEnv, number)
 	}
 	if err := closeOnExec(descriptor); err != nil {
 		return fmt.Errorf("the launch lock (descriptor %d, from %s) isn't open: %w", descriptor, providerpb.LaunchLockEnv, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/blocktag"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -20,19 +21,16 @@ type blockType struct {
 
 // attribute is one field that is an attribute of a block or an object.
 type attribute struct {
-	tag
-	field int // index in the struct
-	typ   valueType
+	blocktag.Field
+	typ valueType
 	// defaultJSON is nil where the attribute has no default.
 	defaultJSON []byte
 }
 
 // nestedBlock is one field of type *T (at most one block) or []T (any number).
 type nestedBlock struct {
-	tag
-	field    int
-	repeated bool
-	block    *blockType
+	blocktag.Field
+	block *blockType
 }
 
 // valueType is the type of a value. element belongs to lists and maps,
@@ -47,11 +45,7 @@ var durationType = reflect.TypeFor[time.Duration]()
 
 // compileBlock reads the tags of T and tells every fault among them at once.
 func compileBlock[T any]() (*blockType, error) {
-	goType := reflect.TypeFor[T]()
-	if goType.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is not a struct", goType)
-	}
-	return compileStruct(goType, nil)
+	return compileStruct(reflect.TypeFor[T](), nil)
 }
 
 // compileStruct compiles a block body. outer are the structs that it is nested
@@ -62,60 +56,40 @@ func compileStruct(goType reflect.Type, outer []reflect.Type) (*blockType, error
 	}
 	outer = append(slices.Clone(outer), goType)
 	block := &blockType{}
-	names := map[string]string{}
-	var problems []error
-	for i := range goType.NumField() {
-		field := goType.Field(i)
-		if !field.IsExported() || field.Tag.Get("fleet") == "-" {
-			continue
-		}
-		if err := block.add(i, field, names, outer); err != nil {
-			problems = append(problems, fmt.Errorf("field %s of %s: %w", field.Name, goType, err))
+	fields, err := blocktag.Fields(goType)
+	problems := []error{err}
+	for _, field := range fields {
+		if err := block.add(field, outer); err != nil {
+			problems = append(problems, blocktag.FieldError(goType, field.Struct, err))
 		}
 	}
 	return block, errors.Join(problems...)
 }
 
-func (b *blockType) add(index int, field reflect.StructField, names map[string]string, outer []reflect.Type) error {
-	parsed, err := parseTag(field)
-	if err != nil {
-		return err
-	}
-	if other, taken := names[parsed.name]; taken {
-		return fmt.Errorf("the name %q is taken by field %s", parsed.name, other)
-	}
-	names[parsed.name] = field.Name
-	if parsed.block {
-		return b.addBlock(index, field, parsed, outer)
-	}
-	typ, err := compileValue(field.Type, outer)
-	if err != nil {
-		return err
-	}
-	compiled := attribute{tag: parsed, field: index, typ: typ}
-	if parsed.hasDefault {
-		if compiled.defaultJSON, err = defaultValue(typ, parsed.defaultText); err != nil {
+func (b *blockType) add(field blocktag.Field, outer []reflect.Type) error {
+	if field.Block {
+		nested, err := compileStruct(field.Struct.Type.Elem(), outer)
+		if err != nil {
 			return err
 		}
-		trial := reflect.New(field.Type).Elem()
+		b.blocks = append(b.blocks, nestedBlock{Field: field, block: nested})
+		return nil
+	}
+	typ, err := compileValue(field.Struct.Type, outer)
+	if err != nil {
+		return err
+	}
+	compiled := attribute{Field: field, typ: typ}
+	if field.HasDefault {
+		if compiled.defaultJSON, err = defaultValue(typ, field.Default); err != nil {
+			return err
+		}
+		trial := reflect.New(field.Struct.Type).Elem()
 		if complaints := decodeJSON(compiled.defaultJSON, typ, trial); len(complaints) > 0 {
-			return fmt.Errorf("default %q: %w", parsed.defaultText, complaints[0])
+			return fmt.Errorf("default %q: %w", field.Default, complaints[0])
 		}
 	}
 	b.attributes = append(b.attributes, compiled)
-	return nil
-}
-
-func (b *blockType) addBlock(index int, field reflect.StructField, parsed tag, outer []reflect.Type) error {
-	kind := field.Type.Kind()
-	if kind != reflect.Pointer && kind != reflect.Slice || field.Type.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("a block must be *T or []T of a struct, not %s", field.Type)
-	}
-	nested, err := compileStruct(field.Type.Elem(), outer)
-	if err != nil {
-		return err
-	}
-	b.blocks = append(b.blocks, nestedBlock{tag: parsed, field: index, repeated: kind == reflect.Slice, block: nested})
 	return nil
 }
 
@@ -170,7 +144,7 @@ func (b *blockType) toWire() *providerpb.Schema {
 	schema := &providerpb.Schema{Version: 1, Attributes: attributesToWire(b.attributes)}
 	for _, nested := range b.blocks {
 		schema.Blocks = append(schema.Blocks, &providerpb.Block{
-			Name: nested.name, Schema: nested.block.toWire(), Repeated: nested.repeated, Doc: nested.doc,
+			Name: nested.Name, Schema: nested.block.toWire(), Repeated: nested.Repeated, Doc: nested.Doc,
 		})
 	}
 	return schema
@@ -180,9 +154,9 @@ func attributesToWire(attributes []attribute) []*providerpb.Attribute {
 	var wire []*providerpb.Attribute
 	for _, one := range attributes {
 		wire = append(wire, &providerpb.Attribute{
-			Name: one.name, Type: one.typ.toWire(), Doc: one.doc,
-			Required: one.required, Sensitive: one.sensitive, Immutable: one.immutable,
-			DefaultJson: string(one.defaultJSON), Deprecated: one.deprecated,
+			Name: one.Name, Type: one.typ.toWire(), Doc: one.Doc,
+			Required: one.Required, Sensitive: one.Sensitive, Immutable: one.Immutable,
+			DefaultJson: string(one.defaultJSON), Deprecated: one.Deprecated,
 		})
 	}
 	return wire

@@ -184,7 +184,7 @@ func TestHungCallDoesNotOutliveItsHostByFiveSeconds(t *testing.T) {
 
 // The handshake is the only thing on standard output, and a broken pipe on
 // standard error, as a dead host leaves it, is not the end.
-func TestStandardOutputHasTheHandshakeAloneAndBrokenPipesDoNotKill(t *testing.T) {
+func TestStdoutCarriesOnlyHandshakeAndSurvivesBrokenPipe(t *testing.T) {
 	command := exec.CommandContext(t.Context(), testPluginBinary(t))
 	command.Env = []string{
 		providerpb.MagicCookieKey + "=" + providerpb.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1",

@@ -15,6 +15,8 @@ require (
 	github.com/smallstep/pkcs7 v0.2.3
 )
 
+require golang.org/x/time v0.16.0
+
 require (
 	github.com/aws/aws-sdk-go-v2/feature/ec2/imds v1.20.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect

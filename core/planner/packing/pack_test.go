@@ -75,7 +75,7 @@ func draw(t *rapid.T) Problem {
 	return p
 }
 
-func TestEveryJobIsPlacedOnceOrReportedAndNoMachineHoldsMoreThanItHas(t *testing.T) {
+func TestJobsArePlacedOnceWithinCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
 		if err := p.Check(); err != nil {

@@ -37,7 +37,7 @@ func (c *Client) Runners(ctx context.Context) (scheduler.Listing, error) {
 		return scheduler.Listing{}, err
 	}
 	if answer.Running == nil {
-		return scheduler.Listing{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no \"running\": where there is no runner, that is an empty list")}
+		return scheduler.Listing{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no \"running\": without a runner, that is an empty list")}
 	}
 	listing := scheduler.Listing{Revision: answer.Revision, Runners: usage(answer.Running)}
 	if err := fleet.CheckUsage(listing.Runners); err != nil {

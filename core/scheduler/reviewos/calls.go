@@ -67,7 +67,7 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 	}
 	return scheduler.Admitted{
 		Ref:         fleet.SchedulerRunnerRef(strconv.FormatInt(runner.ID, 10)),
-		Environment: environmentOf(c.URL, r, runner.Token), Command: commandOf(c.URL, r, queue), HearsItself: true,
+		Environment: environmentOf(c.URL, r, runner.Token), Command: commandOf(c.URL, r, queue), StoppedByScheduler: true,
 	}, nil
 }
 
@@ -104,7 +104,7 @@ func (c *Client) stop(ctx context.Context, r scheduler.Known, force bool) error 
 	}
 	id, err := strconv.ParseInt(string(r.Ref), 10, 64)
 	if err != nil {
-		return &scheduler.RefusedError{Doing: doing, Answer: fmt.Sprintf("%.40q is no number of a runner", r.Ref), Advice: "Stop it in ReviewOS."}
+		return &scheduler.RefusedError{Doing: doing, Answer: fmt.Sprintf("invalid runner number %.40q", r.Ref), Advice: "Stop it in ReviewOS."}
 	}
 	return c.fleetCall(ctx, doing, operation{Operation: "stop-runner", Runner: id, Force: force}, nil)
 }

@@ -174,7 +174,7 @@ func readLabels(text string) (labels map[string]string, rest string, err error) 
 		name, after, found := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
 		if !found || name == "" || len(name) > maxQueueName {
-			return nil, "", fmt.Errorf("%.60q is no label", text)
+			return nil, "", fmt.Errorf("invalid label %.60q", text)
 		}
 		value, after, err := readQuoted(strings.TrimLeft(after, " \t"))
 		if err != nil {

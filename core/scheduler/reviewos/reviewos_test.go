@@ -84,7 +84,7 @@ func (w *world) poll(a scheduler.Admitted) (*standin.Job, bool) {
 	return job, stop
 }
 
-func TestARunnerGoesThroughItsLifecyclesAndIsUsableOnlyIdleOrRunning(t *testing.T) {
+func TestRunnerIsUsableOnlyIdleOrRunning(t *testing.T) {
 	w := newWorld(t)
 	usable := func(want, jobs int, when string) {
 		t.Helper()
@@ -265,7 +265,7 @@ func TestCredentialsForMachinesThatNeverComeAreAConcern(t *testing.T) {
 	}
 }
 
-func TestAnAdmittedRunnerIsNamedForItsInstanceAndAssignedToTheQueueOfItsClass(t *testing.T) {
+func TestAdmittedRunnerIsNamedAndAssignedToItsQueue(t *testing.T) {
 	w := newWorld(t)
 	a, err := w.client.Admit(t.Context(), scheduler.Runner{Name: "i1", Class: class("large"), Attempt: 2, MaxJobs: 1, IdleTimeout: 90 * time.Second})
 	if err != nil {
@@ -287,8 +287,8 @@ func TestAnAdmittedRunnerIsNamedForItsInstanceAndAssignedToTheQueueOfItsClass(t 
 	if secret := a.Environment["RUNNER_TOKEN"]; secret == "" || strings.Contains(line, secret) {
 		t.Error("the credential belongs into the environment of the command, not into its text")
 	}
-	if a.Environment["REVIEWOS_TARGET"] != "linux-x64" || !a.HearsItself {
-		t.Errorf("%v, hears itself: %t", a.Environment["REVIEWOS_TARGET"], a.HearsItself)
+	if a.Environment["REVIEWOS_TARGET"] != "linux-x64" || !a.StoppedByScheduler {
+		t.Errorf("%v, stopped by its scheduler: %t", a.Environment["REVIEWOS_TARGET"], a.StoppedByScheduler)
 	}
 }
 
@@ -379,7 +379,7 @@ func TestNoTokenFollowsARedirect(t *testing.T) {
 	}
 }
 
-func TestAMachineJoinsByARegistrationTokenUntilThatIsRevokedAndThenWorksOn(t *testing.T) {
+func TestRegistrationTokenAdmitsUntilRevoked(t *testing.T) {
 	w := newWorld(t)
 	made, err := w.client.CreateToken(t.Context(), 3, 7, "us-east autoscaler")
 	if err != nil {

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
 
-// ci is the scheduler: the authority on jobs and leases. It gives leases to
+// listingCI is the scheduler: the authority on jobs and leases. It gives leases to
 // admitted runners without a cordon only, when their worker asks.
-type ci struct {
+type listingCI struct {
 	w       *world
 	address fleet.SchedulerAddress
 	// once is what it has in the place of listed runners; nil: it lists them.
@@ -45,7 +46,7 @@ type job struct {
 	waits time.Duration
 }
 
-func (s *ci) runner(name fleet.CapacityInstanceID) *ciRunner {
+func (s *listingCI) runner(name fleet.CapacityInstanceID) *ciRunner {
 	for _, r := range s.runners {
 		if r.name == name {
 			return r
@@ -55,7 +56,7 @@ func (s *ci) runner(name fleet.CapacityInstanceID) *ciRunner {
 }
 
 // leaseOn is the job that the scheduler counts on a host for; nil: none.
-func (s *ci) leaseOn(h *host) *job {
+func (s *listingCI) leaseOn(h *host) *job {
 	if s.once != nil {
 		return s.once.leaseOn(h)
 	}
@@ -66,7 +67,7 @@ func (s *ci) leaseOn(h *host) *job {
 }
 
 // submit is a new job.
-func (s *ci) submit(j *job) {
+func (s *listingCI) submit(j *job) {
 	s.w.say("job %d waits", j.number)
 	s.jobs = append(s.jobs, j)
 	j.waits = s.w.at
@@ -75,7 +76,7 @@ func (s *ci) submit(j *job) {
 }
 
 // ask is a worker that asks for a lease; nil: there is none for it.
-func (s *ci) ask(name fleet.CapacityInstanceID) *job {
+func (s *listingCI) ask(name fleet.CapacityInstanceID) *job {
 	r := s.runner(name)
 	next := slices.IndexFunc(s.waiting, func(j *job) bool { return !s.w.rules.bars(j.tenant) })
 	if r == nil || r.cordoned || r.lease != nil || next < 0 {
@@ -91,7 +92,7 @@ func (s *ci) ask(name fleet.CapacityInstanceID) *job {
 }
 
 // finish ends a job that a worker has run.
-func (s *ci) finish(name fleet.CapacityInstanceID, j *job) {
+func (s *listingCI) finish(name fleet.CapacityInstanceID, j *job) {
 	if r := s.runner(name); r != nil && r.lease == j {
 		r.lease = nil
 	}
@@ -102,7 +103,7 @@ func (s *ci) finish(name fleet.CapacityInstanceID, j *job) {
 }
 
 // lose takes a lease back whose worker has not been heard of.
-func (s *ci) lose(name fleet.CapacityInstanceID, j *job) {
+func (s *listingCI) lose(name fleet.CapacityInstanceID, j *job) {
 	if r := s.runner(name); r != nil && r.lease == j {
 		s.w.say("job %d is lost with %s", j.number, name)
 		r.lease = nil
@@ -111,7 +112,7 @@ func (s *ci) lose(name fleet.CapacityInstanceID, j *job) {
 	}
 }
 
-func (s *ci) again(j *job) {
+func (s *listingCI) again(j *job) {
 	if !j.done && !slices.Contains(s.waiting, j) {
 		j.waits = s.w.at
 		s.waiting = append(s.waiting, j)
@@ -120,7 +121,7 @@ func (s *ci) again(j *job) {
 
 // reset is a scheduler that starts anew without its runners and leases. People
 // submit again what wasn't done.
-func (s *ci) reset(random *rand.Rand) {
+func (s *listingCI) reset(random *rand.Rand) {
 	s.runners, s.waiting, s.revision = nil, nil, int64(random.IntN(3))
 	if s.once != nil {
 		s.once.reset()
@@ -132,7 +133,7 @@ func (s *ci) reset(random *rand.Rand) {
 
 // goBack is a scheduler that was restored: its revision is an earlier one, it
 // knows of no cordon, and of runners again that it had been told to forget.
-func (s *ci) goBack(random *rand.Rand) {
+func (s *listingCI) goBack(random *rand.Rand) {
 	if s.once != nil {
 		s.once.goBack(random)
 		return
@@ -141,21 +142,21 @@ func (s *ci) goBack(random *rand.Rand) {
 	for _, r := range s.runners {
 		r.cordoned = false
 	}
-	for _, ghost := range s.forgotten[max(0, len(s.forgotten)-random.IntN(4)):] {
-		if s.runner(ghost.name) == nil {
-			s.w.say("the scheduler remembers %s", ghost.name)
-			s.add(&ciRunner{name: ghost.name})
+	for _, old := range s.forgotten[max(0, len(s.forgotten)-random.IntN(4)):] {
+		if s.runner(old.name) == nil {
+			s.w.say("the scheduler remembers %s", old.name)
+			s.add(&ciRunner{name: old.name})
 		}
 	}
 }
 
-func (s *ci) add(r *ciRunner) {
+func (s *listingCI) add(r *ciRunner) {
 	s.runners = append(s.runners, r)
 	slices.SortFunc(s.runners, func(a, b *ciRunner) int { return cmp.Compare(a.name, b.name) })
 }
 
 // snapshot is what the scheduler shows now.
-func (s *ci) snapshot() fleet.CapacityDemandSnapshot {
+func (s *listingCI) snapshot() fleet.CapacityDemandSnapshot {
 	out := fleet.CapacityDemandSnapshot{Revision: s.revision, Running: []fleet.RunningCapacityUsage{}}
 	for _, tenant := range []string{"", entitledTenant, otherTenant} {
 		n := 0
@@ -178,11 +179,11 @@ func (s *ci) snapshot() fleet.CapacityDemandSnapshot {
 	return out
 }
 
-func (s *ci) delay(from, to int) time.Duration {
+func (s *listingCI) delay(from, to int) time.Duration {
 	return time.Duration(from+s.random.IntN(to-from)) * time.Millisecond
 }
 
-func (s *ci) observe(life int, e loop.Observe) {
+func (s *listingCI) observe(life int, e loop.Observe) {
 	if s.once != nil {
 		s.once.observe(life, e)
 		return
@@ -205,12 +206,12 @@ func (s *ci) observe(life int, e loop.Observe) {
 	})
 }
 
-func (s *ci) tell(life int, e loop.Tell) {
+func (s *listingCI) tell(life int, e loop.CallScheduler) {
 	if s.once != nil {
 		s.once.tell(life, e)
 		return
 	}
-	out := loop.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
+	out := loop.SchedulerAnswered{Answer: e.Answered()}
 	length := s.delay(50, 2000)
 	s.w.after(length/2, func() {
 		if s.w.during(SchedulerDown, -1) {
@@ -219,35 +220,35 @@ func (s *ci) tell(life int, e loop.Tell) {
 		}
 		s.act(e, &out)
 		if s.w.during(SchedulerMute, -1) && s.random.IntN(2) == 0 {
-			out = loop.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What, Failure: transient("the answer was lost")}
+			out = loop.SchedulerAnswered{Answer: e.Answered(), Failure: transient("the answer was lost")}
 		}
 	})
 	s.w.after(length, func() { s.w.manager.deliver(life, out) })
 }
 
 // act does what is asked.
-func (s *ci) act(e loop.Tell, out *loop.Told) {
+func (s *listingCI) act(e loop.CallScheduler, out *loop.SchedulerAnswered) {
 	r := s.runner(e.Instance)
-	if r == nil && e.What != loop.TellAdmit {
+	if r == nil && e.Kind != ci.Admit {
 		out.Unknown = true
 		return
 	}
 	s.revision++
 	out.Revision = s.revision
-	switch e.What {
-	case loop.TellAdmit:
+	switch e.Kind {
+	case ci.Admit:
 		out.Ref = fleet.SchedulerRunnerRef(e.Instance)
 		if r == nil {
 			s.add(&ciRunner{name: e.Instance})
 		}
-	case loop.TellCordon:
+	case ci.Cordon:
 		r.cordoned = true
 		if e.Force {
 			s.takeBack(r)
 		}
-	case loop.TellUncordon:
+	case ci.Uncordon:
 		r.cordoned = false
-	case loop.TellRemove:
+	case ci.Remove:
 		if r.lease != nil {
 			s.again(r.lease)
 		}

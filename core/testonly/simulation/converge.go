@@ -29,7 +29,7 @@ func (w *world) checkEnd() {
 
 // unsettled says what isn't yet as it should be; "": all is. Every instance is
 // Healthy and wanted, or concluded; the cloud has what the books have and nothing
-// else; every job is done; and the scheduler knows no ghost.
+// else; every job is done; and the scheduler lists no unknown runner.
 func (w *world) unsettled() string {
 	for _, j := range w.ci.jobs {
 		if !j.done && !w.rules.bars(j.tenant) {

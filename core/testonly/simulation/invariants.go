@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -35,7 +36,7 @@ func (w *world) checkEffect(e loop.Effect) {
 		w.intentComesBeforeTheCall(e)
 	case loop.ProvisionBatch:
 		w.batchIsOneCall(e)
-	case loop.Tell:
+	case loop.CallScheduler:
 		w.nobodyIsTrustedBeforeAdmission(e)
 		w.forceHasACause(e)
 		w.preemptionIsInfrastructure(e)
@@ -46,7 +47,7 @@ func (w *world) checkEffect(e loop.Effect) {
 func (w *world) checkStep(res loop.Result) {
 	w.drainNeverEndsAJob(res)
 	w.outageTakesNothingAway(res)
-	w.massSilenceCondemnsNobody(res)
+	w.massSilenceEndsNoRunner(res)
 	w.deadRowsStarveNobody(res)
 	w.noRequestIsMadeForWhereThereIsNoRoom(res)
 	w.nothingIsMadeForTheUnentitled(res)
@@ -207,9 +208,9 @@ func (w *world) drainNeverEndsAJob(res loop.Result) {
 
 // nobodyIsTrustedBeforeAdmission: "newly created hosts are untrusted until
 // admitted;". The scheduler hears of a runner once it is Verified.
-func (w *world) nobodyIsTrustedBeforeAdmission(e loop.Tell) {
+func (w *world) nobodyIsTrustedBeforeAdmission(e loop.CallScheduler) {
 	i := w.store.instances[e.Instance]
-	if e.What == loop.TellAdmit && (i.Admission.State != fleet.AdmissionVerified || i.State != fleet.Healthy) {
+	if e.Kind == ci.Admit && (i.Admission.State != fleet.AdmissionVerified || i.State != fleet.Healthy) {
 		w.fail("newly created hosts are untrusted until admitted", "%s is admitted, and it is %s and %q", i.ID, i.State, i.Admission.State)
 	}
 }
@@ -217,7 +218,7 @@ func (w *world) nobodyIsTrustedBeforeAdmission(e loop.Tell) {
 // forceHasACause: section 35. Jobs are taken away from a host that its provider said
 // it takes away, or that is off, or whose jobs a person gave up, and from no other;
 // never from one that merely drains.
-func (w *world) forceHasACause(e loop.Tell) {
+func (w *world) forceHasACause(e loop.CallScheduler) {
 	if !e.Force {
 		return
 	}
@@ -232,8 +233,8 @@ func (w *world) forceHasACause(e loop.Tell) {
 
 // preemptionIsInfrastructure: "spot preemption is infrastructure failure;". A runner
 // that ends under its job is never told to have ended normally.
-func (w *world) preemptionIsInfrastructure(e loop.Tell) {
-	if e.What != loop.TellRemove || e.Reason == "infrastructure" || w.unlisted(e.Instance) {
+func (w *world) preemptionIsInfrastructure(e loop.CallScheduler) {
+	if e.Kind != ci.Remove || e.Reason == "infrastructure" || w.unlisted(e.Instance) {
 		return // one that lists no runners isn't told how one ended
 	}
 	if r := w.ci.runner(e.Instance); r != nil && r.lease != nil {
@@ -261,10 +262,10 @@ func (w *world) outageTakesNothingAway(res loop.Result) {
 	}
 }
 
-// massSilenceCondemnsNobody: "fleet health does not fabricate runner
+// massSilenceEndsNoRunner: "fleet health does not fabricate runner
 // availability;", nor its absence. Over half of three runners or more that fall
 // silent within one heartbeat say more about the manager's ears.
-func (w *world) massSilenceCondemnsNobody(res loop.Result) {
+func (w *world) massSilenceEndsNoRunner(res loop.Result) {
 	for _, t := range res.Transitions {
 		lost := w.store.instances[t.Instance]
 		if t.To != fleet.Quarantined || lost.Cause != string(lifecycle.RunnerLost) {
@@ -291,7 +292,7 @@ func (w *world) massSilenceCondemnsNobody(res loop.Result) {
 		}
 		slices.SortFunc(silent, time.Time.Compare)
 		if all >= 3 && 2*len(silent) > all && silent[len(silent)-1].Sub(silent[0]) <= heartbeat {
-			w.fail("mass silence condemns nobody", "%s is given up, and %d of %d runners fell silent within one heartbeat", t.Instance, len(silent), all)
+			w.fail("mass silence ends no runner", "%s is given up, and %d of %d runners fell silent within one heartbeat", t.Instance, len(silent), all)
 		}
 	}
 }

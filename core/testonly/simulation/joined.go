@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -56,8 +56,8 @@ func (w *world) joinHost(random *rand.Rand) {
 		return
 	}
 	a := free[random.IntN(len(free))]
-	settings := loop.Settings{Installation: installation, AgentVersion: agentVersion, NewID: w.manager.newID}
-	i, op, err := loop.RequestAsset(settings, w.now(), f, a, fleet.BootstrapIntent{}, reason.Plain("ada asked for a join command."))
+	why := reason.Of(reason.JoinRequested{By: "ada", Asset: a.ID})
+	i, op, err := inventory.RequestAsset(w.manager.newID, agentVersion, w.now(), f, a, fleet.BootstrapIntent{}, why)
 	if err != nil {
 		w.fail("the simulation lacks something", "claim %s: %v", a.ID, err)
 		return

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
 )
 
 // manager is the process that runs the loop, life after life.
@@ -59,7 +59,7 @@ func (m *manager) start() {
 	if m.w.options.Double.Store != nil {
 		s = m.w.options.Double.Store(s, m.w.now)
 	}
-	m.loop = loop.New(s, letIn{}, settings)
+	m.loop = loop.New(s, fakeEnrollment{}, settings)
 	for _, c := range m.w.clouds {
 		c.start(time.Duration(m.random.IntN(3000)) * time.Millisecond)
 	}
@@ -72,14 +72,14 @@ func (m *manager) newID(now time.Time) (string, error) {
 	return fmt.Sprintf("%010x%06d", now.UnixMilli(), m.ids), nil
 }
 
-// letIn issues tokens that nobody checks: enrollment isn't what is simulated.
-type letIn struct{}
+// fakeEnrollment issues tokens that nobody checks: enrollment isn't what is simulated.
+type fakeEnrollment struct{}
 
-func (letIn) Issue(op fleet.OperationID) ([]byte, string, error) {
+func (fakeEnrollment) Issue(op fleet.OperationID) ([]byte, string, error) {
 	return []byte("nonce"), "hash of " + string(op), nil
 }
 
-func (letIn) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
+func (fakeEnrollment) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
 	return fleet.BootstrapIntent{Kind: kind, ManagerURL: "https://127.0.0.1:7443"}, nil
 }
 
@@ -194,7 +194,7 @@ func (m *manager) carryOut(e loop.Effect) {
 		m.w.cloud(e.Market.Provider).listOffers(m.life, e)
 	case loop.Observe:
 		m.w.ci.observe(m.life, e)
-	case loop.Tell:
+	case loop.CallScheduler:
 		m.w.ci.tell(m.life, e)
 	default:
 		m.w.fail("the simulation lacks an effect", "no way to carry out %T", e)
@@ -241,8 +241,8 @@ func inWords(x any) string {
 			text += fmt.Sprintf(" [%s leases %d cordoned %t]", r.Runner, r.Leases, r.Cordoned)
 		}
 		return text + because(x.Failure)
-	case loop.Told:
-		return fmt.Sprintf("told %s %s: revision %d, unknown %t%s", x.What, x.Instance, x.Revision, x.Unknown, because(x.Failure))
+	case loop.SchedulerAnswered:
+		return fmt.Sprintf("told %s %s: revision %d, unknown %t%s", x.Kind, x.Instance, x.Revision, x.Unknown, because(x.Failure))
 	case loop.Ordered:
 		return fmt.Sprintf("ordered %s %s%s", x.Order.Kind, x.Order.Instance, x.Order.Resource)
 	case loop.Inspect:
@@ -263,11 +263,11 @@ func inWords(x any) string {
 		return "list the offers of " + string(x.Market.Provider)
 	case loop.Observe:
 		return "observe " + string(x.Scheduler)
-	case loop.Tell:
+	case loop.CallScheduler:
 		if x.Force {
-			return fmt.Sprintf("tell %s %s by force", x.What, x.Instance)
+			return fmt.Sprintf("tell %s %s by force", x.Kind, x.Instance)
 		}
-		return fmt.Sprintf("tell %s %s", x.What, x.Instance)
+		return fmt.Sprintf("tell %s %s", x.Kind, x.Instance)
 	}
 	return fmt.Sprintf("%T", x)
 }

@@ -105,7 +105,7 @@ func (w *world) noRequestIsMadeForWhereThereIsNoRoom(res loop.Result) {
 			offers = []fleet.Offer{{Lifetime: fleet.LifetimeStable}}
 		}
 		for _, o := range offers {
-			for _, c := range res.Observations.Circuits.Over(i.Provider, o) {
+			for _, c := range res.Observations.Circuits.Affecting(i.Provider, o) {
 				if c.Probe != i.Key {
 					w.fail(name, "%s is requested with %s, which has no %s since %s and is %s", i.ID, o.Name(), c.Class, c.Since.Format(time.TimeOnly), c.State(w.now()))
 				}

@@ -176,7 +176,7 @@ func (h *host) interrupted() bool {
 
 // takeBack takes a runner's job away. Its worker hears that the lease is void, and
 // ends the job.
-func (s *ci) takeBack(r *ciRunner) {
+func (s *listingCI) takeBack(r *ciRunner) {
 	j := r.lease
 	if j == nil {
 		return

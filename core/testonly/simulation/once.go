@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
@@ -26,7 +27,7 @@ const (
 // alone; a runner that was stopped gets no job any more, hears that when it asks, and
 // ends by itself.
 type onceCI struct {
-	*ci
+	*listingCI
 	runners []*onceRunner
 	// made counts all runners and numbers them, asked those of each instance.
 	made  int
@@ -60,7 +61,7 @@ func (w *world) drawScheduler(random *rand.Rand) {
 		return
 	}
 	w.ci.address = onceAddress
-	w.ci.once = &onceCI{ci: w.ci, asked: map[fleet.CapacityInstanceID]int{}}
+	w.ci.once = &onceCI{listingCI: w.ci, asked: map[fleet.CapacityInstanceID]int{}}
 	jobs := &w.store.fleets[0]
 	jobs.Scheduler, jobs.Runner.MaxJobs = onceAddress, max(0, random.IntN(5)-2)
 }
@@ -133,14 +134,14 @@ func (s *onceCI) lose(credential fleet.SchedulerRunnerRef) {
 
 // act does what the manager asks for. Of an admission it returns what the runner's
 // process is given, which is in no other answer.
-func (s *onceCI) act(e loop.Tell, out *loop.Told) *connection {
-	if e.What == loop.TellAdmit {
+func (s *onceCI) act(e loop.CallScheduler, out *loop.SchedulerAnswered) *connection {
+	if e.Kind == ci.Admit {
 		return s.admit(e, out)
 	}
 	s.nothingTakesAStopBack(e)
 	r := s.byNumber(e.Known.Ref)
 	if r == nil {
-		out.Unknown = e.What != loop.TellRemove // one that is to go and isn't there is gone
+		out.Unknown = e.Kind != ci.Remove // one that is to go and isn't there is gone
 		return nil
 	}
 	if !r.stopping {
@@ -156,7 +157,7 @@ func (s *onceCI) act(e loop.Tell, out *loop.Told) *connection {
 }
 
 // admit makes a runner, whose name no other may have.
-func (s *onceCI) admit(e loop.Tell, out *loop.Told) *connection {
+func (s *onceCI) admit(e loop.CallScheduler, out *loop.SchedulerAnswered) *connection {
 	name := string(e.Instance)
 	if e.Runner.Attempt > 1 {
 		name = fmt.Sprintf("%s-%d", name, e.Runner.Attempt)
@@ -172,8 +173,8 @@ func (s *onceCI) admit(e loop.Tell, out *loop.Told) *connection {
 // tell is an admission or a stop. Where it can't be reached nothing was sent, for
 // certain; what it acted on may stay without an answer, and a manager that has died
 // has none.
-func (s *onceCI) tell(life int, e loop.Tell) {
-	out := loop.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What}
+func (s *onceCI) tell(life int, e loop.CallScheduler) {
+	out := loop.SchedulerAnswered{Answer: e.Answered()}
 	var gives *connection
 	length := s.delay(50, 2000)
 	s.w.after(length/2, func() {
@@ -183,7 +184,7 @@ func (s *onceCI) tell(life int, e loop.Tell) {
 		}
 		gives = s.act(e, &out)
 		if s.w.during(SchedulerMute, -1) && s.random.IntN(2) == 0 {
-			gives, out = nil, loop.Told{Scheduler: e.Scheduler, Instance: e.Instance, What: e.What, Failure: transient("the answer was lost")}
+			gives, out = nil, loop.SchedulerAnswered{Answer: e.Answered(), Failure: transient("the answer was lost")}
 		}
 	})
 	s.w.after(length, func() {

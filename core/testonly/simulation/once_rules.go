@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 )
@@ -19,7 +20,7 @@ const mostAdmissions = 2
 
 // admissionsAreCounted: each admission makes a runner, so none is asked for without
 // end, and each has a name of its own.
-func (s *onceCI) admissionsAreCounted(e loop.Tell, name string) {
+func (s *onceCI) admissionsAreCounted(e loop.CallScheduler, name string) {
 	const rule = "an admission is asked for twice at most"
 	s.asked[e.Instance]++
 	if n := s.asked[e.Instance]; n > mostAdmissions {
@@ -48,8 +49,8 @@ func (s *onceCI) stoppedGetNoJob(r *onceRunner) {
 }
 
 // nothingTakesAStopBack: it isn't even asked for.
-func (s *onceCI) nothingTakesAStopBack(e loop.Tell) {
-	if e.What == loop.TellUncordon {
+func (s *onceCI) nothingTakesAStopBack(e loop.CallScheduler) {
+	if e.Kind == ci.Uncordon {
 		s.w.fail("nothing takes a stop back", "%s is to be uncordoned", e.Instance)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -201,7 +202,7 @@ func (s credulous) Load(ctx context.Context) (snapshot.State, error) {
 func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
 	caught(t, 8, func() Double {
 		return Double{Store: func(s loop.Store, now func() time.Time) loop.Store { return credulous{s, now} }}
-	}, "mass silence condemns nobody")
+	}, "mass silence ends no runner")
 }
 
 func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
@@ -212,12 +213,12 @@ func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
 }
 
 // telling plants something into the words to the scheduler.
-func telling(change func(*loop.Tell)) func() Double {
+func telling(change func(*loop.CallScheduler)) func() Double {
 	return func() Double {
 		return Double{Effects: func(r loop.Result) []loop.Effect {
 			effects := slices.Clone(r.Effects)
 			for n, e := range effects {
-				if t, ok := e.(loop.Tell); ok {
+				if t, ok := e.(loop.CallScheduler); ok {
 					change(&t)
 					effects[n] = t
 				}
@@ -228,12 +229,12 @@ func telling(change func(*loop.Tell)) func() Double {
 }
 
 func TestADrainThatTakesJobsAwayIsSeen(t *testing.T) {
-	caught(t, 0, telling(func(e *loop.Tell) { e.Force = e.What == loop.TellCordon }), "no leased machine ends but for section 35")
+	caught(t, 0, telling(func(e *loop.CallScheduler) { e.Force = e.Kind == ci.Cordon }), "no leased machine ends but for section 35")
 }
 
 func TestAPreemptionThatIsCalledANormalEndIsSeen(t *testing.T) {
-	caught(t, 76, telling(func(e *loop.Tell) {
-		if e.What == loop.TellRemove {
+	caught(t, 76, telling(func(e *loop.CallScheduler) {
+		if e.Kind == ci.Remove {
 			e.Reason = "normal"
 		}
 	}), "spot preemption is infrastructure failure")

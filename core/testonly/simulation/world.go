@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 )
 
 const (
@@ -30,7 +30,7 @@ type world struct {
 	store    *memoryStore
 	manager  *manager
 	clouds   []*cloud
-	ci       *ci
+	ci       *listingCI
 	hosts    []*host
 	people   people
 	// ahead is how many instances schedules and forecasts may ask for.
@@ -64,7 +64,7 @@ func newWorld(o Options) *world {
 	w.keys, _ = ownership.NewKeyring(secret)
 	w.store = newMemoryStore(w)
 	w.manager = &manager{w: w, random: source(4)}
-	w.ci = &ci{w: w, address: ciAddress, random: source(5)}
+	w.ci = &listingCI{w: w, address: ciAddress, random: source(5)}
 	random := source(6)
 	w.drawFleets(random)
 	w.drawScheduler(source(36))

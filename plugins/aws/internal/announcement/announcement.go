@@ -38,7 +38,7 @@ type event struct {
 func Read(message string) (Announcement, error) {
 	var read event
 	if err := json.Unmarshal([]byte(message), &read); err != nil {
-		return Announcement{}, fmt.Errorf("it is no event of EventBridge: %w", err)
+		return Announcement{}, fmt.Errorf("it is not an EventBridge event: %w", err)
 	}
 	kinds := map[string]func(event) ([]provider.Notice, error){
 		"EC2 Spot Instance Interruption Warning": interruption,

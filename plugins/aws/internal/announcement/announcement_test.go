@@ -59,8 +59,8 @@ func TestEachEventIsReadAsWhatItAnnounces(t *testing.T) {
 
 func TestWhatAnnouncesNothingIsSaidToDoSo(t *testing.T) {
 	for name, c := range map[string]struct{ message, says string }{
-		"it is no JSON":                   {"hello", "no event of EventBridge"},
-		"it is a list":                    {"[]", "no event of EventBridge"},
+		"it is no JSON":                   {"hello", "not an EventBridge event"},
+		"it is a list":                    {"[]", "not an EventBridge event"},
 		"it is of another kind":           {`{"id":"e","detail-type":"Scheduled Event","time":"2026-11-30T09:00:00Z","detail":{}}`, "Scheduled Event"},
 		"it is wrapped by a topic":        {`{"Type":"Notification","Message":"{}"}`, `the kind ""`},
 		"it names no instance":            {strings.Replace(warning, "instance-id", "id", 1), "no instance"},

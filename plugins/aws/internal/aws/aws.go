@@ -55,10 +55,10 @@ type cloud struct {
 // limits are the vendor's published buckets, by family of calls.
 type limits struct{ launching, instances, describing, mutating, reading *rate.Bucket }
 
-func newLimits(now func() time.Time) limits {
+func newLimits() limits {
 	return limits{
-		launching: rate.NewBucket(5, 2, now), instances: rate.NewBucket(1000, 2, now), describing: rate.NewBucket(100, 20, now), mutating: rate.NewBucket(50, 5, now),
-		reading: rate.NewBucket(20, 5, now), // queues, prices and quotas have no published bucket: a bound for our own sake
+		launching: rate.NewBucket(5, 2), instances: rate.NewBucket(1000, 2), describing: rate.NewBucket(100, 20), mutating: rate.NewBucket(50, 5),
+		reading: rate.NewBucket(20, 5), // queues, prices and quotas have no published bucket: a bound for our own sake
 	}
 }
 
@@ -105,7 +105,7 @@ func (s surroundings) newCloud(ctx context.Context, c settings.Config, environme
 			Detail: err.Error() + ". The plugin sees the variables that env in required_plugins names, and the shared configuration files."}
 	}
 	p := &cloud{
-		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(s.now), recent: newRecent(s.now), claims: newClaims(s.now),
+		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(), recent: newRecent(s.now), claims: newClaims(s.now),
 		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 		templates: map[settings.LaunchTemplate]*launchTemplate{},

@@ -467,7 +467,7 @@ func TestARefusalIsNoProofForABatchOfWhichSomeAreSeen(t *testing.T) {
 // A call has its bucket, and the machines that it makes have another.
 func TestBatchesComeNoFasterThanTheBucketOfMachinesAllows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limits := newLimits(time.Now)
+		limits := newLimits()
 		begun := time.Now()
 		for range 60 { // 200 more than the bucket holds
 			if err := limits.launch(t.Context(), 20); err != nil {

@@ -35,7 +35,7 @@ func unlimited(tested provider.Plugin[settings.Config, settings.Instance]) provi
 	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
 		started, err := start(ctx, config, environment)
 		if p, ok := started.(*cloud); ok {
-			endless := func() *rate.Bucket { return rate.NewBucket(1e6, 1e6, time.Now) }
+			endless := func() *rate.Bucket { return rate.NewBucket(1e6, 1e6) }
 			p.limits = limits{launching: endless(), instances: endless(), describing: endless(), mutating: endless(), reading: endless()}
 		}
 		return started, err

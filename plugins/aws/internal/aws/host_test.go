@@ -283,7 +283,7 @@ func TestAMacIsOfferedForADayAndNoHostOnTheSpotMarket(t *testing.T) {
 }
 
 // Tags can be copied, and a host's client token can't.
-func TestAHostThatSomebodyAllocatedWithOurTagsIsShownAndNeverUsedNorReleased(t *testing.T) {
+func TestForeignHostWithOurTagsIsShownOnly(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)
 	launched(t, p, askedMac(key, 2))

@@ -95,7 +95,7 @@ func (p *cloud) mayRemove(ctx context.Context, one part, key string) (provider.T
 	case err != nil:
 		return provider.TerminateUnknown, err
 	case ownersAmong(seen).alive[batch]:
-		return refused("%s belongs to the batch %s, and nobody can tell to which of its machines until all are gone", one.id, batch)
+		return refused("%s belongs to the batch %s, and it can't be told to which of its machines until all are gone", one.id, batch)
 	}
 	return 0, nil
 }

@@ -86,7 +86,7 @@ func TestWhatAProcessorRunsIsSaidInTheWordsOfAClass(t *testing.T) {
 	}
 }
 
-func TestAnImageOfAnotherPlatformThanTheClassMakesNothingAndSaysWhy(t *testing.T) {
+func TestImageOfOtherPlatformIsRefused(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)
 	for _, c := range []struct {

@@ -50,7 +50,7 @@ func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (
 		return nil, err
 	}
 	if len(seen) != 1 || seen[0].LaunchTemplateData == nil {
-		return nil, fmt.Errorf("there is no %s; write one that the account has", read.name)
+		return nil, fmt.Errorf("the account has no %s; write one that it has", read.name)
 	}
 	read.data = seen[0].LaunchTemplateData
 	if id := seen[0].LaunchTemplateId; id != nil {
@@ -81,7 +81,7 @@ func (p *cloud) doubtTemplate(asked settings.LaunchTemplate, refused *provider.E
 	p.forgetTemplate(asked)
 	if asked.Name != "" && codeOf(refused) == "InvalidLaunchTemplateId.NotFound" {
 		refused.Class = provider.Transient
-		refused.Err = fmt.Errorf("the launch template %s was deleted since it was read, and is looked for anew: %w", asked.Name, refused.Err)
+		refused.Err = fmt.Errorf("the launch template %s was deleted since it was read and is looked up again: %w", asked.Name, refused.Err)
 	}
 }
 

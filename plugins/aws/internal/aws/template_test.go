@@ -181,7 +181,7 @@ func TestALaunchTemplateThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 }
 
 // The name is another's then, and what was read of the first is of no use.
-func TestALaunchTemplateThatWasMadeAnewUnderItsNameIsFoundWithoutAStartOfThePlugin(t *testing.T) {
+func TestRecreatedLaunchTemplateIsFoundWithoutRestart(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	l.AddLaunchTemplate(templateID, "runners", careless)
 	p := l.start(t)
@@ -197,7 +197,7 @@ func TestALaunchTemplateThatWasMadeAnewUnderItsNameIsFoundWithoutAStartOfThePlug
 	anew["KeyName"] = "of the second"
 	l.RemoveLaunchTemplate(templateID)
 	l.AddLaunchTemplate("lt-0a000000000000002", "runners", anew)
-	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked for anew") {
+	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked up again") {
 		t.Fatalf("wanted a refusal that comes again, got %v", err)
 	}
 	made, err := ask("3")

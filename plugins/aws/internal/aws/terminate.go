@@ -29,7 +29,7 @@ func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 	case kindOf(ref.ID) != "":
 		return p.terminatePart(ctx, ref)
 	}
-	return refused("%s is no instance, volume, network interface, spot request or dedicated host", ref.ID)
+	return refused("%s is not an instance, volume, network interface, spot request or dedicated host", ref.ID)
 }
 
 func (p *cloud) terminateByKey(ctx context.Context, key string) (provider.TerminateState, error) {

@@ -108,7 +108,7 @@ func TestWhatTheQueueSaysOfOurMachinesIsToldAndThenDeleted(t *testing.T) {
 }
 
 // The warning is what the two minutes count from, however late it is read.
-func TestAnInterruptionIsToldWithTheMomentAtWhichTheMachineIsTaken(t *testing.T) {
+func TestInterruptionCarriesItsTime(t *testing.T) {
 	listening(t, ec2sim.Options{}, func(t *testing.T, l *listener) {
 		id := l.spotMachine(t, key)
 		at := time.Now()
@@ -178,7 +178,7 @@ func TestAMessageThatCannotBeDeletedIsToldAgainUnderTheSameName(t *testing.T) {
 	})
 }
 
-func TestWhatIsForeignOrUnreadableIsNamedAndDroppedAndBlocksNothing(t *testing.T) {
+func TestForeignAndMalformedMessagesAreDropped(t *testing.T) {
 	listening(t, ec2sim.Options{}, func(t *testing.T, l *listener) {
 		stranger := more(t, l.cloud, asked(), map[string]string{"Name": "database"})
 		one := asked()

@@ -90,7 +90,7 @@ func TestALaunchTemplateAddsWhatTheRequestDoesNotSay(t *testing.T) {
 	}
 }
 
-func TestAVersionOfALaunchTemplateStaysWhatItWasAndTheNextIsTheLatest(t *testing.T) {
+func TestLaunchTemplateVersionsAreImmutable(t *testing.T) {
 	c := newCaller(t, Options{})
 	for _, name := range []string{"first-key", "second-key"} {
 		c.simulator.AddLaunchTemplate("lt-0a000000000000001", "runners", map[string]string{"KeyName": name})
@@ -224,7 +224,7 @@ func TestALateAnswerIsTheTrueOne(t *testing.T) {
 func TestBucketsRefuseAtThePublishedSizesAndRefill(t *testing.T) {
 	c := newCaller(t, Options{Throttled: true})
 	spend := func(action string, parameters ...string) int {
-		for calls := 0; calls < 200; calls++ {
+		for calls := range 200 {
 			if status, _ := c.call(action, parameters...); status == 503 {
 				c.wantRefusal("RequestLimitExceeded", action, parameters...)
 				return calls

@@ -102,7 +102,7 @@ func (s Signed) Verify(certificate *x509.Certificate) (Document, error) {
 	}
 	var document Document
 	if err := json.Unmarshal(message.Content, &document); err != nil || document.Instance == "" {
-		return Document{}, provider.RefuseIdentity(provider.EvidenceUnreadable, "what was signed is no instance identity document")
+		return Document{}, provider.RefuseIdentity(provider.EvidenceUnreadable, "the signed content is not an instance identity document")
 	}
 	return document, nil
 }

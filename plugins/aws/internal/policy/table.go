@@ -70,10 +70,10 @@ var Table = []Action{
 	{Name: "kms:Decrypt", For: "`kms_key`", in: []string{encrypt}, within: true},
 	{Name: "kms:ReEncryptFrom", For: "`kms_key`", in: []string{encrypt}, within: true},
 	{Name: "kms:ReEncryptTo", For: "`kms_key`", in: []string{encrypt}, within: true},
-	{Name: "kms:CreateGrant", For: "`kms_key`: for volumes alone", in: []string{grant}, within: true},
-	{Name: "sts:GetCallerIdentity", For: "the account that `plan` shows; nobody needs a permission for it"},
+	{Name: "kms:CreateGrant", For: "`kms_key`: only for volumes", in: []string{grant}, within: true},
+	{Name: "sts:GetCallerIdentity", For: "the account that `plan` shows; it needs no permission"},
 	{Name: "sts:AssumeRole", For: "`assume_role`: for the credentials that assume the role, and not for the role, whose policy this is"},
-	{Name: "sts:AssumeRoleWithWebIdentity", For: "web identity; the role's trust policy allows it, and nobody needs a permission for it"},
+	{Name: "sts:AssumeRoleWithWebIdentity", For: "web identity; the role's trust policy allows it; it needs no permission"},
 }
 
 // Calls are the calls that the table knows: whether a policy has to allow them.

@@ -43,7 +43,7 @@ func Currency(region string) string {
 func Of(amount, currency string) (provider.Price, error) {
 	exact, ok := new(big.Rat).SetString(amount)
 	if !ok || strings.Trim(amount, "0123456789.") != "" || len(amount) > 40 {
-		return provider.Price{}, fmt.Errorf("%.40q is no amount", amount)
+		return provider.Price{}, fmt.Errorf("invalid amount %.40q", amount)
 	}
 	exact.Mul(exact, big.NewRat(1_000_000, 1))
 	micros, rest := new(big.Int).QuoRem(exact.Num(), exact.Denom(), new(big.Int))

@@ -1,74 +1,39 @@
-// Package rate keeps the plugin to the rates that the vendor publishes, so that it
-// isn't throttled where it has the account for itself, and asks less where it hasn't.
+// Package rate keeps the plugin to the request rates that AWS publishes, so that it
+// isn't throttled where it has the account for itself, and asks less where it
+// shares it.
 package rate
 
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// Bucket gives out tokens: at once as many as it holds, later as they come.
-type Bucket struct {
-	size, refill float64
-	now          func() time.Time
+// Bucket is a token bucket: at once as many requests as it holds, later ones as
+// tokens come.
+type Bucket struct{ limiter *rate.Limiter }
 
-	mutex  sync.Mutex
-	tokens float64 // below zero: promised to those who wait
-	filled time.Time
-}
-
-// NewBucket is a full bucket of a size that gets refill tokens in a second.
-func NewBucket(size, refill float64, now func() time.Time) *Bucket {
-	return &Bucket{size: size, refill: refill, now: now, tokens: size, filled: now()}
+// NewBucket is a full bucket of a size that gets refill tokens per second.
+func NewBucket(size int, refill float64) *Bucket {
+	return &Bucket{rate.NewLimiter(rate.Limit(refill), size)}
 }
 
 // Take waits for a token. A context that ends first gets an error, and the token
-// that it would have had goes back.
+// stays for others.
 func (b *Bucket) Take(ctx context.Context) error {
-	wait := b.reserve()
-	if wait <= 0 {
-		return nil
+	if err := b.limiter.Wait(ctx); err != nil {
+		return fmt.Errorf("wait for the rate limit: %w", err)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		b.mutex.Lock()
-		defer b.mutex.Unlock()
-		b.tokens++
-		return fmt.Errorf("wait for the rate limit: %w", context.Cause(ctx))
-	}
+	return nil
 }
 
-// Empty is called when the other side says that there is nothing: others use the
-// same account.
+// Empty is called when AWS refuses a request for its rate: others use the same
+// account, and what was thought to be left isn't.
 func (b *Bucket) Empty() {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.fill()
-	b.tokens = min(b.tokens, 0)
-}
-
-func (b *Bucket) reserve() time.Duration {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.fill()
-	b.tokens--
-	if b.tokens >= 0 {
-		return 0
-	}
-	return time.Duration(-b.tokens / b.refill * float64(time.Second))
-}
-
-// fill adds what has come since. The mutex is held.
-func (b *Bucket) fill() {
-	now := b.now()
-	if since := now.Sub(b.filled); since > 0 {
-		b.tokens = min(b.size, b.tokens+since.Seconds()*b.refill)
-		b.filled = now
+	now := time.Now()
+	if left := int(b.limiter.TokensAt(now)); left > 0 {
+		b.limiter.AllowN(now, left)
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // 1,000 launches take what the formula says: the bucket's 5 at once, the others at
 // 2 in a second, by whomever they are asked for.
-func TestAThousandLaunchesTakeAsLongAsTheBucketAsks(t *testing.T) {
+func TestThousandLaunchesTakeAsLongAsBucketAllows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, began := NewBucket(5, 2, time.Now), time.Now()
+		b, began := NewBucket(5, 2), time.Now()
 		var calls sync.WaitGroup
 		for range 1000 {
 			calls.Go(func() {
@@ -28,9 +28,9 @@ func TestAThousandLaunchesTakeAsLongAsTheBucketAsks(t *testing.T) {
 	})
 }
 
-func TestWhoGivesUpWaitingLeavesTheTokenToTheOthers(t *testing.T) {
+func TestCancelledWaitReturnsItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBucket(1, 1, time.Now)
+		b := NewBucket(1, 1)
 		if err := b.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -51,9 +51,9 @@ func TestWhoGivesUpWaitingLeavesTheTokenToTheOthers(t *testing.T) {
 	})
 }
 
-func TestABucketThatTheVendorCallsEmptyIsEmpty(t *testing.T) {
+func TestThrottledBucketIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, began := NewBucket(5, 2, time.Now), time.Now()
+		b, began := NewBucket(5, 2), time.Now()
 		b.Empty()
 		if err := b.Take(t.Context()); err != nil {
 			t.Fatal(err)

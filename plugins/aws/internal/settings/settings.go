@@ -17,7 +17,7 @@ type Config struct {
 	Profile     string        `fleet:"profile" doc:"Profile of the shared configuration files. By default what AWS_PROFILE says, where the plugin gets it by env in required_plugins."`
 	Endpoint    string        `fleet:"endpoint" doc:"Base URL of all services, for private endpoints and tests. By default the region's own."`
 	AssumeRole  *AssumeRole   `fleet:"assume_role,block" doc:"A role that is assumed with the credentials of the standard chain."`
-	Queue       string        `fleet:"interruption_queue" doc:"URL of the SQS queue, of this region and for this block alone, into which EventBridge writes what happens to machines. Without it the agents' own look at their metadata is all that sees an interruption come."`
+	Queue       string        `fleet:"interruption_queue" doc:"URL of the SQS queue, of this region and only for this block, into which EventBridge writes what happens to machines. Without it the agents' own look at their metadata is all that sees an interruption come."`
 	Certificate string        `fleet:"identity_certificate" doc:"The region's RSA-2048 certificate in PEM, from the vendor's page of public certificates for instance identity documents. With it hosts enroll only with the document that EC2 signed about them; without it their single-use token is enough."`
 	CallTimeout time.Duration `fleet:"call_timeout" default:"30s" doc:"How long one call of the API may take, from 1s to 2m. What a create that takes longer made is found by looking."`
 }

@@ -48,11 +48,11 @@ func (c *complaints) add(path provider.Path, summary, detail string) {
 func (c Config) Validate() []provider.Diagnostic {
 	var found complaints
 	if !regionPattern.MatchString(c.Region) {
-		found.add(provider.At("region"), fmt.Sprintf("%q is no region", c.Region), "Write a region's name, such as \"eu-central-1\", without the letter of a zone.")
+		found.add(provider.At("region"), fmt.Sprintf("invalid region %q", c.Region), "Write a region's name, such as \"eu-central-1\", without the letter of a zone.")
 	}
 	if c.Endpoint != "" {
 		if address, err := url.Parse(c.Endpoint); err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-			found.add(provider.At("endpoint"), "This is no base URL", "Write one such as \"https://vpce-0123.ec2.eu-central-1.vpce.amazonaws.com\", or leave it out.")
+			found.add(provider.At("endpoint"), "Invalid base URL", "Write one such as \"https://vpce-0123.ec2.eu-central-1.vpce.amazonaws.com\", or leave it out.")
 		}
 	}
 	if c.CallTimeout < leastCall || c.CallTimeout > mostCall {
@@ -61,7 +61,7 @@ func (c Config) Validate() []provider.Diagnostic {
 	c.validateQueue(&found)
 	if c.Certificate != "" {
 		if _, err := identity.Certificate(c.Certificate); err != nil {
-			found.add(provider.At(CertificateName), "This is no region's certificate", fmt.Sprintf(
+			found.add(provider.At(CertificateName), "Not the certificate of a region", fmt.Sprintf(
 				"Copy the RSA-2048 certificate of %s from the vendor's page, with the lines that begin and end it: %s.", c.Region, err))
 		}
 	}
@@ -116,10 +116,10 @@ func (i Instance) Validate() []provider.Diagnostic {
 		i.Template.validate(&found)
 	}
 	if i.Reservation != "" && !isID("cr")(i.Reservation) {
-		found.add(provider.At("capacity_reservation"), fmt.Sprintf("%q is no capacity reservation", i.Reservation), "Its id begins with \"cr-\".")
+		found.add(provider.At("capacity_reservation"), fmt.Sprintf("invalid capacity reservation %q", i.Reservation), "Its id begins with \"cr-\".")
 	}
 	if !slices.Contains([]string{"default", "dedicated", "host"}, i.Tenancy) {
-		found.add(provider.At("tenancy"), fmt.Sprintf("%q is no choice for tenancy", i.Tenancy), "Write default, dedicated or host.")
+		found.add(provider.At("tenancy"), fmt.Sprintf("invalid tenancy %q", i.Tenancy), "Write default, dedicated or host.")
 	}
 	i.validateHosts(&found)
 	i.validateTags(&found)
@@ -181,7 +181,7 @@ func (t LaunchTemplate) validate(found *complaints) {
 	case t.ID != "" && t.Name != "":
 		found.add(at.Attr("name"), "Both id and name", "Write one of them: it would be the same template, or a contradiction.")
 	case t.ID != "" && !isID("lt")(t.ID):
-		found.add(at.Attr("id"), fmt.Sprintf("%q is no launch template", t.ID), "Its id begins with \"lt-\"; its name belongs into name.")
+		found.add(at.Attr("id"), fmt.Sprintf("invalid launch template %q", t.ID), "Its id begins with \"lt-\"; its name goes into name.")
 	case t.Name != "" && !templatePattern.MatchString(t.Name):
 		found.add(at.Attr("name"), fmt.Sprintf("%q can't be the name of a launch template", t.Name), "It has 3 to 128 letters, digits and any of ().-/_.")
 	}
@@ -199,7 +199,7 @@ func (r RootVolume) validate(found *complaints) {
 		found.add(at.Attr("size"), "Out of range", fmt.Sprintf("A volume has 1 to %d GiB, or 0 for the image's size, not %d.", mostGiB, r.Size))
 	}
 	if !slices.Contains([]string{"gp3", "gp2", "io1", "io2"}, r.Type) {
-		found.add(at.Attr("type"), fmt.Sprintf("%q is no choice for type", r.Type), "Write gp3, gp2, io1 or io2.")
+		found.add(at.Attr("type"), fmt.Sprintf("invalid type %q", r.Type), "Write gp3, gp2, io1 or io2.")
 		return
 	}
 	limits, settable := iopsRange[r.Type]
@@ -212,7 +212,7 @@ func (r RootVolume) validate(found *complaints) {
 		found.add(at.Attr("iops"), "Out of range", fmt.Sprintf("A volume of type %s has %d to %d, not %d.", r.Type, limits[0], limits[1], r.IOPS))
 	}
 	if r.Throughput != 0 && (r.Type != "gp3" || r.Throughput < 125 || r.Throughput > mostThroughput) {
-		found.add(at.Attr("throughput"), "Out of range", fmt.Sprintf("It is for gp3 alone, from 125 to %d.", mostThroughput))
+		found.add(at.Attr("throughput"), "Out of range", fmt.Sprintf("Only gp3 has it, from 125 to %d.", mostThroughput))
 	}
 }
 
@@ -221,7 +221,7 @@ func (r RootVolume) validate(found *complaints) {
 // must be the same request.
 func CheckImage(image string) error {
 	if !imagePattern.MatchString(image) {
-		return fmt.Errorf("the image %q is no id of an AMI: write the fleet's image as one, such as \"ami-0123456789abcdef0\"", image)
+		return fmt.Errorf("the image %q is not an AMI id: write the fleet's image as one, such as \"ami-0123456789abcdef0\"", image)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func TestADaemonThatTakesCallsAndNeverAnswersIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestACallThatNeverEndsCostsItsConnectionAndEveryCallerOfItGetsAnEnd(t *testing.T) {
+func TestHungCallEndsItsConnectionAndAllCallers(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
@@ -160,7 +160,7 @@ func TestAClassSaysWhatTheHostDoes(t *testing.T) {
 
 // Whoever else used the connection is free at once, and may connect anew before the
 // one that lost its answer has noticed.
-func TestAConnectionThatIsMadeWhileAChangeLosesItsAnswerWaitsForTheDaemon(t *testing.T) {
+func TestReconnectWaitsForDaemonAfterLostAnswer(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	d := New("a", silent(t), Limits{Connect: time.Second, Call: time.Minute, Settle: time.Second})

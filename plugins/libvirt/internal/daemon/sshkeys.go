@@ -56,7 +56,7 @@ func readKey(path string) (ssh.Signer, error) {
 	}
 	key, err := ssh.ParsePrivateKey(content)
 	if _, locked := errors.AsType[*ssh.PassphraseMissingError](err); locked {
-		return nil, fmt.Errorf("the key %s has a passphrase, which nobody is there to type: use one without, or an agent", path)
+		return nil, fmt.Errorf("the key %s has a passphrase, which can't be typed here: use a key without one, or an agent", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the key %s: %w", path, err)

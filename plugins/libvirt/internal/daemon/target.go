@@ -59,7 +59,7 @@ func ParseTarget(text string) (Target, error) {
 	known, ok := transports[transport]
 	switch {
 	case transport == "tcp":
-		return fail("plain TCP tells nobody who calls; use ssh or tls")
+		return fail("plain TCP doesn't authenticate the caller; use ssh or tls")
 	case !ok:
 		return fail("the transport %q isn't known; there are unix, ssh and tls", transport)
 	case transport == "unix" && u.Host != "":
@@ -106,7 +106,7 @@ func overSocket(u *url.URL) dialler {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 			return nil, fmt.Errorf("%w: start its daemon (systemctl start libvirtd), or name its socket in the host's uri", err)
 		case errors.Is(err, fs.ErrPermission):
-			return nil, fmt.Errorf("%w: put the user of the manager into the group of the socket (mostly libvirt), and start the manager anew", err)
+			return nil, fmt.Errorf("%w: put the user of the manager into the group of the socket (mostly libvirt), and restart the manager", err)
 		}
 		return conn, err
 	}

@@ -94,7 +94,7 @@ func credentials(t *testing.T) (folder string) {
 	return folder
 }
 
-func TestAHostThatHangsInTheGreetingKeepsNoConnectionOverAnyTransport(t *testing.T) {
+func TestHungGreetingLeaksNoConnection(t *testing.T) {
 	folder := credentials(t)
 	address := peer(t, func(net.Conn) {})
 	for _, text := range []string{
@@ -119,7 +119,7 @@ func TestAHostThatHangsInTheGreetingKeepsNoConnectionOverAnyTransport(t *testing
 
 // The library takes a packet's length as it comes, and a length that is shorter than
 // the header ended the process.
-func TestAPeerThatSpeaksAnotherProtocolEndsTheConnectionAndNotThePlugin(t *testing.T) {
+func TestForeignProtocolEndsOnlyTheConnection(t *testing.T) {
 	for name, words := range map[string]string{
 		"zeros":        strings.Repeat("\x00", 64),
 		"a short one":  "\x00\x00\x00\x08" + strings.Repeat("\x00", 64),

@@ -84,7 +84,7 @@ func (c Config) Validate() []provider.Diagnostic {
 		}
 		if h.Memory != "" {
 			if _, err := parseSize(h.Memory); err != nil {
-				complain("memory", "This is no size", err.Error())
+				complain("memory", "Invalid size", err.Error())
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (i Instance) Validate() []provider.Diagnostic {
 				return
 			}
 		}
-		complain(provider.At(attribute), fmt.Sprintf("%q is no choice for %s", value, attribute), "Write one of "+strings.Join(words, ", ")+".")
+		complain(provider.At(attribute), fmt.Sprintf("invalid value %q for %s", value, attribute), "Write one of "+strings.Join(words, ", ")+".")
 	}
 	if i.VCPUs < 1 || i.VCPUs > 512 {
 		complain(provider.At("vcpus"), "Out of range", fmt.Sprintf("A machine has 1 to 512 virtual processors, not %d.", i.VCPUs))
@@ -125,11 +125,11 @@ func (i Instance) Validate() []provider.Diagnostic {
 			err = fmt.Errorf("%q is less than 1MiB", text)
 		}
 		if err != nil {
-			complain(provider.At(attribute), "This is no size", err.Error())
+			complain(provider.At(attribute), "Invalid size", err.Error())
 		}
 	}
 	if _, _, err := parseNetwork(i.Network); err != nil {
-		complain(provider.At("network"), "This is no network", err.Error())
+		complain(provider.At("network"), "Invalid network", err.Error())
 	}
 	oneOf("machine", i.Machine, "q35", "pc")
 	oneOf("firmware", i.Firmware, "bios", "uefi")
@@ -162,7 +162,7 @@ func (d Device) wrong(at provider.Path) (path provider.Path, summary, detail str
 	case (d.PCI == "") == (d.USB == ""):
 		return at, "A device is named by one of pci and usb", "Write pci = \"0000:65:00.0\" or usb = \"046d:c52b\"."
 	case d.PCI != "" && !pciPattern.MatchString(d.PCI):
-		return at.Attr("pci"), fmt.Sprintf("%q is no address of a PCI device", d.PCI), "It has the form \"0000:65:00.0\", as lspci -D prints it."
+		return at.Attr("pci"), fmt.Sprintf("invalid PCI address %q", d.PCI), "It has the form \"0000:65:00.0\", as lspci -D prints it."
 	case d.USB != "" && !usbPattern.MatchString(d.USB):
 		return at.Attr("usb"), fmt.Sprintf("%q is no USB device", d.USB), "It has the form \"046d:c52b\": vendor and product, as lsusb prints them."
 	}

@@ -25,7 +25,7 @@ func parseImage(ref string) (pool, volume string, err error) {
 	rest, begins := strings.CutPrefix(ref, "pool:")
 	pool, volume, parted := strings.Cut(rest, "/")
 	if !begins || !parted || !namePattern.MatchString(pool) || volume == "" || strings.Contains(volume, "/") {
-		return "", "", fmt.Errorf(`the image %q is no volume; its reference is "pool:POOL/VOLUME", such as "pool:default/debian-12.qcow2"`, ref)
+		return "", "", fmt.Errorf(`invalid image %q: its reference is "pool:POOL/VOLUME", such as "pool:default/debian-12.qcow2"`, ref)
 	}
 	return pool, volume, nil
 }
@@ -91,9 +91,9 @@ func (b base) unfit(name string) string {
 	case b.format == "raw" && slices.ContainsFunc([]string{".xz", ".gz", ".zst", ".bz2", ".zip"}, packed):
 		return "is packed: unpack it there, and refer to what comes out"
 	case b.format == "raw" && strings.HasSuffix(name, ".qcow2"):
-		return "has no qcow2 in it, whatever its name says: copy it anew, and look at it by qemu-img info"
+		return "isn't in the qcow2 format, whatever its name says: copy it again, and check it with qemu-img info"
 	case b.capacity < leastImage:
-		return fmt.Sprintf("has %d bytes, which is no system: copy it anew, and look at it by qemu-img info", b.capacity)
+		return fmt.Sprintf("has %d bytes, too few for a system: copy it again, and check it with qemu-img info", b.capacity)
 	}
 	return ""
 }

@@ -60,7 +60,7 @@ func newHosts(_ context.Context, config Config, environment provider.Environment
 		made := &host{name: h.Name, pool: h.Pool, vcpus: h.VCPUs}
 		if h.Memory != "" {
 			if made.memory, err = parseSize(h.Memory); err != nil {
-				return nil, provider.Diagnostic{Summary: "This is no size", Detail: err.Error(), Path: provider.At("host").Index(n).Attr("memory")}
+				return nil, provider.Diagnostic{Summary: "Invalid size", Detail: err.Error(), Path: provider.At("host").Index(n).Attr("memory")}
 			}
 		}
 		limits := daemon.Limits{Connect: min(connectLimit, config.CallTimeout), Call: config.CallTimeout, Settle: settleTime}

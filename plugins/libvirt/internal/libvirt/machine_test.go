@@ -95,7 +95,7 @@ func TestAnImageThatIsNoDiskIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		want    string // empty: it will do
 	}{
 		"déb ian&<1>\".qcow2": {base, ""},
-		"page.qcow2":          {[]byte("<html>404 Not Found</html>"), "has no qcow2 in it"},
+		"page.qcow2":          {[]byte("<html>404 Not Found</html>"), "isn't in the qcow2 format"},
 		"base.qcow2.xz":       {bytes.Repeat([]byte("x"), 2<<20), "is packed"},
 		"empty.img":           {nil, "has 0 bytes"},
 		"setup.iso":           {iso, `is of the form "iso"`},

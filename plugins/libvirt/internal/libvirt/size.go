@@ -26,7 +26,7 @@ func parseSize(text string) (bytes uint64, err error) {
 		}
 		return number * unit.bytes, nil
 	}
-	return 0, fmt.Errorf(`%q is no size; write a whole number with KiB, MiB, GiB or TiB, such as "4GiB"`, text)
+	return 0, fmt.Errorf(`invalid size %q: write a whole number with KiB, MiB, GiB or TiB, such as "4GiB"`, text)
 }
 
 // showSize is a size for people.

@@ -44,7 +44,7 @@ func stranger(name, metadata string) string {
 	return strings.NewReplacer("NAME", name, "METADATA", metadata).Replace(strange)
 }
 
-func TestWhatIsntOursIsReportedWithItsTagsOrNotAtAllAndNeverTouched(t *testing.T) {
+func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))

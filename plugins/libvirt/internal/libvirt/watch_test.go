@@ -14,7 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
-func TestWhatHappensToMachinesIsHeardAlsoAcrossARestartOfTheDaemon(t *testing.T) {
+func TestEventsSurviveDaemonRestart(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))

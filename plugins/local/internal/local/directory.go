@@ -176,7 +176,7 @@ func readJSON(path string, into any) error {
 	if info, err := os.Lstat(path); err != nil {
 		return err
 	} else if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file but %s", path, info.Mode().Type())
+		return fmt.Errorf("%s is not a file but %s", path, info.Mode().Type())
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -110,7 +110,7 @@ func suits(request provider.ProvisionRequest[Instance]) error {
 			runtime.GOOS, runtime.GOARCH, request.Platform.OS, request.Platform.Arch)
 	}
 	if kind := request.Bootstrap.Kind; kind != "" && kind != bootstrap.KindFile {
-		return fmt.Errorf("the image's bootstrap kind is %q; provider \"local\" takes %q alone", kind, bootstrap.KindFile)
+		return fmt.Errorf("the image's bootstrap kind is %q; provider \"local\" takes only %q", kind, bootstrap.KindFile)
 	}
 	return request.Bootstrap.Check()
 }

@@ -82,7 +82,7 @@ func TestCrashBetweenDirectoryAndStartIsFinishedByTheSameKey(t *testing.T) {
 	awaitState(t, m, "k1", provider.Running)
 }
 
-func TestCrashInTheMakingOfADirectoryLeavesNothingAfterTheNextAttempt(t *testing.T) {
+func TestCrashWhileCreatingDirectoryLeavesNothing(t *testing.T) {
 	m := newTestMachine(t)
 	for _, left := range []string{".tmp-k1-3095431666", ".tmp-k1-2-3095431666"} { // k1-2 is another key
 		if err := os.Mkdir(filepath.Join(m.root, left), 0o700); err != nil {

@@ -143,7 +143,7 @@ func TestTheMarkOfAnotherInstanceIsNobodysFamily(t *testing.T) {
 
 // A directory that somebody copied names the agent of the one that it was copied
 // from.
-func TestRemovingACopyOfADirectoryLeavesTheAgentOfTheOriginalAlone(t *testing.T) {
+func TestRemovingCopiedDirectoryKeepsOriginalAgent(t *testing.T) {
 	m := newTestMachine(t)
 	provision(t, m, "k1", playWell)
 	copied := m.directory("k2")

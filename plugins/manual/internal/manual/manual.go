@@ -35,7 +35,7 @@ type Host struct {
 	Arch    string            `fleet:"arch" default:"x86_64" doc:"x86_64 or arm64."`
 	Address string            `fleet:"address" doc:"Where the host is found, for people. Where it is an IP address and the fleet says match_address, the agent must call from it. The manager never calls it."`
 	Labels  map[string]string `fleet:"labels" doc:"What a fleet may choose by."`
-	Attests []string          `fleet:"attests" doc:"What you vouch for of this host, since its agent's word alone doesn't count: any of kvm, gpu, signing and confidential."`
+	Attests []string          `fleet:"attests" doc:"What you vouch for of this host, since what its agent says doesn't count: any of kvm, gpu, signing and confidential."`
 	Notes   string            `fleet:"notes" doc:"One line that is shown with the host."`
 }
 

@@ -14,7 +14,7 @@ func main() {
 	provider.Serve(provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: "0.1.0",
 		New: func(context.Context, settings.Config, provider.Environment) (provider.Provider[settings.Instance], error) {
-			return nil, errors.New("this program describes the blocks of the plugin aws, and is no plugin")
+			return nil, errors.New("this program describes the blocks of the plugin aws; it is not a plugin")
 		},
 	})
 }

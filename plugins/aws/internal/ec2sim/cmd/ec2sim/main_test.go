@@ -116,7 +116,7 @@ func program(t *testing.T, text string) string {
 	return path
 }
 
-func TestAMachineBootsWithItsUserDataAndLosesItsPowerWithItsInstance(t *testing.T) {
+func TestMachineBootsWithUserDataAndStopsWithInstance(t *testing.T) {
 	dir := t.TempDir()
 	base := served(t, "-boot", program(t, `cat >`+dir+`/data; echo $$ >`+dir+`/$EC2SIM_INSTANCE; trap : TERM; while :; do sleep 1000; done`))
 	if status, text := launch(t, base); status != http.StatusOK {

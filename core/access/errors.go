@@ -1,0 +1,64 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// ErrUnauthenticated refuses a caller whom nobody vouches for. It is one sentence
+// for a token that is missing, wrong, expired and revoked: who tries tokens
+// learns nothing.
+var ErrUnauthenticated = errors.New("the token is not accepted: it is missing, wrong, expired or revoked; make one with: forgeyard-fleet token create")
+
+// InvalidError refuses a request that can't be carried out as it is. Its reason
+// is for the caller, whoever that is: it holds no secret and ends in what to do.
+type InvalidError struct{ Reason string }
+
+func (e *InvalidError) Error() string { return e.Reason }
+
+// Invalid is an *InvalidError.
+func Invalid(format string, args ...any) error { return &InvalidError{fmt.Sprintf(format, args...)} }
+
+// ConflictError refuses a request that what is there already stands against.
+type ConflictError struct{ Reason string }
+
+func (e *ConflictError) Error() string { return e.Reason }
+
+// Conflict is a *ConflictError.
+func Conflict(format string, args ...any) error {
+	return &ConflictError{fmt.Sprintf(format, args...)}
+}
+
+// NotFoundError says that there is nothing of that name.
+type NotFoundError struct {
+	Kind, ID string
+}
+
+func (e *NotFoundError) Error() string {
+	list := e.Kind + " list"
+	if e.Kind == "fleet" {
+		list = "list"
+	}
+	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s", e.Kind, e.ID, list)
+}
+
+// DeniedError says that the caller lacks what a use case needs.
+type DeniedError struct {
+	Caller, UseCase string
+	Needs           Permission
+	// Fleet is the one that the caller isn't allowed; empty: any.
+	Fleet fleet.FleetAddress
+}
+
+func (e *DeniedError) Error() string {
+	who := e.Caller
+	if who == "" {
+		who = "nobody in particular"
+	}
+	if e.Fleet != "" {
+		return fmt.Sprintf("%s may not %s %s; use a token that isn't limited to other fleets", who, e.UseCase, e.Fleet)
+	}
+	return fmt.Sprintf("%s may not %s: it needs the permission %s; use a token that has it", who, e.UseCase, e.Needs)
+}

@@ -1,0 +1,222 @@
+package ci
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
+)
+
+const listing, sums = fleet.SchedulerAddress("forgeyard.ci"), fleet.SchedulerAddress("reviewos.ci")
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func shows(revision int64, running ...fleet.RunningCapacityUsage) Observation {
+	return Observation{
+		Snapshot: fleet.CapacityDemandSnapshot{Revision: revision, ObservedAt: noon, Running: running},
+		Lists:    true,
+	}
+}
+
+// observed is a scheduler that showed this.
+func observed(t *testing.T, o Observation) *Scheduler {
+	t.Helper()
+	s := NewScheduler()
+	if s.Observe(o, 0, noon, noon, 1) {
+		t.Fatal("the first observation went back")
+	}
+	return s
+}
+
+func TestRevisionThatGoesBackVoidsAcknowledgements(t *testing.T) {
+	s := observed(t, shows(7))
+	if !s.Observe(shows(3), 7, noon, noon, 2) || s.Unobservable == "" {
+		t.Errorf("unobservable %q", s.Unobservable)
+	}
+	if s.Observe(shows(4), 0, noon, noon, 3) || s.Unobservable != "" {
+		t.Errorf("the next observation doesn't count: %q", s.Unobservable)
+	}
+	// It acknowledged 9 to an earlier process, and a list may lag.
+	for after, want := range map[time.Duration]bool{0: false, behindLimit - 1: false} {
+		if got := s.Observe(shows(5), 9, noon.Add(after), noon, 4); got != want {
+			t.Errorf("%s behind: %t", after, got)
+		}
+	}
+	if !s.Observe(shows(5), 9, noon.Add(behindLimit), noon, 5) {
+		t.Errorf("%s behind is still taken for a list that lags", behindLimit)
+	}
+}
+
+func TestLeaseFreeNeedsTheCordonAndWhatCameAfterIt(t *testing.T) {
+	cordoned := fleet.Scheduling{Scheduler: listing, Ref: "i1", Cordoned: true, Since: 5}
+	for name, test := range map[string]struct {
+		s    *Scheduler
+		at   fleet.Scheduling
+		want bool
+	}{
+		"never told":               {nil, fleet.Scheduling{}, true},
+		"removed":                  {nil, fleet.Scheduling{Scheduler: listing, Removed: true}, true},
+		"not cordoned":             {observed(t, shows(9)), fleet.Scheduling{Scheduler: listing}, false},
+		"never observed":           {nil, cordoned, false},
+		"observed before":          {observed(t, shows(4)), cordoned, false},
+		"not listed":               {observed(t, shows(5)), cordoned, true},
+		"shown with a lease":       {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1", Leases: 1, Cordoned: true})), cordoned, false},
+		"shown without the cordon": {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1"})), cordoned, false},
+		"shown idle":               {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1", Cordoned: true})), cordoned, true},
+		"lists none":               {observed(t, Observation{}), cordoned, true},
+	} {
+		if proof, got := test.s.LeaseFree(&fleet.CapacityInstance{ID: "i1", Scheduling: test.at}); got != test.want {
+			t.Errorf("%s: %t (%s)", name, got, proof)
+		}
+	}
+}
+
+func TestNextCallSaysWhatTheInstanceAsksFor(t *testing.T) {
+	admitted := fleet.Scheduling{Scheduler: listing, Ref: "i1"}
+	idle := shows(5, fleet.RunningCapacityUsage{Runner: "i1"})
+	for name, test := range map[string]struct {
+		state     fleet.CapacityInstanceState
+		at        fleet.Scheduling
+		takesBack bool
+		want      CallKind
+	}{
+		"healthy and new":         {state: fleet.Healthy, want: Admit},
+		"healthy and admitted":    {state: fleet.Healthy, at: admitted},
+		"back from a drain":       {state: fleet.Healthy, at: fleet.Scheduling{Scheduler: listing, Ref: "i1", Cordoned: true}, want: Uncordon},
+		"draining":                {state: fleet.Draining, at: admitted, want: Cordon},
+		"draining, never told":    {state: fleet.Draining},
+		"terminating":             {state: fleet.Terminating, at: admitted, want: Remove},
+		"terminating with a job":  {state: fleet.Terminating, at: admitted, takesBack: true, want: Cordon},
+		"terminated and removed":  {state: fleet.Terminated, at: fleet.Scheduling{Scheduler: listing, Removed: true}},
+		"terminated, not removed": {state: fleet.Terminated, at: admitted, want: Remove},
+	} {
+		i := &fleet.CapacityInstance{
+			ID:         "i1",
+			State:      test.state,
+			Scheduling: test.at,
+			Ended:      string(lifecycle.IdleProven),
+		}
+		c, wanted := NextCall(
+			listing,
+			observed(t, idle),
+			&Runner{Connected: true},
+			Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, TakesBack: test.takesBack},
+			noon,
+		)
+		if !wanted {
+			c.Kind = ""
+		}
+		if c.Kind != test.want || c.Force != test.takesBack {
+			t.Errorf("%s: %q, force %t; want %q", name, c.Kind, c.Force, test.want)
+		}
+	}
+}
+
+func TestRunnerWithLeasesWasLostToTheInfrastructure(t *testing.T) {
+	i := &fleet.CapacityInstance{
+		ID:         "i1",
+		State:      fleet.Terminating,
+		Ended:      string(lifecycle.IdleProven),
+		Scheduling: fleet.Scheduling{Scheduler: listing, Ref: "i1"},
+	}
+	for leases, want := range map[int]scheduler.RemovalReason{0: scheduler.RemovedNormally, 1: scheduler.RemovedInfrastructure} {
+		c, _ := NextCall(
+			listing,
+			nil,
+			&Runner{},
+			Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, Leases: leases},
+			noon,
+		)
+		if c.Reason != want {
+			t.Errorf("%d leases: %s, want %s", leases, c.Reason, want)
+		}
+	}
+}
+
+func TestAdmissionWithoutAnAnswerIsTriedTwiceAtMost(t *testing.T) {
+	var m Runner
+	i := &fleet.CapacityInstance{ID: "i1", State: fleet.Healthy}
+	s := observed(t, Observation{})
+	x := Subject{Instance: i, Fleet: &fleet.ManagedFleet{}}
+	for attempt := 1; attempt <= MaxAttempts; attempt++ {
+		c, wanted := NextCall(sums, s, &m, x, noon)
+		if !wanted || c.Kind != Admit {
+			t.Fatalf("attempt %d: %q, wanted %t", attempt, c.Kind, wanted)
+		}
+		c.Runner.Attempt = attempt
+		NoteAdmission(&i.Scheduling, c)
+		m.Failed(&i.Scheduling, c.Answered(), noon)
+		if m.NextCall.Sub(noon) < attemptAgain {
+			t.Errorf("the next attempt may come after %s", m.NextCall.Sub(noon))
+		}
+	}
+	if c, wanted := NextCall(sums, s, &m, x, noon); wanted {
+		t.Errorf("a third attempt: %q", c.Kind)
+	}
+	unsent := Answer{Scheduler: sums, Instance: "i1", Kind: Admit, NotDone: true}
+	if m.Failed(&i.Scheduling, unsent, noon); i.Scheduling.Attempts != MaxAttempts-1 {
+		t.Errorf("an admission that surely had no effect counts: %d attempts", i.Scheduling.Attempts)
+	}
+}
+
+func TestEndedRunnersThatAreListedAgainAreRemoved(t *testing.T) {
+	s := observed(
+		t,
+		shows(
+			5,
+			fleet.RunningCapacityUsage{Runner: "i1"},
+			fleet.RunningCapacityUsage{Runner: "old", Leases: 1},
+			fleet.RunningCapacityUsage{Runner: "theirs"},
+		),
+	)
+	if !s.UnsearchedObservation() {
+		t.Fatal("a new observation must be searched")
+	}
+	var asked []fleet.CapacityInstanceID
+	err := s.FindUnknown(
+		map[fleet.SchedulerRunnerRef]bool{"i1": true},
+		func(ids []fleet.CapacityInstanceID) ([]fleet.CapacityInstanceID, error) {
+			asked = ids
+			return []fleet.CapacityInstanceID{"old"}, nil
+		},
+	)
+	if err != nil || !slices.Equal(asked, []fleet.CapacityInstanceID{"old", "theirs"}) {
+		t.Fatalf("asked about %v: %v", asked, err)
+	}
+	free := func(fleet.CapacityInstanceID) bool { return false }
+	calls := s.RemoveUnknown(listing, noon, free, 10)
+	if len(calls) != 1 || calls[0].Instance != "old" || calls[0].Reason != scheduler.RemovedInfrastructure {
+		t.Fatalf("calls: %+v", calls)
+	}
+	if calls := s.RemoveUnknown(listing, noon, free, 0); len(calls) != 0 {
+		t.Errorf("calls over the limit: %+v", calls)
+	}
+	s.UnknownAnswered("old", false, noon)
+	if calls := s.RemoveUnknown(listing, noon.Add(removeAgain-1), free, 10); len(calls) != 0 {
+		t.Errorf("it is removed again at once: %+v", calls)
+	}
+	if calls := s.RemoveUnknown(listing, noon.Add(removeAgain), free, 10); len(calls) != 1 {
+		t.Error("it is still listed and isn't removed again")
+	}
+}
+
+func TestUnobservedRunnerIsNotIdle(t *testing.T) {
+	never := func() time.Time { return time.Time{} }
+	i := &fleet.CapacityInstance{ID: "i1", Scheduling: fleet.Scheduling{Scheduler: listing, Ref: "i1"}}
+	s := observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1"}))
+	var m Runner
+	if m.CountLeases(s, i, never, noon); m.IdleSince != noon {
+		t.Errorf("idle since %s", m.IdleSince)
+	}
+	if m.CountLeases(s, i, never, noon.Add(time.Hour)); m.IdleSince != noon.Add(time.Hour) {
+		t.Errorf("idle since %s, in which nobody listened", m.IdleSince)
+	}
+	s.NotObserved("connection refused")
+	if m.CountLeases(s, i, never, noon); !m.IdleSince.IsZero() || !strings.Contains(s.Unobservable, "refused") {
+		t.Errorf("idle since %s while it can't be seen", m.IdleSince)
+	}
+}

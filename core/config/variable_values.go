@@ -1,0 +1,140 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Variables are the values that a user gives from outside. Assignments win over
+// files, files over the environment, and that over a variable's default; of two
+// of a kind the later one wins.
+//
+// For a variable of type string, number, bool or none the text is the value;
+// for any other type it is an HCL expression.
+type Variables struct {
+	// Assignments are name=value, as given to --var.
+	Assignments []string `json:"assignments,omitempty"`
+	// Files are files of name = value lines, as given to --var-file.
+	Files []Source `json:"files,omitempty"`
+	// Environment is KEY=VALUE lines; those that begin with FLEET_VAR_ count.
+	// A line for a variable that isn't declared is a warning and not an error:
+	// the environment is shared.
+	Environment []string `json:"environment,omitempty"`
+}
+
+// VariablePrefix begins the environment variables that set variables.
+const VariablePrefix = "FLEET_VAR_"
+
+// outsideValue is a value from outside: text that is yet to be read by the variable's
+// type, or an expression of a file.
+type outsideValue struct {
+	source string
+	text   string
+	expr   hclsyntax.Expression
+}
+
+// givenValues sorts what came from outside by variable.
+func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map[string]outsideValue {
+	values := map[string]outsideValue{}
+	for _, line := range variables.Environment {
+		key, text, ok := strings.Cut(line, "=")
+		name, found := strings.CutPrefix(key, VariablePrefix)
+		switch {
+		case !ok || !found:
+		case slices.Contains(l.scope.names["var"], name):
+			values[name] = outsideValue{source: key, text: text}
+		default:
+			l.warn(hcl.Range{}, "", undeclared(key, name, l.scope.names["var"]), "")
+		}
+	}
+	for _, file := range variables.Files {
+		l.givenInFile(file, values, len(sensitive) > 0)
+	}
+	for _, assignment := range variables.Assignments {
+		name, text, ok := strings.Cut(assignment, "=")
+		name = strings.TrimSpace(name)
+		source := "--var " + clip(name)
+		// What is misspelt may be the name of a secret.
+		l.texts[source] = []byte(name)
+		at := hcl.Range{Filename: source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(name) + 1, Byte: len(name)}}
+		switch {
+		case !ok:
+			l.fail(at, "", "A --var has no value", "Write: --var name=value")
+		case name == "":
+			l.fail(at, "", "A --var has no name", "Write: --var name=value")
+		case !slices.Contains(l.scope.names["var"], name):
+			l.fail(at, "", fmt.Sprintf("There is no variable %q", clip(name)), l.scope.declareHint("var", name))
+		default:
+			values[name] = outsideValue{source: source, text: text}
+		}
+	}
+	return values
+}
+
+// undeclared is one line: the environment is shared, so it is shown with each
+// command.
+func undeclared(key, name string, declared []string) string {
+	line := fmt.Sprintf("%s is ignored: no variable %q is declared", clip(key), clip(name))
+	if near := nearest(name, declared); near != "" {
+		line += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return line
+}
+
+// givenInFile reads a file of variables. Where one is sensitive, no line of the
+// file is shown.
+func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden bool) {
+	parsed, ok := l.parse(file)
+	if hidden {
+		delete(l.texts, file.Name)
+		for i := range l.list {
+			if l.list[i].Range.File == file.Name {
+				l.list[i].Snippet = Snippet{}
+			}
+		}
+	}
+	if !ok {
+		return
+	}
+	for _, block := range parsed.Blocks {
+		l.fail(block.TypeRange, "", "A file of variables holds no blocks", "Write lines of the form: name = value")
+	}
+	for _, attribute := range inTextOrder(parsed.Attributes) {
+		if !slices.Contains(l.scope.names["var"], attribute.Name) {
+			l.fail(attribute.NameRange, "", fmt.Sprintf("There is no variable %q", clip(attribute.Name)), l.scope.declareHint("var", attribute.Name))
+			continue
+		}
+		values[attribute.Name] = outsideValue{source: file.Name, expr: attribute.Expr}
+	}
+}
+
+// read gives the value of what came from outside, before it is converted to the
+// variable's type.
+func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Range, bool) {
+	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
+	if value.expr != nil {
+		result, ok := plain.evaluate(l.collector, value.expr, "")
+		return result, value.expr.Range(), ok
+	}
+	l.texts[value.source] = []byte(value.text)
+	at := hcl.Range{Filename: value.source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(value.text) + 1, Byte: len(value.text)}}
+	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
+		return cty.StringVal(value.text), at, true
+	}
+	text := []byte(value.text)
+	if !l.withinLimits(value.source, text) || !l.shallowPiece(value.source, text, hcl.InitialPos) {
+		return cty.NilVal, at, false
+	}
+	expr, problems := hclsyntax.ParseExpression(text, value.source, hcl.InitialPos)
+	l.addParser(problems, "")
+	if problems.HasErrors() {
+		return cty.NilVal, at, false
+	}
+	result, ok := plain.evaluate(l.collector, expr, "")
+	return result, at, ok
+}

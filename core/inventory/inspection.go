@@ -1,0 +1,128 @@
+package inventory
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// Inspection spacing. A settled provider is inspected now and then, one that can't be
+// seen more often; one with something on its way is inspected eagerly at first, and
+// less the longer it takes.
+const (
+	SettledInterval      = 30 * time.Second
+	unobservableInterval = 5 * time.Second
+	EagerInterval        = 500 * time.Millisecond
+)
+
+// NextInspection is when the provider should be inspected next. atOnce asks for it
+// now; waitingSince is since when instances wait for what it shows.
+func (p *Provider) NextInspection(now time.Time, atOnce bool, waitingSince []time.Time) time.Time {
+	if p.inspected.IsZero() || atOnce {
+		return now
+	}
+	if p.hinted > p.InspectionStep { // however often it hints
+		return p.inspected.Add(EagerInterval)
+	}
+	spacing := SettledInterval
+	if p.Unobservable != "" {
+		spacing = unobservableInterval
+	}
+	for _, since := range waitingSince {
+		waited := max(0, now.Sub(since))
+		spacing = min(spacing, max(EagerInterval, waited/10))
+	}
+	return p.inspected.Add(spacing)
+}
+
+// BeginInspection notes that a step asked for an inspection.
+func (p *Provider) BeginInspection(now time.Time, step int) {
+	p.Inspecting, p.inspected, p.InspectionStep = true, now, step
+}
+
+// LastInspection is when the last inspection was asked for.
+func (p *Provider) LastInspection() time.Time { return p.inspected }
+
+// MakeDue makes an inspection due now: the clock was set back.
+func (p *Provider) MakeDue() { p.inspected = time.Time{} }
+
+// EndInspection makes the listing of an inspection that has ended.
+func (p *Provider) EndInspection(began time.Time, i fleet.Inspection) *Listing {
+	p.Inspecting = false
+	return NewListing(p.InspectionStep, began, i)
+}
+
+// Believe takes in a listing. failure is why it shows less than everything, "" if
+// the provider calls it complete; known are the provider's instances, and
+// listeningSince is since when this process has listened without a gap. It returns
+// whether what the listing lacks is missing.
+func (p *Provider) Believe(
+	l *Listing,
+	failure string,
+	known []*fleet.CapacityInstance,
+	listeningSince time.Time,
+) (complete bool) {
+	if failure == "" {
+		failure = p.vanished(l, known, listeningSince)
+	}
+	if p.Facts != nil { // else it stays unobservable for being down
+		p.Unobservable, p.Fault = failure, failure
+	}
+	if failure == "" {
+		p.Listing = l
+	} else {
+		p.firstListed = nil // what isn't listed without a gap isn't removed as an orphan
+	}
+	return failure == ""
+}
+
+// vanishedFor is how long most of a provider's resources must be missing before
+// that is believed.
+const vanishedFor = 15 * time.Minute
+
+// vanished says why a complete list is not believed: over half of at least three
+// known resources are missing from it at once. An unmounted folder or a wrong
+// region looks like that, too.
+func (p *Provider) vanished(l *Listing, instances []*fleet.CapacityInstance, listeningSince time.Time) string {
+	known, missing := 0, 0
+	for _, i := range instances {
+		if i.SeenAt.IsZero() || !i.Live() || i.State == fleet.Terminating {
+			continue
+		}
+		known++
+		if _, ended := l.Ended(i); !ended && len(l.Of(i)) == 0 {
+			missing++
+		}
+	}
+	if known < 3 || 2*missing <= known {
+		p.vanishing = time.Time{}
+		return ""
+	}
+	if p.vanishing.IsZero() {
+		p.vanishing = l.Began
+	}
+	if l.Began.Sub(later(p.vanishing, listeningSince)) >= vanishedFor {
+		return ""
+	}
+	return fmt.Sprintf(
+		"%d of %d known resources are missing from its list at once; believed after %s",
+		missing,
+		known,
+		vanishedFor,
+	)
+}
+
+// Settled says whether an inspection that began at a time began late enough to show
+// everything that was there at another. What the clock says of time in which this
+// process didn't listen isn't believed: it may have been set.
+func (p *Provider) Settled(began, since, listeningSince time.Time) bool {
+	return !began.Before(later(since, listeningSince).Add(p.Facts.ListSettle))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,217 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
+)
+
+const cloud = fleet.ProviderAddress("cloud.a")
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// ready is a provider whose resources are proven by signed tags.
+func ready() *Provider {
+	p := NewProvider()
+	p.Ready(fleet.ProviderFacts{Account: "one", Ownership: fleet.OwnershipSigned, ListSettle: time.Minute})
+	return p
+}
+
+// list has a step inspect the provider, which shows the resources.
+func list(
+	p *Provider,
+	step int,
+	began time.Time,
+	known []*fleet.CapacityInstance,
+	resources ...fleet.Resource,
+) (complete bool) {
+	p.BeginInspection(began, step)
+	return p.Believe(p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}), "", known, noon)
+}
+
+func owner(t *testing.T) Owner {
+	t.Helper()
+	keys, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Owner{Installation: "demo", Keys: keys}
+}
+
+func TestListWithoutMostResourcesIsNotBelievedAtOnce(t *testing.T) {
+	p := ready()
+	var known []*fleet.CapacityInstance
+	for n := range 4 {
+		known = append(
+			known,
+			&fleet.CapacityInstance{Key: fleet.OperationID(fmt.Sprint("k", n)), State: fleet.Healthy, SeenAt: noon},
+		)
+	}
+	one := fleet.Resource{ID: "vm-0", Key: "k0"}
+	if list(p, 1, noon, known, one) {
+		t.Error("3 of 4 resources were missing, and the list was believed")
+	}
+	if p.Listing != nil || !strings.Contains(p.Unobservable, "3 of 4") {
+		t.Errorf("listing %v, unobservable %q", p.Listing, p.Unobservable)
+	}
+	if !list(p, 2, noon.Add(vanishedFor), known, one) {
+		t.Errorf("not believed after %s: %s", vanishedFor, p.Unobservable)
+	}
+	if p.Unobservable != "" || p.Listing == nil {
+		t.Errorf("listing %v, unobservable %q", p.Listing, p.Unobservable)
+	}
+}
+
+func TestAnotherAccountForgetsTheListing(t *testing.T) {
+	p := ready()
+	list(p, 1, noon, nil)
+	if p.Ready(fleet.ProviderFacts{Account: "one"}) || p.Listing == nil {
+		t.Error("the same account must keep the listing")
+	}
+	if !p.Ready(fleet.ProviderFacts{Account: "two"}) || p.Listing != nil {
+		t.Error("another account must forget the listing")
+	}
+}
+
+func TestNextInspectionFollowsWhatIsWaitedFor(t *testing.T) {
+	p := ready()
+	if got := p.NextInspection(noon, false, nil); got != noon {
+		t.Errorf("first inspection at %s", got)
+	}
+	list(p, 1, noon, nil)
+	for name, test := range map[string]struct {
+		atOnce  bool
+		waiting []time.Time
+		want    time.Duration
+	}{
+		"settled":          {want: SettledInterval},
+		"an order waits":   {atOnce: true, want: time.Second},
+		"just begun":       {waiting: []time.Time{noon}, want: EagerInterval},
+		"waits for long":   {waiting: []time.Time{noon.Add(-49 * time.Second)}, want: 5 * time.Second},
+		"waits for an age": {waiting: []time.Time{noon.Add(-time.Hour)}, want: SettledInterval},
+	} {
+		if got := p.NextInspection(noon.Add(time.Second), test.atOnce, test.waiting).Sub(noon); got != test.want {
+			t.Errorf("%s: %s after the last, want %s", name, got, test.want)
+		}
+	}
+	p.Announce("vm-1", fleet.Notice{}, noon, 1)
+	if got := p.NextInspection(noon.Add(time.Second), false, nil).Sub(noon); got != SettledInterval {
+		t.Errorf("a hint from before the inspection: %s after the last", got)
+	}
+	p.Announce("vm-1", fleet.Notice{}, noon, 2)
+	if got := p.NextInspection(noon.Add(time.Second), false, nil).Sub(noon); got != EagerInterval {
+		t.Errorf("a hint: %s after the last, want %s", got, EagerInterval)
+	}
+}
+
+func TestNoticesAreForgottenAfterTheirLife(t *testing.T) {
+	p := ready()
+	p.Announce("vm-1", fleet.Notice{ID: "n", Kind: fleet.NoticeRebalance}, noon, 1)
+	p.Announce("vm-1", fleet.Notice{ID: "n", Kind: fleet.NoticeRebalance}, noon, 2)
+	if got := p.Notices(noon.Add(NoticeLife)); len(got["vm-1"]) != 1 {
+		t.Errorf("notices: %v", got)
+	}
+	if got := p.Notices(noon.Add(NoticeLife + time.Second)); len(got) != 0 {
+		t.Errorf("notices after their life: %v", got)
+	}
+}
+
+func TestClassifyTellsOrphansFromForeignResources(t *testing.T) {
+	o, p := owner(t), ready()
+	f := fleet.ManagedFleet{ID: "f1"}
+	f.Address = "fleet.a"
+	tags, err := o.Tags(f, fleet.CapacityInstance{ID: "i1", Fleet: "f1", Key: "k1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources := []fleet.Resource{
+		{ID: "orphan", Key: "k1", Tags: tags},
+		{ID: "unsigned", Key: "k2", Tags: map[string]string{InstallationTag: "demo", KeyTag: "k2"}},
+		{ID: "other", Key: "k3", Tags: map[string]string{InstallationTag: "other"}},
+		{ID: "ours", Key: "live"},
+	}
+	records := Records{
+		Provider: cloud, Fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{"f1": f}, OrphanGrace: time.Minute,
+		Live:   func(key fleet.OperationID) bool { return key == "live" },
+		Recall: func([]fleet.OperationID, []fleet.CapacityInstanceID) ([]store.Recalled, error) { return nil, nil },
+	}
+	for step, began := range []time.Time{noon, noon.Add(2 * time.Minute)} {
+		list(p, step+1, began, nil, resources...)
+		if !p.ClassificationDue() {
+			t.Fatal("a new listing must be classified")
+		}
+		if err := p.Classify(o, records); err != nil {
+			t.Fatal(err)
+		}
+		orphan := p.UnrecordedWithID("orphan")
+		if over, want := p.GraceOver(orphan, time.Minute, noon), step == 1; over != want {
+			t.Errorf("listing %d: grace over %t, want %t", step+1, over, want)
+		}
+	}
+	for id, want := range map[fleet.ProviderInstanceRef]fleet.Provenance{"orphan": fleet.Orphan, "unsigned": fleet.Foreign, "other": fleet.Foreign, "ours": ""} {
+		if got := p.UnrecordedWithID(id).Provenance; got != want {
+			t.Errorf("%s is %q, want %q", id, got, want)
+		}
+	}
+	if u := p.UnrecordedWithID("orphan"); u.Owner != "f1" || !u.RemovedAfter.Equal(noon.Add(time.Minute)) {
+		t.Errorf("the orphan is of %q and removed after %s", u.Owner, u.RemovedAfter)
+	}
+}
+
+func TestResourceOfAnEndedInstanceIsProvenByItsRecord(t *testing.T) {
+	o := owner(t)
+	named := fleet.ProviderFacts{Account: "one", Ownership: fleet.OwnershipNamed}
+	ended := &store.Recalled{
+		Instance: fleet.CapacityInstance{
+			ID:               "i1",
+			Fleet:            "f1",
+			Key:              "k1",
+			Provider:         cloud,
+			Account:          "one",
+			ProviderInstance: "vm-1",
+			State:            fleet.Terminated,
+		},
+	}
+	for name, test := range map[string]struct {
+		res  fleet.Resource
+		want string
+	}{
+		"its own":          {fleet.Resource{ID: "vm-1", Key: "k1"}, ""},
+		"a copy":           {fleet.Resource{ID: "vm-2", Key: "k1"}, "copy"},
+		"with other tags":  {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstanceTag: "i2"}}, InstanceTag},
+		"of an other name": {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstallationTag: "other"}}, "other"},
+	} {
+		_, why := o.foreign(cloud, named, test.res, record{ended: ended})
+		if (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
+			t.Errorf("%s: %q, want %q in it", name, why, test.want)
+		}
+	}
+}
+
+func TestDanglingResourceThatStaysKeepsNoOtherFromGoing(t *testing.T) {
+	var m Removals
+	left := []fleet.Resource{{ID: "vol-1", Kind: "volume"}, {ID: "vol-2", Kind: "volume"}}
+	m.Sent("vol-1")
+	m.Failed(&fleet.Operation{State: fleet.OperationRefused, Message: "in use"}, noon)
+	if next, due, _, _ := m.Next(left, noon); next.ID != "vol-2" || !due {
+		t.Errorf("next is %s, due %t", next.ID, due)
+	}
+	m.Sent("vol-2")
+	m.Failed(&fleet.Operation{State: fleet.OperationAccepted}, noon)
+	_, due, state, why := m.Next(left, noon)
+	if due || state != fleet.OperationRefused || !strings.Contains(why, "in use") {
+		t.Errorf("due %t, state %s: %s", due, state, why)
+	}
+	if got := m.NextTry(noon); got.Sub(noon) != 5*time.Second {
+		t.Errorf("next try after %s", got.Sub(noon))
+	}
+	m.MakeDue()
+	if _, due, _, _ := m.Next(left, noon); !due {
+		t.Error("nothing is due after the clock was set back")
+	}
+}

@@ -1,0 +1,6 @@
+// Package keys keeps the installation's own keys: the kinds that there are, which
+// of them the store counts on, their files, their rotation, and when nothing needs
+// an old one any more.
+//
+// It hands them to whoever signs, enrolls and proves, and never shows a secret.
+package keys

@@ -1,0 +1,172 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+)
+
+// finding is what one inspection says about one instance.
+type finding struct {
+	began    time.Time
+	complete bool
+	found    []fleet.Resource
+	inFlight bool
+	// listing is all of the inspection.
+	listing *inventory.Listing
+}
+
+// recordInspection takes in an inspection: what it shows is true whether or not it is
+// complete; that something is missing is true only if it is.
+func (l *Loop) recordInspection(w *step, e Inspected) {
+	p := l.provider(e.Provider)
+	if e.Began.After(w.now) { // the clock was set back meanwhile
+		e.Began = l.listeningSince
+	}
+	listing := p.EndInspection(e.Began, e.Inspection)
+	w.showClaimed(e, listing)
+	complete := p.Believe(listing, failureOf(e), w.instancesOf(e.Provider), l.listeningSince)
+	for _, r := range w.rows {
+		if r.Provider == e.Provider && r.Live() && r.State != fleet.Requested {
+			r.conflict(l.match(w, p, r, finding{began: e.Began, complete: complete, found: listing.Of(&r.CapacityInstance), inFlight: listing.InFlight(r.Key), listing: listing}))
+		}
+	}
+}
+
+// failureOf is why an inspection shows less than everything; "": it doesn't.
+func failureOf(e Inspected) string {
+	switch {
+	case e.Failure != nil:
+		return "the last inspection failed: " + e.Failure.Message
+	case !e.Inspection.Complete:
+		return "the last inspection was not complete"
+	}
+	return ""
+}
+
+// instancesOf are the live instances of a provider.
+func (w *step) instancesOf(address fleet.ProviderAddress) []*fleet.CapacityInstance {
+	var live []*fleet.CapacityInstance
+	for _, r := range w.rows {
+		if r.Provider == address && r.Live() {
+			live = append(live, &r.CapacityInstance)
+		}
+	}
+	return live
+}
+
+// match compares one row with what an inspection shows of its key, and returns
+// why nothing may be done about the row, "" if there is no such reason.
+func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
+	if why := p.WrongAccount(&r.CapacityInstance); why != "" {
+		return why
+	}
+	if why := f.listing.Contested(&r.CapacityInstance); why != "" {
+		return why
+	}
+	if !f.complete && p.Listing != nil && len(p.Listing.Of(&r.CapacityInstance)) > 1 {
+		return r.Conflict // a list that lacks something may lack the copy
+	}
+	switch {
+	case len(f.found) > 1:
+		return fmt.Sprintf("%d resources carry the key %s: none of them is touched until a person removes the copies.", len(f.found), r.Key)
+	case len(f.found) == 1 && p.Facts != nil && l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]) != "":
+		return fmt.Sprintf("%s carries the key %s, but %s: it is left alone until a person looks.", f.found[0].ID, r.Key, l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]))
+	case len(f.found) == 1:
+		return l.matchFound(w, p, r, f)
+	case f.complete && p.Facts != nil && !f.inFlight:
+		if res, ended := f.listing.Ended(&r.CapacityInstance); ended && r.provision.State == fleet.OperationSucceeded {
+			l.gone(w, p, r, f, strings.TrimSuffix(fmt.Sprintf("Its provider shows %s as ended: %s", res.ID, res.Detail), ": ")+".")
+			return ""
+		}
+		return l.resolveMissing(w, p, r, f)
+	}
+	return r.Conflict
+}
+
+// matchFound takes in the one resource that carries the row's key.
+func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
+	res := f.found[0]
+	if unfinished(p, r, res) {
+		if r.provision.State == fleet.OperationUnknown && !f.inFlight && l.callSettled(p, r, f) {
+			w.requeue(r, f, "Found, but not running: it may be half made.")
+		}
+		return ""
+	}
+	if conflict := w.recordResource(r, res); conflict != "" {
+		return conflict
+	}
+	m := l.row(r.ID)
+	m.seen, m.missing = f.began, time.Time{}
+	if r.SeenAt.IsZero() {
+		r.SeenAt, r.dirty = f.began, true
+	}
+	if s := r.provision.State; s.Open() && s != fleet.OperationInProgress && !f.inFlight {
+		op := r.edit(r.provision)
+		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, f.began, "Found by inspection."
+		l.recordRoom(w, r, res)
+	}
+	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
+	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
+		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, fmt.Sprintf("The provider shows it %s after it was alive.", res.State))
+	}
+	return ""
+}
+
+// unfinished says that a resource whose call broke off may be half made, as one
+// that exists and was never started. The same request finishes it, or is answered
+// with what exists; without that, it would be waited for until its deadline. It
+// goes out once lists have settled: the plugin finds by one what it made, and
+// another replica may answer it than answered us.
+func unfinished(p *inventory.Provider, r *row, res fleet.Resource) bool {
+	brokeOff := r.provision.State == fleet.OperationUnknown || r.provision.State == fleet.OperationPending
+	return r.State == fleet.Provisioning && brokeOff && p.Facts != nil && p.Facts.Idempotency.SafeToRepeat() &&
+		res.State == fleet.ResourcePending && res.ID != "" && (r.ProviderInstance == "" || r.ProviderInstance == res.ID)
+}
+
+// recordResource records what an answer or an inspection shows of the row's resource, and
+// returns why it can't be the row's.
+func (w *step) recordResource(r *row, res fleet.Resource) (conflict string) {
+	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
+		return fmt.Sprintf("The provider shows %s for key %s, but %s was recorded: neither is touched.", res.ID, r.Key, r.ProviderInstance)
+	}
+	if other, taken := w.recordedElsewhere(r, res.ID); taken {
+		return fmt.Sprintf("The provider shows %s for key %s, but that is recorded for the instance %s: neither is touched.", res.ID, r.Key, other)
+	}
+	w.record(r, res.ID)
+	zone, machineType := r.Zone, r.MachineType
+	set(r, &r.Zone, res.Zone)
+	set(r, &r.MachineType, res.MachineType)
+	if r.Zone != zone || r.MachineType != machineType {
+		r.price()
+	}
+	set(r, &r.RunsImage, res.Image)
+	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
+		r.Addresses, r.dirty = addresses, true
+	}
+	if attested := slices.Sorted(slices.Values(res.Attested)); len(attested) > 0 && !slices.Equal(r.Attested, attested) {
+		r.Attested, r.dirty = attested, true
+	}
+	if res.State != "" && r.Seen != res.State {
+		r.Seen, r.Detail, r.dirty = res.State, res.Detail, true
+	}
+	if res.State == fleet.ResourceRunning && !r.EverRunning {
+		r.EverRunning, r.dirty = true, true
+	}
+	if r.State == fleet.Provisioning {
+		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("The provider shows %s.", res.ID))
+	}
+	return ""
+}
+
+// set changes a field of a row where the new value says something.
+func set[T ~string](r *row, field *T, value T) {
+	if value != "" && *field != value {
+		*field, r.dirty = value, true
+	}
+}
