@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // applyLinesFormat is the version of the lines of apply --json. New kinds of lines
@@ -25,11 +26,11 @@ type applyLines struct {
 
 	receipt plans.Receipt
 	outcome progress.Outcome
-	held    map[fleet.RunnerFleetID]string
+	held    map[fleet.RunnerFleetID]reason.Reason
 }
 
 func newApplyLines(a *app) *applyLines {
-	l := &applyLines{app: a, out: json.NewEncoder(a.out), held: map[fleet.RunnerFleetID]string{}}
+	l := &applyLines{app: a, out: json.NewEncoder(a.out), held: map[fleet.RunnerFleetID]reason.Reason{}}
 	l.write(versionLine{l.head("version"), applyLinesFormat, a.version})
 	return l
 }
@@ -68,13 +69,13 @@ type instanceLine struct {
 	Instance fleet.CapacityInstanceID    `json:"instance"`
 	From     fleet.CapacityInstanceState `json:"from,omitempty"`
 	To       fleet.CapacityInstanceState `json:"to"`
-	Reason   string                      `json:"reason"`
+	Reason   reason.Reason               `json:"reason"`
 }
 
 type heldLine struct {
 	lineHead
 	FleetID     fleet.RunnerFleetID `json:"fleet_id"`
-	Reason      string              `json:"reason"`
+	Reason      reason.Reason       `json:"reason"`
 	NeedsPerson bool                `json:"needs_person"`
 }
 

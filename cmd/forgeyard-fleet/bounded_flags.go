@@ -85,10 +85,10 @@ func (s *timespan) String() string {
 
 func (s *timespan) Type() string { return "duration" }
 
-// reason is a flag with a sentence for others to read.
-type reason struct{ into *string }
+// reasonFlag is a flag with a sentence for others to read.
+type reasonFlag struct{ into *string }
 
-func (r reason) Set(text string) error {
+func (r reasonFlag) Set(text string) error {
 	if why := orders.TextProblem(text); why != "" {
 		return errors.New(why)
 	}
@@ -96,11 +96,11 @@ func (r reason) Set(text string) error {
 	return nil
 }
 
-func (r reason) String() string {
+func (r reasonFlag) String() string {
 	if r.into == nil {
 		return ""
 	}
 	return *r.into
 }
 
-func (r reason) Type() string { return "string" }
+func (r reasonFlag) Type() string { return "string" }

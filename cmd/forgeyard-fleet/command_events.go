@@ -156,7 +156,7 @@ func (f *follower) news(p progress.Progress, stored []query.Event) []query.Event
 // moves are those of a step.
 func (f *follower) moves(p progress.Progress) (moves []query.Event) {
 	for _, t := range p.Transitions {
-		e := query.Event{At: p.At, Kind: query.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason}
+		e := query.Event{At: p.At, Kind: query.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason.Text(), Reason: t.Reason}
 		key := keyOf(e)
 		if f.early[key] {
 			delete(f.early, key)

@@ -130,8 +130,8 @@ func (a *app) renderImage(i view.ImageReport) {
 	}
 	for _, f := range i.Fleets {
 		a.printf("  %s: %s; %s it, %d don't\n", f.Fleet, f.State, pluralVerb(f.Instances, "instance", "use"), f.Others)
-		if f.Sentence != "" {
-			a.printf("      %s\n", f.Sentence)
+		if !f.Reason.IsZero() {
+			a.renderReason("      ", "", f.Reason)
 		}
 	}
 }

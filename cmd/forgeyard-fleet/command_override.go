@@ -27,7 +27,7 @@ func (f *overrideFlags) register(c *cobra.Command, asks, gives bool) {
 		f.asks(c)
 	}
 	if gives {
-		c.Flags().Var(reason{&f.reason}, "reason", "why, shown to others")
+		c.Flags().Var(reasonFlag{&f.reason}, "reason", "why, shown to others")
 	}
 }
 

@@ -67,7 +67,7 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	f.StringVar(&r.Scope.Project, "project", "", "project the reservation is for")
 	f.BoolVar(&r.Dedicated, "dedicated", false, "use only fleets dedicated to the tenant or project")
 	f.BoolVar(&shared, "shared", false, "let other jobs use the instances too (the default)")
-	f.Var(reason{&r.Reason}, "reason", "why, shown to others")
+	f.Var(reasonFlag{&r.Reason}, "reason", "why, shown to others")
 	sentAs(c, "class", "capacity_class")
 	c.MarkFlagsMutuallyExclusive("dedicated", "shared")
 	c.MarkFlagsMutuallyExclusive("tenant", "project")
@@ -156,7 +156,7 @@ func (a *app) renderReservations(found []planner.ReservationPlan) {
 func (a *app) renderUnkept(found []planner.ReservationPlan) {
 	for _, r := range found {
 		if r.Missing > 0 {
-			a.printf("! %s\n", r.Sentence)
+			a.renderReason("", "! ", r.Reason)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // progressLines shows each move of each instance as a line; on a terminal a last
@@ -26,7 +27,7 @@ type progressLines struct {
 
 	mu     sync.Mutex
 	said   time.Time
-	held   map[fleet.RunnerFleetID]string
+	held   map[fleet.RunnerFleetID]reason.Reason
 	unseen map[fleet.SchedulerAddress]string
 	faults map[fleet.ProviderAddress]string
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
@@ -40,7 +41,7 @@ const quietFor = 30 * time.Second
 
 func (a *app) newProgressLines() *progressLines {
 	p := &progressLines{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]reason.Reason{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stages: map[fleet.FleetAddress]planner.RolloutStage{},
 		stop:   make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -98,7 +99,7 @@ func (p *progressLines) observeRollouts(res progress.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
 		if r := res.Rollouts[address]; p.stages[address] != r.Stage {
 			p.stages[address] = r.Stage
-			p.line("%s: %s", address.Name(), r.Sentence)
+			p.line("%s: %s", address.Name(), r.Reason)
 		}
 	}
 	maps.DeleteFunc(p.stages, func(a fleet.FleetAddress, _ planner.RolloutStage) bool { _, still := res.Rollouts[a]; return !still })
@@ -114,10 +115,10 @@ func (p *progressLines) observeHolds(res progress.Progress) {
 			}
 		}
 		if changed {
-			p.line("%s held back: %s", strings.Join(held.names, ", "), planner.HoldSentence(held.hold, res.At))
+			p.line("%s held back: %s", strings.Join(held.names, ", "), holdText(held.hold, res.At))
 		}
 	}
-	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })
+	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ reason.Reason) bool { _, still := res.Holds[id]; return !still })
 }
 
 // observeFaults says what went wrong with providers, each time that changes, and
@@ -202,7 +203,7 @@ func (p *progressLines) end() {
 // step is one move in words.
 func step(t loop.Transition) string {
 	if t.From == "" {
-		return fmt.Sprintf("%s. %s", t.To, t.Reason)
+		return fmt.Sprintf("%s: %s", t.To, t.Reason)
 	}
-	return fmt.Sprintf("%s → %s. %s", t.From, t.To, t.Reason)
+	return fmt.Sprintf("%s → %s: %s", t.From, t.To, t.Reason)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -26,7 +27,7 @@ func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 		time.Sleep(quietFor + time.Second)
 		p.observe(progress.Progress{
 			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
-			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 failures in a row"}},
+			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 failures in a row")}},
 			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 			Unobserved: map[fleet.ProviderAddress]string{"local.here": "it hangs"},
 		})
@@ -71,13 +72,13 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 		p.observe(silent("a", "b"))
 		p.observe(silent("a", "b"))
 		ended := silent()
-		ended.Transitions = []loop.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: "Gone."}}
+		ended.Transitions = []loop.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: reason.Plain("Gone.")}}
 		p.observe(ended)
 		p.observe(silent())
 		p.end()
 		want := `    0s  demo a: heartbeats stopped
     0s  demo b: heartbeats stopped
-    0s  demo b: terminating → terminated. Gone.
+    0s  demo b: terminating → terminated: Gone
     0s  demo a: heartbeats resumed
 `
 		if out.String() != want {
@@ -91,7 +92,7 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
 	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{
-		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
+		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("1 failure in a row. Last: no (INVALID)"), Until: time.Now().Add(time.Hour), NeedsPerson: true}},
 		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 	}}, time.Minute, false)
 	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") || strings.Contains(out.String(), "next try") {
@@ -106,7 +107,7 @@ func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
 		p := (&app{out: &out, now: time.Now}).newProgressLines()
 		at := func(stage planner.RolloutStage, sentence string) {
 			p.observe(progress.Progress{At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 4},
-				Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": {Stage: stage, Sentence: sentence}}})
+				Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": {Stage: stage, Reason: reason.Plain(sentence)}}})
 		}
 		at(planner.RolloutCanary, "0 of 1 canary healthy.")
 		at(planner.RolloutCanary, "1 canary healthy for 0 of 15 minutes.")
@@ -116,9 +117,9 @@ func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
 		p.end()
 		got := lines(&out)
 		want := []string{
-			"    0s  demo: 0 of 1 canary healthy.",
+			"    0s  demo: 0 of 1 canary healthy",
 			"   30s  waiting: 4 healthy; demo: 1 canary healthy for 0 of 15 minutes",
-			"   31s  demo: 3 of 4 left.",
+			"   31s  demo: 3 of 4 left",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // renderOutcome says how an apply ended and what is left.
 func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
 	for provider, u := range o.Last.Unrecorded {
-		a.printf("! %s has %s. List them with:\n  forgeyard-fleet instance list --unrecorded\n", provider, view.UnrecordedWords(u))
+		a.renderReason("", "! ", reason.Of(reason.ResourcesUnrecorded{Provider: string(provider), Orphans: u.Orphans, Foreign: u.Foreign}))
 	}
 	switch o.Ending {
 	case progress.Settled:
@@ -35,14 +35,14 @@ func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool)
 		return exitStatus(exitInterrupted)
 	case progress.Stuck:
 		a.printf("Stopped: %s. The rest needs your action:\n", sum(o.Last))
-		for provider, reason := range o.Last.Blocked {
-			a.printf("  provider.%s: %s\n", provider, reason)
+		for provider, why := range o.Last.Blocked {
+			a.printf("  provider.%s: %s\n", provider, why)
 		}
 		for _, id := range slices.Sorted(maps.Keys(o.Last.Holds)) {
 			a.printf("  %s: %s\n", o.Last.Fleets[id], o.Last.Holds[id].Reason)
 		}
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Rollouts)) {
-			a.printf("  %s: %s\n", address, o.Last.Rollouts[address].Sentence)
+			a.renderReason("  ", string(address)+": ", o.Last.Rollouts[address].Reason)
 		}
 		return exitStatus(exitUnresolved)
 	}
@@ -62,8 +62,8 @@ func (a *app) renderUnfinished(last progress.Progress, wait time.Duration, daemo
 		return
 	}
 	a.printf("Not finished after %s: %s. Waiting for:\n", wait, state(last))
-	for _, reason := range why {
-		a.printf("  %s.\n", reason)
+	for _, text := range why {
+		a.printf("  %s.\n", text)
 	}
 	a.printf("%s\n", next)
 }

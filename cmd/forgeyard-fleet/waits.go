@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -43,20 +44,20 @@ func reasons(res progress.Progress) (out []string) {
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Waits)) {
 		for _, wait := range res.Waits[address] {
-			say("%s: %s", address.Name(), wait.Sentence)
+			say("%s: %s", address.Name(), wait.TextAt(res.At))
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
 		say("scheduler.%s is unobservable (%s)", address, res.Schedulers[address])
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
-		say("%s: %s", address.Name(), res.Rollouts[address].Sentence)
+		say("%s: %s", address.Name(), res.Rollouts[address].Reason)
 		if !res.Rollouts[address].SoakEnds.IsZero() {
 			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", shellWord(address.Name()))
 		}
 	}
 	for _, u := range res.Unmet {
-		say("%s", u.Sentence)
+		say("%s", u.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
 		if why := res.Unobserved[address]; !isReason(res, why) {
@@ -97,7 +98,7 @@ func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(l
 // so needn't be said twice.
 func isReason(res progress.Progress, why string) bool {
 	for _, hold := range res.Holds {
-		if strings.Contains(hold.Reason, why) {
+		if reason.Message(hold.Reason) == why {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -25,19 +26,19 @@ func TestUnfinishedApplySaysWhatItWaitsFor(t *testing.T) {
 	last := progress.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
 		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
-			"f2": {Reason: "What its provider offers isn't known: " + why}, "f1": {Reason: "What its provider offers isn't known: " + why},
-			"f3": {Reason: "3 failures in a row. Last: no route (transient)", Until: time.Now().Add(time.Hour)},
+			"f2": {Reason: reason.Of(reason.OffersUnknown{Message: why})}, "f1": {Reason: reason.Of(reason.OffersUnknown{Message: why})},
+			"f3": {Reason: reason.Of(reason.FailuresInRow{Failures: 3, Message: "no route", Class: "transient"}), Until: time.Now().Add(time.Hour)},
 		},
 		Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.linux", "f2": "fleet.spot", "f3": "fleet.mac"},
-		Waits:      map[fleet.FleetAddress][]planner.Wait{"fleet.big": {{Code: planner.CostGuardrail, Sentence: "max_hourly 1 USD binds; 1 instance is missing."}}},
+		Waits:      map[fleet.FleetAddress][]reason.Reason{"fleet.big": {reason.Of(reason.MaxHourlyReached{Missing: 1, Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"}, Price: "2 USD"})}},
 		Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"},
 		Unobserved: map[fleet.ProviderAddress]string{"aws.virginia": why, "local.here": "it hangs"},
 	}
 	want := `
 Not finished after 1m0s: 1 healthy. Waiting for:
-  linux, spot are held back: What its provider offers isn't known: no credentials were found.
-  mac is held back: 3 failures in a row. Last: no route (transient).
-  big: max_hourly 1 USD binds; 1 instance is missing.
+  linux, spot are held back: the provider's offers are not known: no credentials were found.
+  mac is held back: 3 failures in a row; last: no route (transient).
+  big: 1 instance missing: limited by max_hourly = 1 USD: one instance costs 2 USD an hour.
   scheduler.reviewos.main is unobservable (connection refused).
   provider.local.here is unreachable (it hangs).
 The next apply continues from here.
@@ -91,10 +92,10 @@ func TestPlanWithoutDemandSaysSo(t *testing.T) {
 	var out bytes.Buffer
 	(&app{out: &out, now: time.Now}).renderPlan(plans.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{{
 		Address: "fleet.demo", Desired: 1, Counts: planner.Counts{Ready: 1, Footprint: 1}, Bounds: []fleet.Bound{{Name: "demand", After: 1}},
-		Unseen: "scheduler.forgeyard.ci has not been asked yet how many jobs wait",
+		Unseen: reason.Plain("scheduler.forgeyard.ci has not been asked yet how many jobs wait"),
 	}}}})
 	const want = `  fleet.demo: 1 ready, 1 desired (demand unknown, keep 1)
-      ! scheduler.forgeyard.ci has not been asked yet how many jobs wait.
+      ! scheduler.forgeyard.ci has not been asked yet how many jobs wait
 No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
 `
 	if out.String() != want {
@@ -103,7 +104,7 @@ No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
 }
 
 func TestAnApplyThatSoaksShowsHowToSkipIt(t *testing.T) {
-	soaking := planner.RolloutPlan{Stage: planner.RolloutCanary, SoakEnds: time.Now().Add(time.Minute), Sentence: "1 canary healthy for 1 of 15 minutes."}
+	soaking := planner.RolloutPlan{Stage: planner.RolloutCanary, SoakEnds: time.Now().Add(time.Minute), Reason: reason.Plain("1 canary healthy for 1 of 15 minutes")}
 	got := ended(progress.WaitOver, progress.Progress{
 		States:   map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
 		Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": soaking},

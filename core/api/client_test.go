@@ -23,6 +23,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -50,9 +51,9 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 	s.history = query.History{Instances: s.instances, Next: "if1"}
 	s.plan = plans.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
 		Changes: []config.Change{{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}}}},
-		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: "1 wanted.",
-			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: "r"}},
-			Waiting: []planner.Wait{{Code: planner.IsFrozen, Sentence: "s"}}, Drifted: []planner.Drift{{Instance: "i", Reason: "r"}}}}}}
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: reason.Plain("1 wanted."),
+			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: reason.Plain("r")}},
+			Waiting: []reason.Reason{reason.Of(reason.FleetFrozen{})}, Drifted: []planner.Drift{{Instance: "i", Reason: reason.Plain("r")}}}}}}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		ctx := t.Context()
 		ok := func(err error) {
@@ -301,8 +302,8 @@ func TestDialSaysWhetherNobodyIsThereOrTheTokenIsNotAccepted(t *testing.T) {
 
 func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
 	first := progress.Progress{At: now, Serial: 7, States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
-		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: "line\nbreak"}},
-		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: "r", NeedsPerson: true}},
+		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: reason.Plain("line\nbreak")}},
+		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: reason.Plain("r"), NeedsPerson: true}},
 		Blocked:     map[fleet.ProviderAddress]string{"local.here": "why"}}
 	s := lab()
 	s.watch = func(ctx context.Context) iter.Seq2[progress.Progress, error] {

@@ -27,6 +27,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -159,7 +160,7 @@ var rolledBack = orders.RolloutReceipt{Fleets: []orders.FleetRollout{{Fleet: "fl
 var ubuntu = view.ImageReport{
 	Name: "ubuntu-24", Digest: "sha256:2c26", Bootstrap: "cloud-init", State: view.ImageQuarantined,
 	Refs:   []view.ImageRef{{Provider: "aws.frankfurt", Ref: "ami-0abc", ID: "sha256:1234"}},
-	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Sentence: "1 canary soaks."}}, Instances: 1, Others: 6,
+	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")}}, Instances: 1, Others: 6,
 	Quarantine: &fleet.Quarantine{Image: "sha256:2c26", Decided: fleet.Decided{By: "ada", At: now, Reason: "odd"}},
 }
 
@@ -182,7 +183,7 @@ func (s *service) DeleteReservation(ctx context.Context, id fleet.CapacityReserv
 var reserved = planner.ReservationPlan{
 	CapacityReservation: fleet.CapacityReservation{ID: "r1", Class: fleet.CapacityClass{Name: "small"}, Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
 		Fleet: "fleet.linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Made: fleet.Decided{By: "ada", At: now, Reason: "release"}},
-	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Sentence: "1 can't be there.",
+	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Reason: reason.Plain("1 can't be there"),
 }
 
 func (s *service) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
@@ -249,10 +250,10 @@ func lab() *service {
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
 		s.fleets = append(s.fleets, view.Fleet{Address: address, ID: id, Provider: "local.here", Class: "c", Operational: fleet.FleetActive,
-			Min: 1, Max: 3, Desired: 2, Bounds: []fleet.Bound{{Name: "min", After: 1, Sentence: "The least."}}, Health: view.Healthy})
+			Min: 1, Max: 3, Desired: 2, Bounds: []fleet.Bound{{Name: "min", After: 1, Reason: reason.Of(reason.RaisedToMin{Min: 1})}}, Health: view.Healthy})
 		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID("i" + string(id)), Fleet: address, Provider: "local.here",
 			State: fleet.Healthy, Since: now, Created: now, Runner: &view.Runner{ID: "r", Enrolled: now, Certificate: now}})
-		s.decisions = append(s.decisions, fleet.Decision{ID: "d" + string(id), At: now, Fleet: id, Kind: fleet.ScaleUp, Add: 1, Reason: "1 wanted, 0 there."})
+		s.decisions = append(s.decisions, fleet.Decision{ID: "d" + string(id), At: now, Fleet: id, Kind: fleet.ScaleUp, Add: 1, Reason: reason.Plain("1 wanted, 0 there.")})
 	}
 	return s
 }

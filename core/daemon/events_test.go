@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -26,9 +27,9 @@ func eventful(t *testing.T) *Daemon {
 	for n, name := range []string{"a", "b"} {
 		f := fleet.ManagedFleet{ID: fleet.RunnerFleetID("f" + name), RunnerFleet: fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + name)}, Operational: fleet.FleetActive}
 		rows = append(rows, f)
-		i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID("i" + name), Key: fleet.OperationID("o" + name), Fleet: f.ID, State: fleet.Healthy, Since: at(30 + n), Reason: "All checks passed."}
+		i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID("i" + name), Key: fleet.OperationID("o" + name), Fleet: f.ID, State: fleet.Healthy, Since: at(30 + n), Reason: reason.Plain("All checks passed.")}
 		change.Instances = append(change.Instances, i)
-		change.Decisions = append(change.Decisions, fleet.Decision{ID: "d" + name, Fleet: f.ID, At: at(10 + n), Kind: fleet.ScaleUp, Add: 1, Reason: "1 wanted."})
+		change.Decisions = append(change.Decisions, fleet.Decision{ID: "d" + name, Fleet: f.ID, At: at(10 + n), Kind: fleet.ScaleUp, Add: 1, Reason: reason.Plain("1 wanted.")})
 		change.Operations = append(change.Operations,
 			fleet.Operation{ID: i.Key, Kind: fleet.ProvisionOperation, Instance: i.ID, Fleet: f.ID, Provider: "local.here", State: fleet.OperationSucceeded, Attempts: 1, CallOver: at(20 + n), Request: []byte("{}")},
 			fleet.Operation{ID: i.Key + "2", Kind: fleet.TerminateOperation, Instance: i.ID, Fleet: f.ID, Provider: "local.here", State: fleet.OperationInProgress, Request: []byte("{}")})
@@ -87,9 +88,9 @@ func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []query.Event{
-		{At: time.Unix(10, 0).UTC(), Kind: query.DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted."},
+		{At: time.Unix(10, 0).UTC(), Kind: query.DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted", Reason: reason.Plain("1 wanted.")},
 		{At: time.Unix(20, 0).UTC(), Kind: query.OperationEvent, ID: "oa", Fleet: "fleet.a", Instance: "ia", What: "provision succeeded", Text: "provider.local.here, call 1."},
-		{At: time.Unix(30, 0).UTC(), Kind: query.MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed."},
+		{At: time.Unix(30, 0).UTC(), Kind: query.MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed", Reason: reason.Plain("All checks passed.")},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)

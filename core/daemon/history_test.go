@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
@@ -32,7 +33,7 @@ func past(t *testing.T) *ReadOnly {
 	for n := range 10 {
 		i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID(fmt.Sprintf("01i%02d", n)), Key: fleet.OperationID(fmt.Sprint("k", n)), Fleet: rows[n%2].ID, State: fleet.Healthy, Created: time.Unix(int64(n), 0).UTC()}
 		if n < 5 {
-			i.State, i.Reason = fleet.Terminated, fmt.Sprint("ended for reason ", n)
+			i.State, i.Reason = fleet.Terminated, reason.Plain(fmt.Sprint("ended for reason ", n))
 		}
 		change.Instances = append(change.Instances, i)
 	}
@@ -82,7 +83,7 @@ func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
 		}
 	}
 	page, err := look.History(all, query.HistoryFilter{State: fleet.Terminated, Limit: 1})
-	if err != nil || page.Instances[0].Reason != "ended for reason 4" || page.Instances[0].Fleet != "fleet.a" {
+	if err != nil || page.Instances[0].Reason.Text() != "ended for reason 4" || page.Instances[0].Fleet != "fleet.a" {
 		t.Errorf("it shows %+v, %v", page.Instances, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -73,7 +74,7 @@ func TestARollbackIsForWhomMayManageImagesAndOfFleetsThatHaveAnImageOfBefore(t *
 
 func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: "it was lost"} })
+	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} })
 	ada := as(t, access.LocalUser("ada"))
 	say := func(word fleet.RolloutWord, want string, changed bool) {
 		t.Helper()

@@ -118,7 +118,7 @@ func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 		{all, orders.JoinRequest{Host: "b"}, "name one with --fleet: fleet.any, fleet.one"},
 		{all, orders.JoinRequest{Host: "a", Fleet: "one"}, "the fleet's hosts are b"},
 		{all, orders.JoinRequest{Host: "a", Fleet: "nothing"}, "is no fleet whose provider has the host a"},
-		{all, orders.JoinRequest{Host: "mac"}, "wants linux/x86_64"},
+		{all, orders.JoinRequest{Host: "mac"}, "requires linux/x86_64"},
 		{limited, orders.JoinRequest{Host: "a"}, "the fleet's hosts are b"},
 		{access.Caller{Name: "eve", Permissions: []access.Permission{access.ReadFleets}}, orders.JoinRequest{Host: "a"}, "it needs the permission fleet.manage"},
 	} {

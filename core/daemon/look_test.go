@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -23,7 +24,7 @@ func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 	var change store.Change
 	for n := range 4 {
 		change.Decisions = append(change.Decisions, fleet.Decision{
-			ID: fmt.Sprint("d", n), Fleet: f.ID, At: time.Unix(int64(n), 0).UTC(), Kind: fleet.ScaleUp, Reason: fmt.Sprint("reason ", n),
+			ID: fmt.Sprint("d", n), Fleet: f.ID, At: time.Unix(int64(n), 0).UTC(), Kind: fleet.ScaleUp, Reason: reason.Plain(fmt.Sprint("reason ", n)),
 		})
 	}
 	if err := m.store.Commit(t.Context(), change); err != nil {
@@ -35,7 +36,7 @@ func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 	}
 	defer look.Close()
 	got, err := look.Decisions(access.WithCaller(t.Context(), access.LocalUser("ada")), f.Address, 2)
-	if err != nil || len(got) != 2 || got[0].Reason != "reason 3" || got[1].Reason != "reason 2" || !got[0].At.Equal(time.Unix(3, 0)) {
+	if err != nil || len(got) != 2 || got[0].Reason.Text() != "reason 3" || got[1].Reason.Text() != "reason 2" || !got[0].At.Equal(time.Unix(3, 0)) {
 		t.Errorf("decisions %+v, error %v", got, err)
 	}
 	if err := look.store.SetSetting(t.Context(), "x", "y"); !errors.Is(err, store.ErrReadOnly) {

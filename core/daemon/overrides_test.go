@@ -224,7 +224,7 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	now = now.Add(time.Second) // of two that can't both be had, the first is served first
 	// Told at once, kept, and told again in every plan.
 	large, err := m.CreateReservation(as(t, ada), with(func(r *orders.ReservationRequest) { r.Quantity = 4 }))
-	if err != nil || large.Missing != 3 || large.Sentence == "" {
+	if err != nil || large.Missing != 3 || large.Reason.IsZero() {
 		t.Errorf("%+v, %v", large, err)
 	}
 	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}

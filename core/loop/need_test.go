@@ -28,7 +28,7 @@ func (w *world) runs() []forecast.Run {
 func (w *world) sentence(bound string) string {
 	for _, b := range w.last.Plan.Fleets[0].Bounds {
 		if b.Name == bound {
-			return b.Sentence
+			return b.Reason.Text()
 		}
 	}
 	return ""

@@ -72,7 +72,7 @@ func cantTake(f fleet.ManagedFleet, a fleet.Asset) string {
 	if f.Operational != fleet.FleetActive {
 		return fmt.Sprintf("it is %s", f.Operational)
 	}
-	return f.Unsuitable(a)
+	return f.Unsuitable(a).Text()
 }
 
 func named(f fleet.ManagedFleet, name string) bool {

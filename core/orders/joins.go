@@ -14,6 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -116,8 +117,8 @@ func (j Joins) claim(ctx context.Context, caller access.Caller, c joinChoice, bo
 		claim.TokenHash = j.Tokens.Hash(token)
 		err = j.Store.RenewJoinToken(ctx, claim, record)
 	} else {
-		reason := fmt.Sprintf("%s asked for the command that joins the host %s.", caller.Name, c.asset.ID)
-		instance, operation, failed := inventory.RequestAsset(newID, j.Version, now, c.fleet, c.asset, boot, reason)
+		why := reason.Of(reason.JoinRequested{By: caller.Name, Asset: c.asset.ID})
+		instance, operation, failed := inventory.RequestAsset(newID, j.Version, now, c.fleet, c.asset, boot, why)
 		if failed != nil {
 			return claim, "", failed
 		}

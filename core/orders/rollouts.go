@@ -8,7 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // RolloutRequest is about the rollouts of a fleet or an image [66, 223].
@@ -167,7 +167,7 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 	known := v.state.Rollouts[f.ID]
 	switch {
 	case last.Word == fleet.RollBack:
-		r.done = fmt.Sprintf("taken up again: %s with a canary first", planner.ImageWords(f.Image))
+		r.done = fmt.Sprintf("taken up again: %s with a canary first", imageText(f.Image))
 	case last.Word == fleet.PauseRollout || known.Halted != nil:
 		r.done = "taken up again, and soaks anew where it was halted"
 	case order.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
@@ -185,7 +185,7 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rolloutChange, error) {
 	f := r.fleet
 	if last.Word == fleet.RollBack {
-		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", planner.ImageWords(last.To)), false
+		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", imageText(last.To)), false
 		return r, nil
 	}
 	if f.Joined || f.Image == (fleet.Image{}) {
@@ -202,12 +202,14 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 			continue
 		}
 		if _, quarantined := v.state.Standing.Bars(f.From(good)); quarantined {
-			barred = fmt.Sprintf("; %s is quarantined", planner.ImageWords(good.Image))
+			barred = fmt.Sprintf("; %s is quarantined", imageText(good.Image))
 			continue
 		}
 		r.order.From, r.order.To = f.Image, good.Image
-		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", planner.ImageWords(good.Image), planner.ImageWords(f.Image))
+		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", imageText(good.Image), imageText(f.Image))
 		return r, nil
 	}
 	return r, access.Conflict("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)
 }
+
+func imageText(i fleet.Image) string { return reason.ImageText(i.Name, i.Digest) }

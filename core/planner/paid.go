@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -57,11 +58,7 @@ func (p *paidFor) tell(plan *FleetPlan, most int) {
 	if p.hosts = max(0, min(p.hosts, most)); p.hosts == 0 {
 		return
 	}
-	what := "its minimum is paid for until"
-	if p.hosts > 1 {
-		what = "their minimum is paid for, the first one's until"
-	}
-	plan.wait(PaidMinimum, sentence("%s above the desired %d, and kept as idle capacity: %s %s.", instancesAre(p.hosts), plan.Desired, what, moment(p.until)))
+	plan.wait(reason.PaidMinimum{Excess: p.hosts, Desired: plan.Desired, Until: reason.At(p.until)})
 }
 
 // keepPaid says how much of the excess of a fleet without a scheduler stays because

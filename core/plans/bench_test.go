@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -157,7 +158,7 @@ func fill(b *testing.B, s *store.Store, rows []fleet.ManagedFleet, each int) {
 			instance := fleet.CapacityInstance{
 				ID: fleet.CapacityInstanceID("i" + id), Key: fleet.OperationID("o" + id), Fleet: f.ID, Provider: f.Provider, Runner: fleet.RunnerID("r" + id),
 				State: fleet.Healthy, Since: at, Created: at, SeenAt: at, Seen: fleet.ResourceRunning, ProviderInstance: fleet.ProviderInstanceRef("o" + id),
-				Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: f.InstanceDigest(), Reason: "Every check of admission passed.",
+				Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: f.InstanceDigest(), Reason: reason.Plain("Every check of admission passed."),
 			}
 			instance.Admission.State, instance.Admission.Policy = fleet.AdmissionVerified, f.Admission
 			for _, check := range []string{"identity", "class", "provider", "platform", "capabilities", "version", "time", "health", "job isolation"} {

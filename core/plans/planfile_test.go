@@ -17,6 +17,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // submitted are the files of an installation without fleets, which need no plugin.
@@ -166,7 +167,7 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 	defer m.Close()
 	for name, tamper := range map[string]func(*SavedPlan, string){
 		"a sentence of the forecast": func(p *SavedPlan, evil string) {
-			p.Plan.Preview.Fleets = []planner.FleetPlan{{Waiting: []planner.Wait{{Sentence: evil}}}}
+			p.Plan.Preview.Fleets = []planner.FleetPlan{{Waiting: []reason.Reason{reason.Plain(evil)}}}
 		},
 		"the key of a map": func(p *SavedPlan, evil string) {
 			p.Plan.Approval.Fleets = map[fleet.FleetAddress]int64{fleet.FleetAddress(evil): 1}

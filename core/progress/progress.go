@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -42,7 +43,7 @@ type Progress struct {
 	// Rollouts are those that are under way.
 	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
 	// Waits are what else keeps fleets from what they should have.
-	Waits map[fleet.FleetAddress][]planner.Wait `json:"waits,omitempty"`
+	Waits map[fleet.FleetAddress][]reason.Reason `json:"waits,omitempty"`
 	// Following counts the fleets that follow the demand of a scheduler.
 	Following int `json:"following,omitempty"`
 	// Fleets are the addresses of the fleets in Holds.
@@ -61,7 +62,7 @@ func (p Progress) VisibleTo(caller access.Caller) Progress {
 	p.Rollouts = maps.Clone(p.Rollouts)
 	maps.DeleteFunc(p.Rollouts, func(a fleet.FleetAddress, _ planner.RolloutPlan) bool { return !caller.MayTouch(a) })
 	p.Waits = maps.Clone(p.Waits)
-	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []planner.Wait) bool { return !caller.MayTouch(a) })
+	maps.DeleteFunc(p.Waits, func(a fleet.FleetAddress, _ []reason.Reason) bool { return !caller.MayTouch(a) })
 	var own []loop.Transition
 	for _, t := range p.Transitions {
 		if caller.MayTouch(t.Fleet) {
@@ -102,11 +103,11 @@ func Of(at time.Time, res loop.Result) Progress {
 			p.Following++
 		}
 		for _, wait := range f.Waiting {
-			if wait.Code.Calm() || wait.Code == planner.RolloutStopped || wait.Repeats(hold) {
+			if planner.Expected(wait) || planner.StandsStill(wait) || planner.Repeats(wait, hold) {
 				continue // that is told elsewhere
 			}
 			if p.Waits == nil {
-				p.Waits = map[fleet.FleetAddress][]planner.Wait{}
+				p.Waits = map[fleet.FleetAddress][]reason.Reason{}
 			}
 			p.Waits[f.Address] = append(p.Waits[f.Address], wait)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -38,8 +39,9 @@ type Event struct {
 	What string `json:"what"`
 	// By is who did it, where somebody did.
 	By string `json:"by,omitempty"`
-	// Text says why, for a person.
-	Text string `json:"text"`
+	// Text says why, for people, and Reason as data where there is such.
+	Text   string        `json:"text"`
+	Reason reason.Reason `json:"reason,omitzero"`
 }
 
 // EventFilter narrows Events. The zero value asks for the newest of everything.
@@ -96,7 +98,7 @@ func (q Queries) decisionEvents(ctx context.Context, addresses map[fleet.RunnerF
 	decisions, err := q.store.RecentDecisions(ctx, maxPage)
 	events := make([]Event, 0, len(decisions))
 	for _, d := range decisions {
-		e := Event{At: d.At, Kind: DecisionEvent, ID: d.ID, Fleet: addresses[d.Fleet], What: string(d.Kind), Text: d.Reason}
+		e := Event{At: d.At, Kind: DecisionEvent, ID: d.ID, Fleet: addresses[d.Fleet], What: string(d.Kind), Text: d.Reason.Text(), Reason: d.Reason}
 		if d.Add > 0 {
 			e.What += fmt.Sprintf(" by %d", d.Add)
 		}
@@ -112,7 +114,7 @@ func (q Queries) moveEvents(ctx context.Context, addresses map[fleet.RunnerFleet
 	instances, err := q.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Limit: maxPage})
 	events := make([]Event, 0, len(instances))
 	for _, i := range instances {
-		events = append(events, Event{At: i.Since, Kind: MoveEvent, ID: string(i.ID), Fleet: addresses[i.Fleet], Instance: i.ID, What: string(i.State), Text: i.Reason})
+		events = append(events, Event{At: i.Since, Kind: MoveEvent, ID: string(i.ID), Fleet: addresses[i.Fleet], Instance: i.ID, What: string(i.State), Text: i.Reason.Text(), Reason: i.Reason})
 	}
 	return events, err
 }
