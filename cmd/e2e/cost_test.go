@@ -23,7 +23,7 @@ func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
 		t.Errorf("a limit without a price: %s", r.err)
 	}
 	w.write(costing(d, "hourly     = \"1 USD\"\n    max_hourly = \"1.5 USD\""))
-	if out := w.fleet(0, "plan").out; !strings.Contains(out, binds+"with 1 more, 1 instance costs 1 USD an hour, and another one costs 1 USD") || !strings.Contains(out, "up to 1 USD per hour once the new instances run (max_hourly = 1.5 USD)") {
+	if out := w.fleet(0, "plan").out; !strings.Contains(out, binds+"with 1 more, 1 instance costs 1 USD an hour, and another one costs 1 USD") || !strings.Contains(out, "up to 1 USD once the new instances run (max_hourly = 1.5 USD)") {
 		t.Errorf("plan doesn't say what holds it:\n%s", out)
 	}
 	w.apply(0) // what is allowed is there
@@ -55,7 +55,7 @@ func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
 		return strings.Contains(w.fleet(0, "status", "demo").out, "ready 3")
 	})
 	far.fleet(0, "cost-override", "demo", "--clear", "--server", url)
-	if out := far.fleet(0, "status", "demo", "--server", url).out; strings.Contains(out, "cost override by") || !strings.Contains(out, "estimated cost: up to 3 USD per hour (max_hourly = 1.5 USD)") || !strings.Contains(out, "ready 3") {
+	if out := far.fleet(0, "status", "demo", "--server", url).out; strings.Contains(out, "* cost override by") || !strings.Contains(out, "estimated cost: up to 3 USD per hour (max_hourly = 1.5 USD)") || !strings.Contains(out, "ready 3") {
 		t.Errorf("the end of it takes nothing away:\n%s", out)
 	}
 	daemon.stop()
