@@ -12,7 +12,7 @@ func costing(d definition, cost string) string {
 	return strings.Replace(d.String(), "  admission {", "  cost {\n    "+cost+"\n  }\n\n  admission {", 1)
 }
 
-func TestAGuardrailHoldsStartsUntilAPersonBreaksItsGlass(t *testing.T) {
+func TestACostOverrideLiftsAGuardrail(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	d := definition{min: 3, max: 4}

@@ -31,7 +31,7 @@ func (w *workspace) isEmpty() bool {
 	return len(w.keys()) == 0 && len(w.instances()) == 0
 }
 
-func TestAFleetGrowsFromZeroWithTheQueueRunsItsJobsAndIsZeroAgain(t *testing.T) {
+func TestAFleetScalesFromZeroAndBack(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	q := w.queued()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // A number or a time out of bounds is refused where it is typed, with the name of its
@@ -89,7 +89,7 @@ func (s *timespan) Type() string { return "duration" }
 type reasonFlag struct{ into *string }
 
 func (r reasonFlag) Set(text string) error {
-	if why := control.Unsayable(text); why != "" {
+	if why := orders.TextProblem(text); why != "" {
 		return errors.New(why)
 	}
 	*r.into = text

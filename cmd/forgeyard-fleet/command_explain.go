@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -26,7 +26,7 @@ func (a *app) explainCommand() *cobra.Command {
 			"and until when, the offers for new instances with prices and age, and the recent decisions.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err

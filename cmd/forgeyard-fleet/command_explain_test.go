@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -131,11 +131,11 @@ func TestLeasesAreShownWhereKnown(t *testing.T) {
 
 func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	var out bytes.Buffer
-	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgress()
-	blind := control.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
+	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgressLines()
+	blind := progress.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
 	p.observe(blind)
 	p.observe(blind)
-	p.observe(control.Progress{})
+	p.observe(progress.Progress{})
 	p.end()
 	want := "    0s  scheduler.forgeyard.ci is unobservable: connection refused\n    0s  scheduler.forgeyard.ci recovered\n"
 	if out.String() != want {

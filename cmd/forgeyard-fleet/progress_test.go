@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -23,9 +23,9 @@ func lines(out *bytes.Buffer) []string {
 func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, now: time.Now}).newProgress()
+		p := (&app{out: &out, now: time.Now}).newProgressLines()
 		time.Sleep(quietFor + time.Second)
-		p.observe(control.Progress{
+		p.observe(progress.Progress{
 			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
 			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 failures in a row")}},
 			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
@@ -49,7 +49,7 @@ func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 func TestATerminalIsNotReminded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, outTerminal: true, now: time.Now}).newProgress()
+		p := (&app{out: &out, outTerminal: true, now: time.Now}).newProgressLines()
 		time.Sleep(10 * quietFor)
 		p.end()
 		if out.Len() > 0 {
@@ -61,9 +61,9 @@ func TestATerminalIsNotReminded(t *testing.T) {
 func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, now: time.Now}).newProgress()
-		silent := func(ids ...fleet.CapacityInstanceID) control.Progress {
-			res := control.Progress{At: time.Now(), Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}}
+		p := (&app{out: &out, now: time.Now}).newProgressLines()
+		silent := func(ids ...fleet.CapacityInstanceID) progress.Progress {
+			res := progress.Progress{At: time.Now(), Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}}
 			for _, id := range ids {
 				res.Silent[id] = "fleet.demo"
 			}
@@ -91,7 +91,7 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 // nobody keeps.
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
-	_ = (&app{out: &out, now: time.Now}).renderOutcome(control.Outcome{Ending: control.Stuck, Last: control.Progress{
+	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{
 		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("1 failure in a row. Last: no (INVALID)"), Until: time.Now().Add(time.Hour), NeedsPerson: true}},
 		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 	}}, time.Minute, false)
@@ -104,16 +104,16 @@ func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, now: time.Now}).newProgress()
+		p := (&app{out: &out, now: time.Now}).newProgressLines()
 		at := func(stage planner.RolloutStage, sentence string) {
-			p.observe(control.Progress{At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 4},
+			p.observe(progress.Progress{At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 4},
 				Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": {Stage: stage, Reason: reason.Plain(sentence)}}})
 		}
 		at(planner.RolloutCanary, "0 of 1 canary healthy.")
 		at(planner.RolloutCanary, "1 canary healthy for 0 of 15 minutes.")
 		time.Sleep(quietFor + time.Second)
 		at(planner.RolloutRolling, "3 of 4 left.")
-		p.observe(control.Progress{At: time.Now()})
+		p.observe(progress.Progress{At: time.Now()})
 		p.end()
 		got := lines(&out)
 		want := []string{

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // marks begin the line of a change.
@@ -16,7 +16,7 @@ var marks = map[config.Action]string{config.Create: "+", config.Modify: "~", con
 
 // renderPlan shows a plan: changes with their consequence beside them, then the
 // forecast for each fleet, the sums last.
-func (a *app) renderPlan(p control.Plan) {
+func (a *app) renderPlan(p plans.Plan) {
 	sums := map[config.Action]int{}
 	for _, c := range p.Changes {
 		sums[c.Action]++

@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -105,7 +105,7 @@ func (a *app) ages(f view.Fleet) string {
 }
 
 // renderHistory shows live and ended instances and how to go on.
-func (a *app) renderHistory(page control.History) {
+func (a *app) renderHistory(page query.History) {
 	a.table([]string{"INSTANCE", "FLEET", "STATE", "SINCE", "CREATED", "WHY"}, len(page.Instances), func(n int) []any {
 		i := page.Instances[n]
 		return []any{i.ID, orDash(string(i.Fleet)), i.State, moment(i.Since), moment(i.Created), i.Reason}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -203,14 +203,14 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
 	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 in a row failed"), NeedsPerson: true}}
-	for _, p := range []control.Progress{
+	for _, p := range []progress.Progress{
 		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: reason.Plain("1 wanted")}}},
 		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: reason.Plain("stored")}}, Holds: held},
 		{At: at, Holds: held}, // told once
 	} {
 		l.observe(p)
 	}
-	err := l.ended(control.Outcome{Ending: control.Stuck, Last: control.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}}}, false)
+	err := l.ended(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}}}, false)
 	if got := l.sumUp(context.Background(), err); got != exitStatus(exitUnresolved) {
 		t.Errorf("it ends with %v", got)
 	}
