@@ -72,7 +72,7 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
 	r := in.rollouts[f.ID]
-	p.tell(in, f, r)
+	p.reportRollout(in, f, r)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
 	p.foreseen(in, f, s)
@@ -81,7 +81,7 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 		p.Constrained = &hold
 	}
 
-	p.Standing = stands(in, f, instances)
+	p.Standing = inForce(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
 		p.Halted = true
 		p.wait(frozen(in, f, 0))

@@ -36,8 +36,8 @@ func maxRule(in *planning, f fleet.ManagedFleet) (name string, why reason.Detail
 	return "max", reason.LimitedByMax{Max: f.Scaling.Max}
 }
 
-// stands is what people decided about a fleet beside its file.
-func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []reason.Reason) {
+// inForce is what people decided about a fleet beside its file.
+func inForce(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []reason.Reason) {
 	name := f.Address.Name()
 	said = append(said, beyondPolicy(in.Policy, f)...)
 	say := func(d reason.Detail) { said = append(said, reason.Of(d)) }
