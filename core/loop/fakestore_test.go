@@ -52,8 +52,8 @@ func (m *fakeStore) Load(context.Context) (snapshot.State, error) {
 		case !i.Concluded():
 			s.Departing = append(s.Departing, i)
 		}
-		if lease, paid := i.Lease(); paid {
-			s.Leases = append(s.Leases, lease)
+		if commitment, paid := i.Commitment(); paid {
+			s.Commitments = append(s.Commitments, commitment)
 		}
 	}
 	for _, op := range m.operations {

@@ -56,19 +56,19 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 	unknown := limited(5, 9, 500, 0)
 	unknown.Cost.Hourly = fleet.Money{}
 	two := limited(5, 40, 100, 0)
-	ended := func(f fleet.ManagedFleet, hours int) []fleet.Lease {
-		return []fleet.Lease{{Instance: "e", Fleet: f.ID, From: now.Add(-time.Duration(hours) * time.Hour), Until: now, Hourly: usd(1_000_000)}}
+	ended := func(f fleet.ManagedFleet, hours int) []fleet.Commitment {
+		return []fleet.Commitment{{Instance: "e", Fleet: f.ID, From: now.Add(-time.Duration(hours) * time.Hour), Until: now, Hourly: usd(1_000_000)}}
 	}
 	for _, test := range []struct {
-		name      string
-		fleet     fleet.ManagedFleet
-		instances []snapshot.Instance
-		leases    []fleet.Lease
-		standing  fleet.StandingOrders
-		create    int
-		desired   int
-		says      string
-		next      time.Time
+		name        string
+		fleet       fleet.ManagedFleet
+		instances   []snapshot.Instance
+		commitments []fleet.Commitment
+		standing    fleet.StandingOrders
+		create      int
+		desired     int
+		says        string
+		next        time.Time
 	}{
 		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.StandingOrders{}, 0, 26,
 			"max_hourly 5 USD binds: 26 hosts cost 4.992 USD an hour, and one more 0.192 USD.", time.Time{}},
@@ -96,7 +96,7 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"a cost override that is over is over", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Leases: test.leases, Standing: test.standing}
+			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Commitments: test.commitments, Standing: test.standing}
 			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
@@ -219,7 +219,7 @@ func drawCosts(t *rapid.T, in input) input {
 		var offers []fleet.Offer
 		for _, zone := range []string{"a", "b"} {
 			o := fleet.Offer{Zone: zone, Lifetime: fleet.LifetimeStable, Price: amount(40)}
-			o.MinimumLease = time.Duration(rapid.IntRange(0, 2).Draw(t, "lease")) * 10 * time.Hour
+			o.MinimumCommitment = time.Duration(rapid.IntRange(0, 2).Draw(t, "lease")) * 10 * time.Hour
 			offers = append(offers, o)
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
@@ -228,7 +228,7 @@ func drawCosts(t *rapid.T, in input) input {
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
-			in.Leases = append(in.Leases, fleet.Lease{Instance: fleet.CapacityInstanceID(fmt.Sprintf("e%d%d", n, k)), Fleet: f.ID, From: at, Until: at.Add(2 * time.Hour), Hourly: usd(int64(10 * k))})
+			in.Commitments = append(in.Commitments, fleet.Commitment{Instance: fleet.CapacityInstanceID(fmt.Sprintf("e%d%d", n, k)), Fleet: f.ID, From: at, Until: at.Add(2 * time.Hour), Hourly: usd(int64(10 * k))})
 		}
 	}
 	for n := range in.Instances {
@@ -255,7 +255,7 @@ func costOf(in input, f fleet.ManagedFleet, requests []Request) (hour, day int64
 	for _, r := range requests {
 		add(f.Cost.Of(r.Offers...).Hourly, ends.Sub(in.Now))
 	}
-	for _, l := range in.Leases {
+	for _, l := range in.Commitments {
 		if l.Fleet == f.ID {
 			day += l.Between(begins, ends).Micros
 		}

@@ -30,14 +30,14 @@ type input struct {
 	Reservations     []fleet.CapacityReservation
 	Standing         fleet.StandingOrders
 	Policy           fleet.InstallationPolicy
-	Leases           []fleet.Lease
+	Commitments      []fleet.Commitment
 	Rollouts         map[fleet.RunnerFleetID]fleet.Rollout
 	ImprovementSteps int
 }
 
 func (in input) snapshot() snapshot.Snapshot {
 	s := snapshot.Snapshot{Now: in.Now, AgentVersion: in.AgentVersion}
-	s.State = snapshot.State{Fleets: in.Fleets, Reservations: in.Reservations, Standing: in.Standing, Policy: in.Policy, Leases: in.Leases, Rollouts: in.Rollouts}
+	s.State = snapshot.State{Fleets: in.Fleets, Reservations: in.Reservations, Standing: in.Standing, Policy: in.Policy, Commitments: in.Commitments, Rollouts: in.Rollouts}
 	for address, assets := range in.Assets {
 		s.Providers = append(s.Providers, fleet.Provider{Address: address, Assets: assets})
 	}

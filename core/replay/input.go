@@ -43,7 +43,7 @@ func (r *replay) snapshot() snapshot.Snapshot {
 		s.Usage[h.ID] = h.Usage
 	}
 	s.State = snapshot.State{
-		Fleets: r.settings.Fleets, Reservations: r.settings.Reservations, Policy: r.settings.Allowed, Leases: r.leases, Instances: r.shown,
+		Fleets: r.settings.Fleets, Reservations: r.settings.Reservations, Policy: r.settings.Allowed, Commitments: r.commitments, Instances: r.shown,
 	}
 	s.Demand, s.Scaled = r.demand(), map[fleet.RunnerFleetID]time.Time{}
 	for _, f := range r.fleets {

@@ -46,15 +46,15 @@ const (
 
 // replay is one run.
 type replay struct {
-	settings   Settings
-	trace      *Trace
-	dimensions dimensions
-	fleets     []*fleetState
-	byID       map[fleet.RunnerFleetID]*fleetState
-	kinds      []*kindState
-	hosts      []*host       // not yet gone, in the order of their launch
-	leases     []fleet.Lease // of hosts that have gone, as far as they are of today
-	shown      []fleet.CapacityInstance
+	settings    Settings
+	trace       *Trace
+	dimensions  dimensions
+	fleets      []*fleetState
+	byID        map[fleet.RunnerFleetID]*fleetState
+	kinds       []*kindState
+	hosts       []*host            // not yet gone, in the order of their launch
+	commitments []fleet.Commitment // of hosts that have gone, as far as they are of today
+	shown       []fleet.CapacityInstance
 
 	now      int64
 	events   events

@@ -17,9 +17,9 @@ type State struct {
 	Departing  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
-	// Leases are what ended instances are paid for, as far as that may be of today or
+	// Commitments are what ended instances are paid for, as far as that may be of today or
 	// later. They are shared with other States: don't change them.
-	Leases []fleet.Lease
+	Commitments []fleet.Commitment
 	// Claims are all there are, in the order of their providers and assets.
 	Claims []fleet.AssetClaim
 	// Reservations are those that the current definition declares, and Standing is

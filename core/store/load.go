@@ -61,7 +61,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		s.loaded.Store(&next)
 		state.Instances, state.Operations, state.Runners = next.copies()
 	}
-	state.Leases = next.leases.list
+	state.Commitments = next.commitments.list
 	state.Instances, state.Departing = split(state.Instances)
 	return applied, state, nil
 }

@@ -62,8 +62,8 @@ func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
-		if lease, paid := m.instances[id].Lease(); paid {
-			s.Leases = append(s.Leases, lease)
+		if commitment, paid := m.instances[id].Commitment(); paid {
+			s.Commitments = append(s.Commitments, commitment)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.operations)) {
