@@ -62,10 +62,10 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 		a.printf("\nEstimated cost\n")
 		a.renderCost("  ", f.Cost)
 	}
-	if len(f.Standing) > 0 {
+	if len(f.Overrides) > 0 {
 		a.printf("\nOverrides\n")
 	}
-	for _, text := range f.Standing {
+	for _, text := range f.Overrides {
 		a.printf("  %s\n", text)
 	}
 	if f.Rollout != nil {
@@ -73,7 +73,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	}
 	a.renderScheduler(f, manager)
 	a.renderInterruptions(f.Interruptions)
-	a.renderUnmet(f.Unmet)
+	a.renderUnplaced(f.Unplaced)
 	a.renderHoldsAndWaits(f)
 	if f.Offers.Worth() {
 		a.printf("\nOffers for new instances, best first\n")
@@ -109,11 +109,11 @@ func (a *app) renderInterruptions(lines []string) {
 	}
 }
 
-func (a *app) renderUnmet(unmet []planner.Unmet) {
-	if len(unmet) > 0 {
+func (a *app) renderUnplaced(unplaced []planner.UnplacedDemand) {
+	if len(unplaced) > 0 {
 		a.printf("\nBlocked demand\n")
 	}
-	for _, u := range unmet {
+	for _, u := range unplaced {
 		a.printf("  %s  %s\n", u.Code, u.Sentence)
 		for _, near := range u.Nearest {
 			a.printf("    %s: %s\n", near.Fleet, near.Reason)

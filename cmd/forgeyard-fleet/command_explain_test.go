@@ -19,7 +19,7 @@ func TestExplainShowsLimitsDemandAndWaits(t *testing.T) {
 	f := view.Fleet{
 		Address: "fleet.demo", Scheduler: "forgeyard.ci", Desired: 2, Counts: planner.Counts{Capacity: 1, Ready: 1, Busy: 1},
 		Bounds: []fleet.Bound{{Name: "demand", After: 5, Sentence: "5 jobs wait."}, {Name: "max", After: 2, Sentence: "Never more than max = 2."}},
-		Unmet: []planner.Unmet{{Code: planner.NoEligibleFleet, Sentence: "1 job waits that no fleet can run.",
+		Unplaced: []planner.UnplacedDemand{{Code: planner.NoEligibleFleet, Sentence: "1 job waits that no fleet can run.",
 			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: "it has no gpu"}}}},
 		Hold:      &snapshot.Hold{Reason: "3 failures in a row", Until: noon.Add(time.Minute)},
 		Waiting:   []planner.Wait{{Code: planner.CoolsDown, Sentence: "It changed its size."}},

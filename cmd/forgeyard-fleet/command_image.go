@@ -139,7 +139,7 @@ func (a *app) renderImage(i view.ImageReport) {
 func (a *app) imageRolloutCommand() *cobra.Command {
 	var flags overrideFlags
 	var pause, resume bool
-	r := control.RolloutRequest{Word: fleet.ResumeRollout}
+	r := control.RolloutRequest{Action: fleet.ResumeRollout}
 	c := &cobra.Command{
 		Use:   "rollout FLEET|IMAGE --pause | --resume | --skip-soak",
 		Short: "Pause or resume a rollout, or skip its soak time",
@@ -153,7 +153,7 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 			r.Subject = args[0]
 			question := fmt.Sprintf("Resume the rollout of %s?", args[0])
 			if pause {
-				r.Word, question = fleet.PauseRollout, ""
+				r.Action, question = fleet.PauseRollout, ""
 			}
 			return a.orderRollout(c, flags, r, question)
 		},
@@ -172,7 +172,7 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 
 func (a *app) imageRollbackCommand() *cobra.Command {
 	var flags overrideFlags
-	r := control.RolloutRequest{Word: fleet.RollBack}
+	r := control.RolloutRequest{Action: fleet.RollBack}
 	c := &cobra.Command{
 		Use:   "rollback FLEET|IMAGE",
 		Short: "Return to the last known good image, whatever the file says",

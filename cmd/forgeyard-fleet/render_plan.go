@@ -52,7 +52,7 @@ func (a *app) renderPlan(p control.Plan) {
 		}
 	}
 	a.renderUnkept(p.Preview.Reservations)
-	for _, u := range p.Preview.Unmet {
+	for _, u := range p.Preview.Unplaced {
 		a.printf("! %s\n", u.Sentence)
 	}
 	if p.Unresolved > 0 {
@@ -118,7 +118,7 @@ func (a *app) renderPreview(f planner.FleetPlan) {
 	}
 	a.renderNextWarm("      ", f.NextWarm)
 	a.renderCost("      ", f.Cost)
-	for _, text := range f.Standing {
+	for _, text := range f.Overrides {
 		a.printf("      * %s\n", text)
 	}
 	for _, act := range f.Actions {

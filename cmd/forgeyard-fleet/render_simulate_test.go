@@ -17,8 +17,8 @@ func morning() *replay.Result {
 	begin := time.Date(2026, 10, 5, 8, 0, 0, 0, time.UTC)
 	r := &replay.Result{
 		Begin: begin, End: begin.Add(8 * time.Minute), Jobs: 1200, Ran: 1198, Unrunnable: 2,
-		Unmet: []planner.Unmet{{Sentence: "2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os \"darwin\", and it has \"linux\"."}},
-		Wait:  replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
+		Unplaced: []planner.UnplacedDemand{{Sentence: "2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os \"darwin\", and it has \"linux\"."}},
+		Wait:     replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
 		Total: replay.Use{Jobs: 1198, Launches: 40, Relaunches: 4, MostHosts: 12, InstanceHours: 100, BusyHours: 80, Utilisation: 0.625,
 			InstanceHoursPerBusyHour: 1.25, LaunchesPerJob: 0.0334, RelaunchesPerJob: 0.0033},
 		Costs: []fleet.Money{{Micros: 19_200_000, Currency: "USD"}}, MomentSeconds: 60,

@@ -45,7 +45,7 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
 	a.renderCost("  ", f.Cost)
-	for _, text := range f.Standing {
+	for _, text := range f.Overrides {
 		a.printf("  * %s\n", text)
 	}
 	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons

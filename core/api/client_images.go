@@ -39,15 +39,15 @@ func (c *Client) orderRollout(ctx context.Context, r control.RolloutRequest, que
 		of = "images"
 	}
 	one := call{method: http.MethodPost, path: "/v1/" + of + "/" + url.PathEscape(r.Subject), query: query, into: &receipt}
-	switch r.Word {
+	switch r.Action {
 	case fleet.PauseRollout, fleet.ResumeRollout:
 		one.path += "/rollout"
-		one.send = ResumeRequest{Pause: r.Word == fleet.PauseRollout, SkipSoak: r.SkipSoak, Reason: r.Reason}
+		one.send = ResumeRequest{Pause: r.Action == fleet.PauseRollout, SkipSoak: r.SkipSoak, Reason: r.Reason}
 	case fleet.RollBack:
 		one.path += "/rollback"
 		one.send = ReasonRequest{Reason: r.Reason}
 	default:
-		return receipt, &access.InvalidError{Reason: fmt.Sprintf("there is no word %q about a rollout", r.Word)}
+		return receipt, &access.InvalidError{Reason: fmt.Sprintf("there is no word %q about a rollout", r.Action)}
 	}
 	return receipt, c.call(ctx, one)
 }

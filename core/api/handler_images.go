@@ -17,7 +17,7 @@ type ResumeRequest struct {
 }
 
 // word is what the request says.
-func (r ResumeRequest) word() fleet.RolloutWord {
+func (r ResumeRequest) word() fleet.RolloutAction {
 	if r.Pause {
 		return fleet.PauseRollout
 	}
@@ -43,13 +43,13 @@ func (h *Handler) addImages() {
 			summary: "Pause a rollout, or resume one that was paused, halted or rolled back",
 			about:   "After a halt or a rollback it starts with a canary again. If there is nothing to resume, the answer says so."},
 			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[control.RolloutReceipt], error) {
-				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
+				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Action: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
 			})
 		add(h, route{id: of.prefix + "rollback", method: http.MethodPost, path: of.path + "/rollback", useCase: "image rollback", tag: "images", status: http.StatusOK,
 			summary: "Return to the last known good image",
 			about:   "It holds until an apply changes the image, or the rollout is resumed. Without a known good image it is a problem 409."},
 			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[control.RolloutReceipt], error) {
-				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: fleet.RollBack, Reason: in.Body.Reason})
+				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Action: fleet.RollBack, Reason: in.Body.Reason})
 			})
 	}
 }

@@ -12,10 +12,10 @@ import (
 func TestImagesAndWordsAboutRolloutsComeThroughAsTheyWereSent(t *testing.T) {
 	s := lab()
 	words := []control.RolloutRequest{
-		{Subject: `fleet.each["a/b"]`, Word: fleet.ResumeRollout, SkipSoak: true, Reason: "it is fine"},
-		{Subject: "linux", Word: fleet.PauseRollout},
-		{Subject: "image.ubuntu-24", Word: fleet.RollBack, Reason: "incident 12"},
-		{Subject: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", Word: fleet.ResumeRollout},
+		{Subject: `fleet.each["a/b"]`, Action: fleet.ResumeRollout, SkipSoak: true, Reason: "it is fine"},
+		{Subject: "linux", Action: fleet.PauseRollout},
+		{Subject: "image.ubuntu-24", Action: fleet.RollBack, Reason: "incident 12"},
+		{Subject: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", Action: fleet.ResumeRollout},
 	}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		for _, r := range words {
@@ -36,10 +36,10 @@ func TestImagesAndWordsAboutRolloutsComeThroughAsTheyWereSent(t *testing.T) {
 
 func TestAWordAboutNoRolloutIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
-	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Word: fleet.RollBack}); !errors.As(err, new(*access.NotFoundError)) {
+	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Action: fleet.RollBack}); !errors.As(err, new(*access.NotFoundError)) {
 		t.Error(err)
 	}
-	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Subject: "linux", Word: "dance"}); !errors.As(err, new(*access.InvalidError)) {
+	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Subject: "linux", Action: "dance"}); !errors.As(err, new(*access.InvalidError)) {
 		t.Error(err)
 	}
 }

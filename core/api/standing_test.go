@@ -79,7 +79,7 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 			}
 			same(t, "what was checked", []any{checked{o}}, s.heard())
 		}
-		for _, r := range []control.RolloutRequest{{Subject: "linux", Word: fleet.RollBack}, {Subject: "image.ubuntu", Word: fleet.ResumeRollout}, {Subject: "linux", Word: fleet.PauseRollout}} {
+		for _, r := range []control.RolloutRequest{{Subject: "linux", Action: fleet.RollBack}, {Subject: "image.ubuntu", Action: fleet.ResumeRollout}, {Subject: "linux", Action: fleet.PauseRollout}} {
 			if _, err := c.CheckRollout(t.Context(), r); err != nil {
 				t.Fatalf("%+v: %v", r, err)
 			}

@@ -20,7 +20,7 @@ func (j *judgement) breakGlass(d StandingOrder) (ruling, error) {
 	if err != nil {
 		return ruling{}, err
 	}
-	b := fleet.CostOverride{Fleet: f.ID, MaxHourly: d.MaxHourly, MaxDaily: d.MaxDaily, Decided: j.decided}
+	b := fleet.CostOverride{Fleet: f.ID, MaxHourly: d.MaxHourly, MaxDaily: d.MaxDaily, Attribution: j.decided}
 	if d.End {
 		return ruling{order: b, subject: string(f.Address), done: "its file's cost guardrails hold again"}, nil
 	}

@@ -111,7 +111,7 @@ func (r *reading) Instance(ctx context.Context, id string) (view.Instance, error
 	one := view.One(i, address, subject.Runner, operations)
 	one.Uses(r.observed().Usage)
 	one.Refusals = r.refusalsOf(i.ID)
-	standing, err := r.store.StandingOrders(ctx)
+	standing, err := r.store.Overrides(ctx)
 	if err != nil {
 		return view.Instance{}, err
 	}

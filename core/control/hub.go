@@ -147,7 +147,7 @@ func (p Progress) visibleTo(caller access.Caller) Progress {
 	p.Transitions = own
 	// Schedulers are the whole installation's; of those of their own fleets they
 	// hear where they look at the fleets.
-	p.Schedulers, p.Unmet = nil, caller.Unmet(p.Unmet)
+	p.Schedulers, p.Unplaced = nil, caller.Unplaced(p.Unplaced)
 	all := p.Unrecorded
 	p.Unrecorded = map[fleet.ProviderAddress]fleet.Unrecorded{}
 	for address, u := range all {
@@ -165,7 +165,7 @@ func progressOf(at time.Time, res loop.Result) Progress {
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
 		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds(), Blocked: seen.Blocked, Unobserved: seen.Unobserved, Faults: seen.Faults, Unrecorded: seen.Unrecorded,
 		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: seen.Inspected, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
-		Schedulers: seen.Schedulers, Unmet: res.Plan.Unmet,
+		Schedulers: seen.Schedulers, Unplaced: res.Plan.Unplaced,
 	}
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {

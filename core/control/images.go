@@ -17,7 +17,7 @@ type RolloutRequest struct {
 	// Subject is a fleet by its address, name or id, or an image as image.NAME or by
 	// its digest, which means every fleet whose file asks for it.
 	Subject string
-	Word    fleet.RolloutWord
+	Action  fleet.RolloutAction
 	// SkipSoak lets the others follow without a soak; of a resume.
 	SkipSoak bool
 	Reason   string
@@ -40,7 +40,7 @@ type FleetRollout struct {
 }
 
 // rolloutUseCases name what each word needs permission for.
-var rolloutUseCases = map[fleet.RolloutWord]string{
+var rolloutUseCases = map[fleet.RolloutAction]string{
 	fleet.PauseRollout: "image rollout", fleet.ResumeRollout: "image rollout", fleet.RollBack: "image rollback",
 }
 
@@ -53,7 +53,7 @@ func (m *Manager) OrderRollout(ctx context.Context, request RolloutRequest) (Rol
 	if err != nil {
 		return RolloutReceipt{}, err
 	}
-	return m.enterRollouts(ctx, rolloutUseCases[request.Word], rulings)
+	return m.enterRollouts(ctx, rolloutUseCases[request.Action], rulings)
 }
 
 // CheckRollout says what OrderRollout would do, or why it is refused, and keeps
@@ -65,9 +65,9 @@ func (r *reading) CheckRollout(ctx context.Context, request RolloutRequest) (Rol
 
 // rollouts holds a word against the caller and against what was applied.
 func (r *reading) rollouts(ctx context.Context, request RolloutRequest) ([]rolloutRuling, error) {
-	useCase, known := rolloutUseCases[request.Word]
+	useCase, known := rolloutUseCases[request.Action]
 	if !known {
-		return nil, access.Invalid("there is no word %q about a rollout: it is %s, %s or %s", request.Word, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)
+		return nil, access.Invalid("there is no word %q about a rollout: it is %s, %s or %s", request.Action, fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack)
 	}
 	caller, err := access.Authorize(ctx, useCase)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *reading) rollouts(ctx context.Context, request RolloutRequest) ([]rollo
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: r.options.Clock().UTC(), Reason: request.Reason}}
+	j := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Attribution{By: caller.Name, At: r.options.Clock().UTC(), Reason: request.Reason}}
 	fleets, err := j.rolledOut(request.Subject)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (m *Manager) enterRollouts(ctx context.Context, useCase string, rulings []r
 		if err != nil {
 			return RolloutReceipt{}, err
 		}
-		if err := m.store.SetStandingOrder(ctx, r.order, record); err != nil {
+		if err := m.store.SetOverride(ctx, r.order, record); err != nil {
 			return RolloutReceipt{}, err
 		}
 	}
@@ -157,27 +157,27 @@ func (j *judgement) rolledOut(subject string) ([]fleet.ManagedFleet, error) {
 
 // rollout holds a word about one fleet's rollouts against what is known of them.
 func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rolloutRuling, error) {
-	r := rolloutRuling{fleet: f, changed: true, order: fleet.RolloutOrder{Fleet: f.ID, Word: request.Word, SkipSoak: request.SkipSoak, Decided: j.decided}}
+	r := rolloutRuling{fleet: f, changed: true, order: fleet.RolloutOrder{Fleet: f.ID, Action: request.Action, SkipSoak: request.SkipSoak, Attribution: j.decided}}
 	if f.Operational == fleet.FleetDraining {
 		return r, access.Conflict("%s is being removed", f.Address)
 	}
-	last, _ := j.state.Standing.Rollout(f)
-	switch request.Word {
+	last, _ := j.state.Overrides.Rollout(f)
+	switch request.Action {
 	case fleet.RollBack:
 		return j.rollBack(r, last)
 	case fleet.PauseRollout:
-		if last.Word == fleet.RollBack {
+		if last.Action == fleet.RollBack {
 			return r, access.Conflict("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)
 		}
 		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout --resume"
-		r.changed = last.Word != fleet.PauseRollout
+		r.changed = last.Action != fleet.PauseRollout
 		return r, nil
 	}
 	known := j.state.Rollouts[f.ID]
 	switch {
-	case last.Word == fleet.RollBack:
+	case last.Action == fleet.RollBack:
 		r.done = fmt.Sprintf("taken up again: %s with a canary first", planner.ImageWords(f.Image))
-	case last.Word == fleet.PauseRollout || known.Halted != nil:
+	case last.Action == fleet.PauseRollout || known.Halted != nil:
 		r.done = "taken up again, and soaks anew where it was halted"
 	case request.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
 		r.done = "goes on"
@@ -193,7 +193,7 @@ func (j *judgement) rollout(f fleet.ManagedFleet, request RolloutRequest) (rollo
 // rollBack finds the image to go back to: the newest other one that was known good.
 func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutRuling, error) {
 	f := r.fleet
-	if last.Word == fleet.RollBack {
+	if last.Action == fleet.RollBack {
 		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", planner.ImageWords(last.To)), false
 		return r, nil
 	}
@@ -210,7 +210,7 @@ func (j *judgement) rollBack(r rolloutRuling, last fleet.RolloutOrder) (rolloutR
 		if good.Image.Same(f.Image) || good.Image == (fleet.Image{}) || good.Provider != f.Provider {
 			continue
 		}
-		if _, quarantined := j.state.Standing.Bars(f.From(good)); quarantined {
+		if _, quarantined := j.state.Overrides.FleetQuarantine(f.From(good)); quarantined {
 			barred = fmt.Sprintf("; %s is quarantined", planner.ImageWords(good.Image))
 			continue
 		}

@@ -49,22 +49,22 @@ func TestARollbackIsForWhomMayManageImagesAndOfFleetsThatHaveAnImageOfBefore(t *
 		word   RolloutRequest
 		want   any
 	}{
-		{"a reader", access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}, RolloutRequest{Subject: "demo", Word: fleet.RollBack}, new(*access.DeniedError)},
-		{"who may freeze", access.Caller{Name: "bob", Permissions: []access.Permission{access.FreezeFleets}}, RolloutRequest{Subject: "demo", Word: fleet.PauseRollout}, new(*access.DeniedError)},
-		{"no such word", access.LocalUser("ada"), RolloutRequest{Subject: "demo", Word: "dance"}, new(*access.InvalidError)},
-		{"no such fleet", access.LocalUser("ada"), RolloutRequest{Subject: "none", Word: fleet.RollBack}, new(*access.NotFoundError)},
-		{"no such image", access.LocalUser("ada"), RolloutRequest{Subject: "image.none", Word: fleet.RollBack}, new(*access.NotFoundError)},
-		{"another fleet's token", limited, RolloutRequest{Subject: "other", Word: fleet.RollBack}, new(*access.NotFoundError)},
-		{"a limited token and an image", limited, RolloutRequest{Subject: "image.ubuntu", Word: fleet.RollBack}, new(*access.DeniedError)},
-		{"nothing known good", access.LocalUser("ada"), RolloutRequest{Subject: "other", Word: fleet.RollBack}, new(*access.ConflictError)},
-		{"one of the image's fleets has nothing known good", access.LocalUser("ada"), RolloutRequest{Subject: "image.ubuntu", Word: fleet.RollBack}, new(*access.ConflictError)},
-		{"two lines of a reason", access.LocalUser("ada"), RolloutRequest{Subject: "demo", Word: fleet.RollBack, Reason: "a\nb"}, new(*access.InvalidError)},
+		{"a reader", access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}, RolloutRequest{Subject: "demo", Action: fleet.RollBack}, new(*access.DeniedError)},
+		{"who may freeze", access.Caller{Name: "bob", Permissions: []access.Permission{access.FreezeFleets}}, RolloutRequest{Subject: "demo", Action: fleet.PauseRollout}, new(*access.DeniedError)},
+		{"no such word", access.LocalUser("ada"), RolloutRequest{Subject: "demo", Action: "dance"}, new(*access.InvalidError)},
+		{"no such fleet", access.LocalUser("ada"), RolloutRequest{Subject: "none", Action: fleet.RollBack}, new(*access.NotFoundError)},
+		{"no such image", access.LocalUser("ada"), RolloutRequest{Subject: "image.none", Action: fleet.RollBack}, new(*access.NotFoundError)},
+		{"another fleet's token", limited, RolloutRequest{Subject: "other", Action: fleet.RollBack}, new(*access.NotFoundError)},
+		{"a limited token and an image", limited, RolloutRequest{Subject: "image.ubuntu", Action: fleet.RollBack}, new(*access.DeniedError)},
+		{"nothing known good", access.LocalUser("ada"), RolloutRequest{Subject: "other", Action: fleet.RollBack}, new(*access.ConflictError)},
+		{"one of the image's fleets has nothing known good", access.LocalUser("ada"), RolloutRequest{Subject: "image.ubuntu", Action: fleet.RollBack}, new(*access.ConflictError)},
+		{"two lines of a reason", access.LocalUser("ada"), RolloutRequest{Subject: "demo", Action: fleet.RollBack, Reason: "a\nb"}, new(*access.InvalidError)},
 	} {
 		if _, err := m.OrderRollout(as(t, test.caller), test.word); !errors.As(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Rollouts) > 0 {
+	if orders, err := m.store.Overrides(t.Context()); err != nil || len(orders.Rollouts) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", orders.Rollouts, err)
 	}
 }
@@ -73,17 +73,17 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: "it was lost"} })
 	ada := as(t, access.LocalUser("ada"))
-	say := func(word fleet.RolloutWord, want string, changed bool) {
+	say := func(word fleet.RolloutAction, want string, changed bool) {
 		t.Helper()
 		now = now.Add(time.Second)
-		r, err := m.OrderRollout(ada, RolloutRequest{Subject: "fleet.demo", Word: word, Reason: "incident 12"})
+		r, err := m.OrderRollout(ada, RolloutRequest{Subject: "fleet.demo", Action: word, Reason: "incident 12"})
 		if err != nil || len(r.Fleets) != 1 || r.Fleets[0].Changed != changed || !strings.Contains(r.Fleets[0].Done, want) {
 			t.Fatalf("%s: %+v, %v; want %q", word, r, err, want)
 		}
 	}
 	say(fleet.RollBack, "rolled back to image ubuntu (sha256:1111…)", true)
 	say(fleet.RollBack, "already", false) // the same word again goes no further back
-	if _, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Word: fleet.PauseRollout}); !errors.As(err, new(*access.ConflictError)) {
+	if _, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Action: fleet.PauseRollout}); !errors.As(err, new(*access.ConflictError)) {
 		t.Errorf("a pause took a rollback back: %v", err)
 	}
 	images, err := m.Images(ada)
@@ -128,7 +128,7 @@ func TestNobodyIsRolledBackToAQuarantinedImage(t *testing.T) {
 	if _, err := m.OrderStanding(ada, StandingOrder{Kind: QuarantineIt, Image: goodImage}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Word: fleet.RollBack})
+	_, err := m.OrderRollout(ada, RolloutRequest{Subject: "demo", Action: fleet.RollBack})
 	if !errors.As(err, new(*access.ConflictError)) || !strings.Contains(err.Error(), "is quarantined") {
 		t.Errorf("refused with %v", err)
 	}

@@ -22,7 +22,7 @@ func (j *judgement) scale(d StandingOrder) (ruling, error) {
 	if err != nil {
 		return ruling{}, err
 	}
-	o := fleet.FleetScaleOverride{Fleet: f.ID, Min: d.Min, Max: d.Max, Decided: j.decided}
+	o := fleet.FleetScaleOverride{Fleet: f.ID, Min: d.Min, Max: d.Max, Attribution: j.decided}
 	if d.End {
 		return ruling{order: o, subject: string(f.Address), done: "the file's min and max hold again"}, nil
 	}
@@ -65,7 +65,7 @@ func cantScale(f fleet.ManagedFleet, o fleet.FleetScaleOverride) string {
 // pin keeps an instance that is, or will soon be, a runner.
 func (j *judgement) pin(i fleet.CapacityInstance, address fleet.FleetAddress, d StandingOrder) (ruling, error) {
 	subject := fmt.Sprintf("instance %s of %s", i.ID, address)
-	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Decided: j.decided}
+	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Attribution: j.decided}
 	if d.End {
 		return ruling{order: p, subject: subject, done: "it isn't pinned any more"}, nil
 	}
@@ -82,7 +82,7 @@ func (j *judgement) pin(i fleet.CapacityInstance, address fleet.FleetAddress, d 
 }
 
 func (j *judgement) freeze(d StandingOrder) (ruling, error) {
-	z := fleet.Freeze{ScaleUpOnly: d.ScaleUpOnly, Decided: j.decided}
+	z := fleet.Freeze{ScaleUpOnly: d.ScaleUpOnly, Attribution: j.decided}
 	done := "frozen: nothing starts, drains or ends; inspections go on, and what was asked of a provider before is answered"
 	if z.ScaleUpOnly {
 		done = "instances start, and none leaves for want of work, age or a newer definition"
@@ -116,7 +116,7 @@ func (j *judgement) freeze(d StandingOrder) (ruling, error) {
 const released = "released: what was quarantined leaves once no job is on it, and is made anew where it is still wanted"
 
 func (j *judgement) quarantine(d StandingOrder) (ruling, error) {
-	q := fleet.Quarantine{Decided: j.decided}
+	q := fleet.Quarantine{Attribution: j.decided}
 	done := released
 	if d.Image == "" {
 		f, err := j.fleet(d.Fleet)
@@ -170,7 +170,7 @@ func (j *judgement) image(wanted string) (string, error) {
 }
 
 func (j *judgement) quarantineInstance(i fleet.CapacityInstance, address fleet.FleetAddress, d StandingOrder) (ruling, error) {
-	r := ruling{order: fleet.Quarantine{Instance: i.ID, Decided: j.decided}, subject: fmt.Sprintf("instance %s of %s", i.ID, address), done: released}
+	r := ruling{order: fleet.Quarantine{Instance: i.ID, Attribution: j.decided}, subject: fmt.Sprintf("instance %s of %s", i.ID, address), done: released}
 	switch {
 	case d.Fleet != "" || d.Image != "":
 		return ruling{}, &access.InvalidError{Reason: "a fleet, an instance or an image is quarantined; give one of them"}

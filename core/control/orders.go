@@ -221,7 +221,7 @@ func (r *reading) unrecordedFor(caller access.Caller) []fleet.UnrecordedResource
 		all = append(all, caller.Unrecorded(u).Resources...)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Standing, b.Standing), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Classification, b.Classification), cmp.Compare(a.ID, b.ID))
 	})
 	return all
 }

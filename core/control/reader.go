@@ -142,7 +142,7 @@ func (r *reading) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	}
 	fleets := slices.DeleteFunc(view.Fleets(r.snapshotOf(state)), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
 	for n := range fleets {
-		fleets[n].Unmet = caller.Unmet(fleets[n].Unmet)
+		fleets[n].Unplaced = caller.Unplaced(fleets[n].Unplaced)
 	}
 	return fleets, nil
 }

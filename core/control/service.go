@@ -187,10 +187,10 @@ type Progress struct {
 	Silent map[fleet.CapacityInstanceID]fleet.FleetAddress `json:"silent,omitempty"`
 	// Observed says of each provider when its last complete inspection began.
 	Observed map[fleet.ProviderAddress]time.Time `json:"observed,omitempty"`
-	// Schedulers are those that can't be seen, with the reason, and Unmet the
+	// Schedulers are those that can't be seen, with the reason, and Unplaced the
 	// waiting work that nothing covers.
 	Schedulers map[fleet.SchedulerAddress]string `json:"schedulers,omitempty"`
-	Unmet      []planner.Unmet                   `json:"unmet,omitempty"`
+	Unplaced   []planner.UnplacedDemand          `json:"unplaced,omitempty"`
 	// Rollouts are those that are under way.
 	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
 	// Waits are what else keeps fleets from what they should have.

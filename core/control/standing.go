@@ -126,7 +126,7 @@ func (r *reading) standing(ctx context.Context, d StandingOrder) (ruling, error)
 	if err != nil {
 		return ruling{}, err
 	}
-	judge := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Decided{By: caller.Name, At: r.options.Clock().UTC(), Reason: d.Reason}}
+	judge := &judgement{state: state, caller: caller, useCase: useCase, decided: fleet.Attribution{By: caller.Name, At: r.options.Clock().UTC(), Reason: d.Reason}}
 	return r.judge(ctx, judge, d)
 }
 
@@ -185,11 +185,11 @@ func (m *Manager) enter(ctx context.Context, useCase string, d StandingOrder, r 
 	receipt := StandingReceipt{Subject: r.subject, Done: r.done, Until: r.until, Changed: true}
 	if d.End {
 		receipt.Until = time.Time{}
-		if receipt.Changed, err = m.store.EndStandingOrder(ctx, r.order, record); !receipt.Changed {
+		if receipt.Changed, err = m.store.ClearOverride(ctx, r.order, record); !receipt.Changed {
 			receipt.Done = "there was nothing to take back"
 		}
 	} else {
-		err = m.store.SetStandingOrder(ctx, r.order, record)
+		err = m.store.SetOverride(ctx, r.order, record)
 	}
 	if err != nil {
 		return StandingReceipt{}, err
@@ -216,7 +216,7 @@ type judgement struct {
 	state   snapshot.State
 	caller  access.Caller
 	useCase string
-	decided fleet.Decided
+	decided fleet.Attribution
 }
 
 // fleet finds the fleet of an address, a name or an id. What is in others than the

@@ -88,7 +88,7 @@ func TestAStandingOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 			t.Errorf("%s: the check says %v, and the order %v", test.name, before, err)
 		}
 	}
-	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.CostOverrides) > 0 {
+	if orders, err := m.store.Overrides(t.Context()); err != nil || len(orders.Freezes)+len(orders.ScaleOverrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.CostOverrides) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", orders, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	if receipt, err := m.CheckOrder(ctx, InstanceOrder{Kind: loop.DrainInstance, Instance: "i1"}); err != nil || receipt.Instance != "i1" {
 		t.Errorf("the check of a drain says %+v, %v", receipt, err)
 	}
-	if orders, err := m.store.StandingOrders(t.Context()); err != nil || len(orders.Overrides) > 0 {
+	if orders, err := m.store.Overrides(t.Context()); err != nil || len(orders.ScaleOverrides) > 0 {
 		t.Errorf("what was only checked is kept: %+v, %v", orders, err)
 	}
 	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r access.AuditRecord) bool { return r.Action != "apply" }) {
@@ -177,8 +177,8 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	demo := fleets[0]
-	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Standing) != 5 || demo.Cost == nil || demo.Cost.MaxHourly.Micros != 900_000 {
-		t.Errorf("%s, min %d, max %d, %+v, says %q", demo.Operational, demo.Min, demo.Max, demo.Override, demo.Standing)
+	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Overrides) != 5 || demo.Cost == nil || demo.Cost.MaxHourly.Micros != 900_000 {
+		t.Errorf("%s, min %d, max %d, %+v, says %q", demo.Operational, demo.Min, demo.Max, demo.Override, demo.Overrides)
 	}
 	if i, err := m.Instance(as(t, ada), "i1"); err != nil || i.Pin == nil || i.Pin.By != "ada" {
 		t.Errorf("pin %+v, %v", i.Pin, err)
@@ -192,7 +192,7 @@ func TestWhatIsDecidedIsAuditedShownAndTakenBack(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if orders, _ := m.store.StandingOrders(t.Context()); len(orders.Freezes)+len(orders.Overrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.CostOverrides) > 0 {
+	if orders, _ := m.store.Overrides(t.Context()); len(orders.Freezes)+len(orders.ScaleOverrides)+len(orders.Pins)+len(orders.Quarantines)+len(orders.CostOverrides) > 0 {
 		t.Errorf("it stands: %+v", orders)
 	}
 	records, err := m.Audit(as(t, ada), 0)
@@ -294,7 +294,7 @@ func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	s := snapshot.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
 	for n := range mostReservations {
-		s.Standing.Reservations = append(s.Standing.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
+		s.Overrides.Reservations = append(s.Overrides.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
 	}
 	want := ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
 	if _, err := newReservation(s, access.LocalUser("ada"), want, now); err != nil {

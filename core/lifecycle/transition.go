@@ -46,7 +46,7 @@ const (
 	OrphanFound      Cause = "orphan_found"       // proven ours, and listed after it had ended
 	CredentialLost   Cause = "credential_lost"    // its scheduler gave it no credential that is of use
 	StoppedForGood   Cause = "stopped_for_good"   // its scheduler stopped it, and can't take that back
-	Condemned        Cause = "condemned"          // a person quarantined it, its fleet or its image
+	ForQuarantine    Cause = "quarantine"         // a person quarantined it, its fleet or its image
 )
 
 // Edge is one allowed move.
@@ -97,9 +97,9 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Quarantined, CredentialLost, "the second credential was lost, or is of no use, too"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
-	{fleet.Enrolling, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image"},
-	{fleet.Healthy, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image"},
-	{fleet.Draining, fleet.Quarantined, Condemned, "a person quarantined it, its fleet or its image, and its drain could be taken back"},
+	{fleet.Enrolling, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image"},
+	{fleet.Healthy, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image"},
+	{fleet.Draining, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image, and its drain could be taken back"},
 
 	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},

@@ -281,7 +281,7 @@ func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap flee
 func (l *Loop) recordDecisions(w *step, p planner.FleetPlan) error {
 	var decisions []fleet.Decision
 	if p.Turn != "" {
-		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutTurn, Reason: p.Turn})
+		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutProgress, Reason: p.Turn})
 	}
 	if p.Create > 0 {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})

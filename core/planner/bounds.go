@@ -111,7 +111,7 @@ type limit struct {
 func budget(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (int, limit) {
 	c := count(instances)
 	hold, held := in.holds[f.ID]
-	_, barred := in.Standing.Bars(f)
+	_, barred := in.Overrides.FleetQuarantine(f)
 	switch {
 	case f.Operational == fleet.FleetFrozen:
 		return 0, limit{IsFrozen, "%s missing, and " + frozenWords(in, f, "the fleet", "its provider") + " is frozen.", frozenWords(in, f, "it", "its provider") + " is frozen"}

@@ -5,6 +5,6 @@ import "github.com/forgeyard/forgeyard-fleet/core/fleet"
 // CanRun says why a fleet's hosts can't run such jobs, by the first requirement
 // that they don't meet [24, 28], or by what the policy says; "": they can. Whether
 // there is room for them now is another matter.
-func CanRun(policy fleet.InstallationPolicy, jobs fleet.UnmetDemand, f fleet.ManagedFleet) string {
+func CanRun(policy fleet.InstallationPolicy, jobs fleet.QueuedDemand, f fleet.ManagedFleet) string {
 	return eligible(&policy, &jobs, &f).reason
 }

@@ -48,8 +48,8 @@ func (in *planning) openBudgets() {
 
 func costBudgetOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, commitments []fleet.Commitment) *costBudget {
 	p := &costBudget{now: in.Now}
-	p.maxHourly, p.maxDaily = in.Standing.CostLimits(f, in.Now)
-	p.override, p.isOverridden = in.Standing.CostOverride(f, in.Now)
+	p.maxHourly, p.maxDaily = in.Overrides.CostLimits(f, in.Now)
+	p.override, p.isOverridden = in.Overrides.CostOverride(f, in.Now)
 	begins, ends := fleet.DayOf(in.Now)
 	p.dayEnds = ends
 	sums := currencySum{currency: f.Cost.Currency()}

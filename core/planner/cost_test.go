@@ -42,8 +42,8 @@ func hosts(f fleet.ManagedFleet, n int, created time.Time) []snapshot.Instance {
 	return out
 }
 
-func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
-	return fleet.StandingOrders{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Decided: ada}}}
+func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.Overrides {
+	return fleet.Overrides{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Attribution: ada}}}
 }
 
 func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
@@ -64,31 +64,31 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		fleet       fleet.ManagedFleet
 		instances   []snapshot.Instance
 		commitments []fleet.Commitment
-		standing    fleet.StandingOrders
+		overrides   fleet.Overrides
 		create      int
 		desired     int
 		says        string
 		next        time.Time
 	}{
-		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.StandingOrders{}, 0, 26,
+		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.Overrides{}, 0, 26,
 			"max_hourly 5 USD binds: 26 hosts cost 4.992 USD an hour, and one more 0.192 USD.", time.Time{}},
-		{"two more fit", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 24, morning), nil, fleet.StandingOrders{}, 2, 26,
+		{"two more fit", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 24, morning), nil, fleet.Overrides{}, 2, 26,
 			"max_hourly 5 USD binds: with 2 more, 26 hosts cost 4.992 USD an hour, and another one 0.192 USD.", time.Time{}},
-		{"a host costs more than the hour may", limited(1, 4, 10, 0), nil, nil, fleet.StandingOrders{}, 0, 0,
+		{"a host costs more than the hour may", limited(1, 4, 10, 0), nil, nil, fleet.Overrides{}, 0, 0,
 			"max_hourly 0.1 USD binds: one host costs 0.192 USD an hour.", time.Time{}},
 		// 18 hours of each of ten, and 12 hours of another: 34.56 and 2.304.
-		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.StandingOrders{}, 0, 10,
+		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.Overrides{}, 0, 10,
 			"max_daily 35 USD binds: if what is there runs on, today (UTC) costs 34.56 USD, and one more fits from 21:43 UTC on.", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
 		// Neither of two that wait has started: both fit from when each costs half of what is left.
-		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.StandingOrders{}, 1, 11,
+		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.Overrides{}, 1, 11,
 			"max_daily 37 USD binds: if what is there runs on with 1 more, today (UTC) costs 36.87 USD, and one more fits from 23:18 UTC on.", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
-		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.StandingOrders{}, 0, 0,
+		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.Overrides{}, 0, 0,
 			"max_daily 6 USD binds: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC.", now.Add(12 * time.Hour)},
-		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.StandingOrders{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
-		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.StandingOrders{}, 0, 0,
+		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.Overrides{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
+		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.Overrides{}, 0, 0,
 			"max_daily 4 USD binds: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC.", now.Add(12 * time.Hour)},
-		{"nobody says what a new host costs", unknown, nil, nil, fleet.StandingOrders{}, 0, 0, "", time.Time{}},
-		{"currencies don't mix", euro, abroad, nil, fleet.StandingOrders{}, 0, 1,
+		{"nobody says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
+		{"currencies don't mix", euro, abroad, nil, fleet.Overrides{}, 0, 1,
 			"max_hourly 5 USD can't be held: it has costs in USD and in EUR today, and nothing converts between currencies.", time.Time{}},
 		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
 		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
@@ -96,7 +96,7 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"a cost override that is over is over", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Commitments: test.commitments, Standing: test.standing}
+			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Commitments: test.commitments, Overrides: test.overrides}
 			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
@@ -174,14 +174,14 @@ func TestWhatAFleetMayNotPayForGoesToAnotherOrWaitsAndSaysWhy(t *testing.T) {
 	cheap.Cost = fleet.CostPolicy{Hourly: usd(100_000), MaxHourly: usd(150_000)}
 	other.ID, other.Address, other.Cost.Hourly = "f2", "fleet.other", usd(400_000)
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{cheap, other}, Demand: demand(waiting(6))}
-	if out := planInput(in); out.Fleets[0].Create != 1 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
-		t.Errorf("two fleets: %s; %s; unmet %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unmet)
+	if out := planInput(in); out.Fleets[0].Create != 1 || out.Fleets[1].Create != 2 || len(out.Unplaced) != 0 {
+		t.Errorf("two fleets: %s; %s; unplaced %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unplaced)
 	}
 	in.Fleets = in.Fleets[:1]
 	out := planInput(in)
 	const want = "4 jobs wait for a host: fleet.demo can't grow now: max_hourly 0.15 USD binds: with 1 more, 1 host costs 0.1 USD an hour, and another one 0.1 USD."
-	if len(out.Unmet) != 1 || out.Unmet[0].Sentence != want {
-		t.Errorf("one fleet: %+v", out.Unmet)
+	if len(out.Unplaced) != 1 || out.Unplaced[0].Sentence != want {
+		t.Errorf("one fleet: %+v", out.Unplaced)
 	}
 	if got := chain(out.Fleets[0]); got != "demand 3 → cost_guardrail 1" {
 		t.Error(got)
@@ -224,7 +224,7 @@ func drawCosts(t *rapid.T, in input) input {
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
 		if rapid.IntRange(0, 3).Draw(t, "cost override") == 0 {
-			in.Standing.CostOverrides = append(in.Standing.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
+			in.Overrides.CostOverrides = append(in.Overrides.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
@@ -270,7 +270,7 @@ func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 			in = world(t)
 		}
 		if rapid.Bool().Draw(t, "people") {
-			in = drawStanding(t, in)
+			in = drawOverrides(t, in)
 		}
 		in = drawCosts(t, in)
 		free := in
@@ -281,7 +281,7 @@ func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 		out, unlimited := planInput(in), planInput(free)
 		for n, p := range out.Fleets {
 			f := in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
-			hourly, daily := in.Standing.CostLimits(f, in.Now)
+			hourly, daily := in.Overrides.CostLimits(f, in.Now)
 			hour, day, known := costOf(in, f, p.Requests)
 			switch {
 			case p.Create == 0 || hourly.IsZero() && daily.IsZero():
@@ -320,17 +320,17 @@ func isPaidFor(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 
 func TestABrokenGlassIsSaidWithHowItIsMended(t *testing.T) {
 	f, later := limited(1, 4, 100, 900), now.Add(time.Hour)
-	for what, order := range map[string]fleet.StandingOrders{
+	for what, order := range map[string]fleet.Overrides{
 		"nothing limits what it costs":             costOverride(f, fleet.Money{}, fleet.Money{}, later),
 		"max_hourly is 7 USD and max_daily 9 USD":  costOverride(f, usd(7_000_000), fleet.Money{}, later),
 		"max_hourly is 1 USD and max_daily 70 USD": costOverride(f, fleet.Money{}, usd(70_000_000), later),
 		// Less than the file's, or of another currency, is what the file may say since.
 		"max_hourly is 1 USD and max_daily 9 USD": costOverride(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: order}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: order}).Fleets[0]
 		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet cost-override demo --clear."
-		if len(p.Standing) != 1 || p.Standing[0] != want {
-			t.Errorf("%q, want %q", p.Standing, want)
+		if len(p.Overrides) != 1 || p.Overrides[0] != want {
+			t.Errorf("%q, want %q", p.Overrides, want)
 		}
 	}
 }

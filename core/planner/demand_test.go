@@ -29,14 +29,14 @@ func burst(min, max, warm int) fleet.ManagedFleet {
 }
 
 // waiting is n jobs of 1 cpu.
-func waiting(n int) fleet.UnmetDemand {
-	return fleet.UnmetDemand{
+func waiting(n int) fleet.QueuedDemand {
+	return fleet.QueuedDemand{
 		Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64", Trust: "standard"},
 		Resources:   fleet.ResourceCapacity{CPUMilli: 1000}, Count: n, Admissible: n,
 	}
 }
 
-func demand(groups ...fleet.UnmetDemand) map[fleet.SchedulerAddress]snapshot.Demand {
+func demand(groups ...fleet.QueuedDemand) map[fleet.SchedulerAddress]snapshot.Demand {
 	return map[fleet.SchedulerAddress]snapshot.Demand{ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true}}
 }
 
@@ -81,8 +81,8 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 	}{
 		{"two jobs share a host of two slots", f, nil, demand(waiting(2)), time.Time{}, 1, "create 1"},
 		{"the third needs another", f, nil, demand(waiting(3)), time.Time{}, 2, "create 2"},
-		{"a job that fills a host shares it with nobody", f, nil, demand(fleet.UnmetDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{}, 2, "create 2"},
-		{"what quota blocks asks for nothing", f, nil, demand(fleet.UnmetDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
+		{"a job that fills a host shares it with nobody", f, nil, demand(fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{}, 2, "create 2"},
+		{"what quota blocks asks for nothing", f, nil, demand(fleet.QueuedDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
 		{"max binds", f, nil, demand(waiting(100)), time.Time{}, 4, "create 4"},
 		{"booting hosts are counted", f, instances(f, fleet.Provisioning, fleet.Bootstrapping), demand(waiting(4)), time.Time{}, 2, "nothing"},
 		{"free slots of running hosts are counted", f, []snapshot.Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{}, 1, "nothing"},
@@ -157,29 +157,29 @@ func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fleets []fleet.ManagedFleet
-		change func(*fleet.UnmetDemand)
+		change func(*fleet.QueuedDemand)
 		want   string
 	}{
-		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.UnmetDemand) { d.Resources.GPU = 1 }, "fleet.linux: one job takes 1 gpu, and its class says nothing about gpu"},
-		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux: one job takes 17 GiB of memory, and a host has 16 GiB of memory"},
-		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.OS = "windows" }, `fleet.linux: the jobs require os "windows", and it has "linux"`},
-		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, `fleet.linux: the jobs require the capability "docker", "kvm", and its class hasn't got it`},
-		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Trust = "high" }, `fleet.linux: the jobs require trust "high", and it has "standard"`},
-		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Trust = "low" }, `fleet.linux: the jobs require trust "low", and it has "standard"`},
-		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.UnmetDemand) {}, `fleet.acme: it is for the tenant "acme" alone`},
-		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Regions = []string{"eu"} }, `fleet.linux: the jobs must stay in "eu", and it may use any region`},
-		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.UnmetDemand) {}, "fleet.spot: its hosts can be taken away, and the jobs don't allow that"},
-		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Unknown = []string{"quantum"} }, `fleet.linux: the jobs require "quantum", which this version doesn't understand`},
-		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.UnmetDemand) {}, "fleet.signing: its class is for signing, and the jobs don't sign"},
+		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.QueuedDemand) { d.Resources.GPU = 1 }, "fleet.linux: one job takes 1 gpu, and its class says nothing about gpu"},
+		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux: one job takes 17 GiB of memory, and a host has 16 GiB of memory"},
+		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.OS = "windows" }, `fleet.linux: the jobs require os "windows", and it has "linux"`},
+		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, `fleet.linux: the jobs require the capability "docker", "kvm", and its class hasn't got it`},
+		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "high" }, `fleet.linux: the jobs require trust "high", and it has "standard"`},
+		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "low" }, `fleet.linux: the jobs require trust "low", and it has "standard"`},
+		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.QueuedDemand) {}, `fleet.acme: it is for the tenant "acme" alone`},
+		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Regions = []string{"eu"} }, `fleet.linux: the jobs must stay in "eu", and it may use any region`},
+		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.QueuedDemand) {}, "fleet.spot: its hosts can be taken away, and the jobs don't allow that"},
+		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Unknown = []string{"quantum"} }, `fleet.linux: the jobs require "quantum", which this version doesn't understand`},
+		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.QueuedDemand) {}, "fleet.signing: its class is for signing, and the jobs don't sign"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := waiting(3)
 			test.change(&d)
 			out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(d)})
-			if len(out.Unmet) != 1 || out.Unmet[0].Code != NoEligibleFleet || out.Unmet[0].Count != 3 {
-				t.Fatalf("unmet: %+v", out.Unmet)
+			if len(out.Unplaced) != 1 || out.Unplaced[0].Code != NoEligibleFleet || out.Unplaced[0].Count != 3 {
+				t.Fatalf("unplaced: %+v", out.Unplaced)
 			}
-			if got := fmt.Sprintf("%s: %s", out.Unmet[0].Nearest[0].Fleet, out.Unmet[0].Nearest[0].Reason); got != test.want {
+			if got := fmt.Sprintf("%s: %s", out.Unplaced[0].Nearest[0].Fleet, out.Unplaced[0].Nearest[0].Reason); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			for _, p := range out.Fleets {
@@ -207,8 +207,8 @@ func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
 	in.Holds["f2"] = snapshot.Hold{Reason: "Its file must change."}
 	out = planInput(in)
 	want := "4 jobs wait for a host: fleet.cheap can't grow now: the provider has no capacity."
-	if len(out.Unmet) != 1 || out.Unmet[0].Code != NoCapacityNow || out.Unmet[0].Sentence != want {
-		t.Errorf("with both held: %+v", out.Unmet)
+	if len(out.Unplaced) != 1 || out.Unplaced[0].Code != NoCapacityNow || out.Unplaced[0].Sentence != want {
+		t.Errorf("with both held: %+v", out.Unplaced)
 	}
 }
 
@@ -312,12 +312,12 @@ func TestJobsAreNotGivenToHostsThatOnlyAPersonCanJoin(t *testing.T) {
 	claimed.Asset = "mini-1"
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{joined, cloud}, Instances: []snapshot.Instance{claimed}, Demand: demand(waiting(2))}
 	out := planInput(in)
-	if out.Fleets[0].Create != 1 || len(out.Unmet) != 0 {
-		t.Errorf("%s creates %d, unmet %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unmet)
+	if out.Fleets[0].Create != 1 || len(out.Unplaced) != 0 {
+		t.Errorf("%s creates %d, unplaced %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unplaced)
 	}
 	in.Fleets = in.Fleets[:1]
-	if out = planInput(in); len(out.Unmet) != 1 || !strings.Contains(out.Unmet[0].Sentence, "joined by a person") {
-		t.Errorf("unmet %+v", out.Unmet)
+	if out = planInput(in); len(out.Unplaced) != 1 || !strings.Contains(out.Unplaced[0].Sentence, "joined by a person") {
+		t.Errorf("unplaced %+v", out.Unplaced)
 	}
 }
 

@@ -19,7 +19,7 @@ func (m miss) ok() bool { return m.reason == "" }
 // eligible compares a group of jobs with a fleet, requirement by requirement
 // [24, 28], and then with what the installation's policy says. Nothing is relaxed,
 // and what the class doesn't say it doesn't have [25, 242].
-func eligible(policy *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) miss {
+func eligible(policy *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) miss {
 	for n, check := range eligibilityChecks {
 		if reason := check(d, f); reason != "" {
 			return miss{check: n, reason: reason}
@@ -36,14 +36,14 @@ func eligible(policy *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.M
 // eligibilityChecks go from what a fleet is for good to what it is just now, so
 // that the nearest miss is the one that is easiest to mend. Each returns why the
 // fleet can't take the jobs, "" if it can.
-var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string{
-	func(d *fleet.UnmetDemand, _ *fleet.ManagedFleet) string {
+var eligibilityChecks = []func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string{
+	func(d *fleet.QueuedDemand, _ *fleet.ManagedFleet) string {
 		if unknown := d.Requirement.Unknown; len(unknown) > 0 {
 			return sentence("the jobs require %s, which this version doesn't understand", quoted(unknown))
 		}
 		return ""
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		switch r := d.Requirement; {
 		case r.Queue == "" && r.Class == "":
 			return ""
@@ -54,17 +54,17 @@ var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) stri
 		}
 		return ""
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return differs("os", d.Requirement.OS, f.Class.Platform.OS)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return differs("arch", d.Requirement.Arch, f.Class.Platform.Arch)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return differs("trust", d.Requirement.Trust, f.Class.Trust)
 	},
 	// Signing hosts are for jobs that sign, and for no others [18].
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		switch {
 		case d.Requirement.Signing && !f.Class.Signing:
 			return "the jobs sign, and its class isn't for signing"
@@ -73,28 +73,28 @@ var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) stri
 		}
 		return ""
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		if d.Requirement.Confidential && !f.Class.Confidential {
 			return "the jobs require confidential compute, and its class has none"
 		}
 		return ""
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return differs("device", d.Requirement.Device, f.Class.Device)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return differs("isolation", d.Requirement.Isolation, f.Class.Isolation)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return lacks("capability", d.Requirement.Capabilities, f.Class.Capabilities)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return lacks("toolchain", d.Requirement.Toolchain, f.Class.Toolchain)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return tooSmall(d.Resources, f.Class.Resources)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		switch s := f.Scope; {
 		case s.Project != "" && s.Project != d.Requirement.Project:
 			return sentence("it is for the project %q alone", s.Project)
@@ -103,14 +103,14 @@ var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) stri
 		}
 		return ""
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string { return outside(d.Requirement.Regions, f) },
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string { return outside(d.Requirement.Regions, f) },
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		if f.Lifetime == fleet.LifetimePreemptible && !d.PreemptibleAllowed {
 			return "its hosts can be taken away, and the jobs don't allow that"
 		}
 		return ""
 	},
-	func(_ *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(_ *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		if f.Operational == fleet.FleetDraining {
 			return "it is being removed"
 		}

@@ -9,9 +9,9 @@ import (
 
 // policyChecks are what the installation's policy has to say about jobs on a fleet
 // that meets all that they require [173-175]. They only ever refuse.
-var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) string{
+var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) string{
 	// Hostile jobs get a machine of their own kind, or none [216].
-	func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		switch has := f.Class.Isolation; {
 		case !d.Requirement.Hostile || p.RunsHostile(f.Class):
 			return ""
@@ -21,7 +21,7 @@ var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *
 			return sentence("the jobs are hostile and need the isolation %q, and its class has %q", p.IsolationForHostile(), has)
 		}
 	},
-	func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) string {
+	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
 		return unentitled(p, d.Requirement.Tenant, d.Requirement.Project, f.Class.Name)
 	},
 }

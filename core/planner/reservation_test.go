@@ -21,7 +21,7 @@ func reserve(id string, f fleet.ManagedFleet, n int, start time.Time) fleet.Capa
 
 func plannedWith(f fleet.ManagedFleet, instances []snapshot.Instance, all ...fleet.CapacityReservation) FleetPlan {
 	return planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances, Demand: demand(),
-		Standing: fleet.StandingOrders{Reservations: all}}).Fleets[0]
+		Overrides: fleet.Overrides{Reservations: all}}).Fleets[0]
 }
 
 func TestAReservationIsThereFromItsLeadTimeToItsEnd(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAReservationIsThereFromItsLeadTimeToItsEnd(t *testing.T) {
 func TestReservationsThatOverlapAddUpAndDemandUsesThem(t *testing.T) {
 	f := burst(1, 9, 1)
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(4)), // two hosts
-		Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 2, now)}}}
+		Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 2, now)}}}
 	p := planInput(in).Fleets[0]
 	if got := chain(p); got != "demand 2 → reservation 5 → warm 6" {
 		t.Error(got)
@@ -107,7 +107,7 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2, `dedicated capacity needs a fleet whose scope is the tenant "acme"`},
 		{"dedicated in its own fleet", scoped, []fleet.CapacityReservation{dedicated}, 0, ""},
 	} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Standing: fleet.StandingOrders{Reservations: test.of}})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Overrides: fleet.Overrides{Reservations: test.of}})
 		missing, said := 0, ""
 		for _, r := range out.Reservations {
 			missing, said = missing+r.Missing, said+r.Sentence
@@ -131,7 +131,7 @@ func TestUnmetReservationNamesItsCause(t *testing.T) {
 		"others have reserved": {[]fleet.CapacityReservation{first, second}, "r2: 1 of 2" + at + ", and others have reserved there: 3 for r1. To have them all, raise max, move the reservation, or ask for less."},
 		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, "r2: 5 of 6" + at + ", which is too little, and others have reserved there: 3 for r1. To have them all, raise max, move the reservation, or ask for less."},
 	} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: fleet.StandingOrders{Reservations: test.of}})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: fleet.Overrides{Reservations: test.of}})
 		if got := out.Reservations[len(test.of)-1].Sentence; got != test.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
 		}
@@ -153,7 +153,7 @@ func TestTimesOfAnyZoneAreTheSameMoment(t *testing.T) {
 		t.Fatalf("it lasts %s", long)
 	}
 	for at, want := range map[string]int{"2027-03-28T00:29:59Z": 0, "2027-03-28T00:30:00Z": 1, "2027-03-28T01:29:59Z": 1, "2027-03-28T01:30:00Z": 0} {
-		p := planInput(input{Now: parse(at), Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{r}}}).Fleets[0]
+		p := planInput(input{Now: parse(at), Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{r}}}).Fleets[0]
 		if p.Desired != want {
 			t.Errorf("at %s desired %d, want %d", at, p.Desired, want)
 		}
@@ -237,7 +237,7 @@ func TestOverlapsAddUpMinuteByMinute(t *testing.T) {
 			r.LeadTime = time.Duration(rapid.IntRange(0, 20).Draw(t, "lead")) * time.Minute
 			all = append(all, r)
 		}
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: all}})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: all}})
 		// The model: every minute, whoever asks then gets it in the order of ids.
 		short := map[string]int{}
 		for minute := range 121 {

@@ -69,7 +69,7 @@ type replay struct {
 	waiting, running, busy int
 	launches, mostHosts    int
 	waits                  []time.Duration
-	unmet                  []planner.Unmet
+	unplaced               []planner.UnplacedDemand
 	lastEnd                int64
 	series                 series
 }
@@ -122,7 +122,7 @@ func newReplay(s Settings, trace *Trace) *replay {
 		k := &kindState{Kind: &trace.Kinds[n], can: map[*fleetState]bool{}}
 		k.need = r.dimensions.vector(k.Resources, 1)
 		for _, f := range r.fleets {
-			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.UnmetDemand, f.ManagedFleet) == "" {
+			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.QueuedDemand, f.ManagedFleet) == "" {
 				k.can[f] = true
 			}
 		}
@@ -205,7 +205,7 @@ func (r *replay) ask() {
 	r.beat, r.changed, r.timer = r.now, false, 0
 	r.asked++
 	out := r.settings.Policy(r.snapshot())
-	r.unmet = out.Unmet
+	r.unplaced = out.Unplaced
 	for _, p := range out.Fleets {
 		f := r.byID[p.Fleet]
 		if p.Create > 0 {

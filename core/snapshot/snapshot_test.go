@@ -56,8 +56,8 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 			s.Operations = []fleet.Operation{{ID: "k", Instance: "i", Kind: fleet.ProvisionOperation, Request: request}}
 		}, Instance{HeadsFor: "b"}},
 		{"a failure", func(s *Snapshot) { s.Failures = map[fleet.CapacityInstanceID]string{"i": "it was lost"} }, Instance{Failure: "it was lost"}},
-		{"a pin", func(s *Snapshot) { s.Standing.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
-		{"a pin that is over", func(s *Snapshot) { s.Standing.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
+		{"a pin", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
+		{"a pin that is over", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := known()

@@ -39,9 +39,9 @@ type Fleet struct {
 	// now; a running manager's knowledge.
 	Scheduler fleet.SchedulerAddress `json:"scheduler,omitempty"`
 	Unseen    string                 `json:"scheduler_unseen,omitempty"`
-	// Unmet is the waiting work of its scheduler that nothing covers and that
+	// Unplaced is the waiting work of its scheduler that nothing covers and that
 	// came close to this fleet.
-	Unmet []planner.Unmet `json:"unmet,omitempty"`
+	Unplaced []planner.UnplacedDemand `json:"unplaced,omitempty"`
 	// Concerns are what is amiss with its runners at its scheduler.
 	Concerns []fleet.DemandConcern `json:"concerns,omitempty"`
 	// Waiting is what keeps the fleet from its desired number, and Next when its
@@ -59,9 +59,9 @@ type Fleet struct {
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Cost is what it costs, as far as prices are known: an estimate and no bill.
 	Cost *planner.CostReport `json:"cost,omitempty"`
-	// Standing says in a sentence each what people decided about the fleet beside
+	// Overrides says in a sentence each what people decided about the fleet beside
 	// its file. Min, Max and Operational are with its effect.
-	Standing []string `json:"standing,omitempty"`
+	Overrides []string `json:"overrides,omitempty"`
 	// Rollout is the one that is under way.
 	Rollout *planner.RolloutPlan `json:"rollout,omitempty"`
 	// Override is in the place of the file's min or max for a time.
@@ -91,14 +91,14 @@ func Fleets(s snapshot.Snapshot) []Fleet {
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm, Forecast: p.Forecast,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
-			Scheduler: f.Scheduler, Unseen: s.Demand[f.Scheduler].Unobserved, Unmet: unmetNear(preview.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+			Scheduler: f.Scheduler, Unseen: s.Demand[f.Scheduler].Unobserved, Unplaced: unplacedNear(preview.Unplaced, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(s.Demand[f.Scheduler], f),
 		}
-		v.Standing, v.Cost, v.Rollout = p.Standing, p.Cost, p.Rollout
+		v.Overrides, v.Cost, v.Rollout = p.Overrides, p.Cost, p.Rollout
 		if _, asked := s.Demand[f.Scheduler]; p.Unseen != "" && !asked {
 			v.Unseen = "it has not been asked yet, which a running manager does"
 		}
-		if o, holds := s.Standing.Override(f, s.Now); holds {
+		if o, holds := s.Overrides.ScaleOverride(f, s.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
 		if hold, held := s.Holds[f.ID]; held && !hold.Constrained {

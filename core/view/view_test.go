@@ -147,21 +147,21 @@ func following(states ...fleet.CapacityInstanceState) snapshot.State {
 // asking is a moment at which jobs of a kind wait.
 func asking(jobs int, os string) snapshot.Observations {
 	m := observing()
-	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{{
+	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{{
 		Requirement: fleet.SchedulingRequirementSet{OS: os}, Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: jobs, Admissible: jobs}}}}}
 	return m
 }
 
 func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
 	got := Fleets(with(following(), asking(5, "linux")))[0]
-	if len(got.Unmet) != 1 || got.Unmet[0].Code != planner.NoCapacityNow || got.Unmet[0].Count != 3 || got.Health != CapacityConstrained ||
+	if len(got.Unplaced) != 1 || got.Unplaced[0].Code != planner.NoCapacityNow || got.Unplaced[0].Count != 3 || got.Health != CapacityConstrained ||
 		!strings.Contains(strings.Join(got.Reasons, "\n"), "3 jobs wait for a host, and it can't grow now: its max is 2.") {
-		t.Errorf("beyond max: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
+		t.Errorf("beyond max: %s because of %q, unplaced %+v", got.Health, got.Reasons, got.Unplaced)
 	}
 	got = Fleets(with(following(), asking(1, "windows")))[0]
-	if len(got.Unmet) != 1 || got.Unmet[0].Code != planner.NoEligibleFleet || got.Health != Healthy ||
+	if len(got.Unplaced) != 1 || got.Unplaced[0].Code != planner.NoEligibleFleet || got.Health != Healthy ||
 		!strings.Contains(strings.Join(got.Reasons, "\n"), `the jobs require os "windows", and it has "linux"`) {
-		t.Errorf("what no fleet can run: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
+		t.Errorf("what no fleet can run: %s because of %q, unplaced %+v", got.Health, got.Reasons, got.Unplaced)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // limitsAt are the min and max of a fleet as its file has it, at a time.
 func limitsAt(in *planning, f fleet.ManagedFleet, at time.Time) (least, most int) {
 	least, most = f.Scaling.Min, f.Scaling.Max
-	if o, holds := in.Standing.Override(f, at); holds {
+	if o, holds := in.Overrides.ScaleOverride(f, at); holds {
 		least, most = o.Least(least), o.Most(most)
 	}
 	return least, most
@@ -20,8 +20,8 @@ func limitsAt(in *planning, f fleet.ManagedFleet, at time.Time) (least, most int
 // minRule is the name of the bound that keeps a fleet from being smaller, and its
 // sentence. Where a person overrides the file it says so.
 func minRule(in *planning, f fleet.ManagedFleet) (name, text string) {
-	if o, holds := in.Standing.Override(f, in.Now); holds && o.Min != nil {
-		return "override", sentence("Never fewer than %d: %s, until %s%s.", *o.Min, by(o.Decided), moment(o.Until), because(o.Reason))
+	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds && o.Min != nil {
+		return "override", sentence("Never fewer than %d: %s, until %s%s.", *o.Min, by(o.Attribution), moment(o.Until), because(o.Reason))
 	}
 	return "min", sentence("Never fewer than min = %d.", f.Scaling.Min)
 }
@@ -29,21 +29,21 @@ func minRule(in *planning, f fleet.ManagedFleet) (name, text string) {
 // maxRule is minRule's other side. Where the two contradict each other, which an
 // apply after the override can bring about, max goes before min.
 func maxRule(in *planning, f fleet.ManagedFleet) (name, text string) {
-	if o, holds := in.Standing.Override(f, in.Now); holds && o.Max != nil {
-		return "override", sentence("Never more than %d: %s, until %s%s.", *o.Max, by(o.Decided), moment(o.Until), because(o.Reason))
+	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds && o.Max != nil {
+		return "override", sentence("Never more than %d: %s, until %s%s.", *o.Max, by(o.Attribution), moment(o.Until), because(o.Reason))
 	}
 	return "max", sentence("Never more than max = %d.", f.Scaling.Max)
 }
 
-// stands says in a sentence each what people decided about a fleet beside its
+// describeOverrides says in a sentence each what people decided about a fleet beside its
 // file, and how it is taken back.
-func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []string) {
+func describeOverrides(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []string) {
 	name := f.Address.Name()
 	said = append(said, beyondPolicy(in.Policy, f)...)
-	if freeze, frozen := in.Standing.Freeze(f); frozen {
+	if freeze, frozen := in.Overrides.Freeze(f); frozen {
 		said = append(said, frozenSentence(f, freeze))
 	}
-	if q, barred := in.Standing.Bars(f); barred {
+	if q, barred := in.Overrides.FleetQuarantine(f); barred {
 		what, quarantined := "the fleet", name
 		if q.Image != "" {
 			what, quarantined = "its image", q.Image
@@ -51,19 +51,19 @@ func stands(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 		said = append(said, sentence("%s quarantined %s on %s%s: its instances get no work and no new ones start. To clear it: forgeyard-fleet quarantine %s --clear.",
 			q.By, what, moment(q.At), because(q.Reason), quarantined))
 	}
-	if o, holds := in.Standing.Override(f, in.Now); holds {
+	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds {
 		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
 			o.By, overridden(o), moment(o.Until), because(o.Reason), name))
 	}
-	if b, holds := in.Standing.CostOverride(f, in.Now); holds {
+	if b, holds := in.Overrides.CostOverride(f, in.Now); holds {
 		said = append(said, costOverrideSentence(f, b))
 	}
-	if o, ordered := in.Standing.Rollout(f); ordered && o.Word == fleet.RollBack {
+	if o, ordered := in.Overrides.Rollout(f); ordered && o.Action == fleet.RollBack {
 		said = append(said, sentence("%s rolled the fleet back on %s%s: it boots %s, and its file says %s. To take that up again: forgeyard-fleet image rollout %s --resume.",
 			o.By, moment(o.At), because(o.Reason), ImageWords(o.To), ImageWords(o.From), name))
 	}
 	for _, i := range instances {
-		if pin, holds := in.Standing.Pin(i.ID, in.Now); holds {
+		if pin, holds := in.Overrides.Pin(i.ID, in.Now); holds {
 			said = append(said, sentence("%s pinned %s until %s%s: it is no choice for a scale-down, max_age or a rollout.", pin.By, i.ID, moment(pin.Until), because(pin.Reason)))
 		}
 	}
@@ -84,7 +84,7 @@ func frozenSentence(f fleet.ManagedFleet, z fleet.Freeze) string {
 
 // frozenWords are what is frozen: the fleet, or the whole provider that it is of.
 func frozenWords(in *planning, f fleet.ManagedFleet, itself, provider string) string {
-	if z, _ := in.Standing.Freeze(f); z.Provider != "" {
+	if z, _ := in.Overrides.Freeze(f); z.Provider != "" {
 		return provider
 	}
 	return itself
@@ -100,7 +100,7 @@ func overridden(o fleet.FleetScaleOverride) string {
 	return sentence("min = %d and max = %d", *o.Min, *o.Max)
 }
 
-func by(d fleet.Decided) string { return d.By + " asked for it" }
+func by(d fleet.Attribution) string { return d.By + " asked for it" }
 
 // because is a person's reason in brackets.
 func because(reason string) string {
@@ -116,12 +116,12 @@ func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") 
 // decidedTimes are when what people decided about a fleet begins or ends by
 // itself.
 func decidedTimes(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (times []time.Time) {
-	if o, holds := in.Standing.Override(f, in.Now); holds {
+	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds {
 		times = append(times, o.Until)
 	}
 	for _, i := range instances {
 		if i.Pinned {
-			pin, _ := in.Standing.Pin(i.ID, in.Now)
+			pin, _ := in.Overrides.Pin(i.ID, in.Now)
 			times = append(times, pin.Until)
 		}
 	}
