@@ -2783,7 +2783,7 @@ func (x *WatchResponse) GetDetail() string {
 	return ""
 }
 
-// VerifyRequest has what a stranger sent, who may be anybody.
+// VerifyRequest has what an unauthenticated client sent.
 type VerifyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`           // whose form it has: "aws"
