@@ -132,7 +132,7 @@ func (i Instance) Validate() []provider.Diagnostic {
 // mostHosts is above what anybody has and below what a slip of the finger costs.
 const mostHosts = 1000
 
-// validateHosts wants a number of hosts from whoever uses some: a host costs money
+// validateHosts requires a number of hosts where some are used: a host costs money
 // while no machine is on it.
 func (i Instance) validateHosts(found *complaints) {
 	onHosts := slices.ContainsFunc(i.Types, i.OnHost)
