@@ -52,7 +52,7 @@ func Certificate(text string) (*x509.Certificate, error) {
 		return nil, fmt.Errorf("it can't be read: %w", err)
 	}
 	if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < smallestKey {
-		return nil, fmt.Errorf("its key is none of RSA with %d bits: it is the certificate for another of the signatures", smallestKey)
+		return nil, fmt.Errorf("its key isn't RSA with %d bits: it is the certificate for another of the signatures", smallestKey)
 	}
 	return certificate, nil
 }

@@ -16,7 +16,7 @@ import (
 
 var (
 	errClosed = errors.New("the connection was closed")
-	errHangs  = errors.New("the daemon took the connection and doesn't answer")
+	errHangs  = errors.New("the daemon accepted the connection and doesn't answer")
 )
 
 // connection is one connection, for as long as it lives.
