@@ -160,7 +160,7 @@ func underWay(c planner.Counts) string {
 // afterJob says in words what happens to a running job.
 func afterJob(act planner.Action) string {
 	if act.Kind == planner.Drain {
-		return " It is removed after its job."
+		return "; it is removed after its job"
 	}
 	return ""
 }
