@@ -2,5 +2,5 @@
 // own contract: JSON over HTTP with a bearer token, described in docs/scheduler-api.md.
 //
 // It converts between the wire types, which it shares with the reference scheduler, and
-// the types of scheduler. It keeps no state except the last ETag.
+// the types of scheduler. It keeps no state about jobs or runners.
 package forgeyard
