@@ -210,7 +210,7 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	q.run("submit", "--os", "linux", "--trust", "standard", "--cpu", "1", "--", "sh", "-c", "until wget -q -O /dev/null "+gate.url+"; do sleep 1; done")
 	within(t, longPatience, "see the job run in a guest", func() bool { return len(rack.guests()) == 1 && q.jobs()[0].State == "leased" })
 	for command, texts := range map[string][]string{
-		"explain cloud": {"no capacity since", "scale_up", "1 wanted, 0 there or on the way: demand"},
+		"explain cloud": {"no capacity since", "scale_up", "scale up 0 → 1: 1 job queued, 1 more runner needed"},
 		"explain rack":  {"has 1 instance of 1 desired", "demand   → 1"},
 		"events":        {"provision not_created", "InsufficientInstanceCapacity", "rack", "healthy: All"},
 	} {

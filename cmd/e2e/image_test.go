@@ -54,7 +54,7 @@ func TestANewImageComesByACanaryAndGoesBackByARollback(t *testing.T) {
 
 	d.image = "b"
 	w.write(d.String())
-	if r := w.fleet(2, "plan", "--detailed-exitcode"); !strings.Contains(r.out, "Rollout of image base (sha256:bbbb…): 0 of 1 canary healthy; 3 of 3 left.") {
+	if r := w.fleet(2, "plan", "--detailed-exitcode"); !strings.Contains(r.out, "rollout of image base (sha256:bbbb…): 0 of 1 canary healthy; 3 of 3 left") {
 		t.Errorf("the plan doesn't say how it begins:\n%s", r.out)
 	}
 	apply := w.start("apply", "--auto-approve")

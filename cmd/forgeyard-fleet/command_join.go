@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -32,11 +33,11 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 	if len(args) > 0 || len(fleets) > 1 || c.Flags().Changed("permission") || c.Flags().Changed("for") {
 		return errors.New("--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, within 24 hours")
 	}
-	request := control.JoinRequest{Host: host.join, Foreground: host.foreground}
+	request := orders.JoinRequest{Host: host.join, Foreground: host.foreground}
 	if len(fleets) == 1 {
 		request.Fleet = fleets[0]
 	}
-	return a.withService(c, func(ctx context.Context, s control.Service) error {
+	return a.withService(c, func(ctx context.Context, s installation.Service) error {
 		ticket, err := s.Join(ctx, request)
 		if err != nil {
 			return err

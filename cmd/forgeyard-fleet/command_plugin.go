@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
@@ -308,7 +308,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.printJSON(map[string]any{"version": a.version, "plan_format": control.PlanFormat})
+				return a.printJSON(map[string]any{"version": a.version, "plan_format": plans.Format})
 			}
 			_, err := fmt.Fprintln(a.out, "forgeyard-fleet", a.version)
 			return err

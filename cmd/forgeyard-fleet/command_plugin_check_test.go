@@ -194,7 +194,7 @@ func TestPluginTestNamesTheRulesThatItSkipped(t *testing.T) {
 	}
 }
 
-func TestMistakesInTheFileOfATestAreToldOnTheirLine(t *testing.T) {
+func TestPluginTestReportsMistakesWithTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"instance {\n}\n":           "There are no provider blocks",
 		"provider \"x\" \"t\" {\n}": `The plugin is called "faulty"`,

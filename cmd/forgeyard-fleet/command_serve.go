@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/api"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -65,7 +65,7 @@ const closeAPI = 5 * time.Second
 
 // serve holds the writer's lock until it is stopped.
 func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) (err error) {
-	m, err := control.Open(ctx, o)
+	m, err := daemon.Open(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) 
 }
 
 // serveAPI answers the API until the returned function ends it.
-func (a *app) serveAPI(ctx context.Context, m *control.Manager, o workspace.Options, flags serveFlags) (stop func() error, err error) {
+func (a *app) serveAPI(ctx context.Context, m *daemon.Daemon, o workspace.Options, flags serveFlags) (stop func() error, err error) {
 	handler := api.NewHandler(api.Config{
 		Service: m, Authenticate: m.Authenticate, Owner: os.Getuid(), Version: a.version, Log: o.Log, Now: a.now,
 	})

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
@@ -34,7 +34,7 @@ type Endpoint struct {
 	Now func() time.Time
 }
 
-// Client is a control.Service that asks a manager elsewhere. The caller is who
+// Client is a installation.Service that asks a manager elsewhere. The caller is who
 // the manager takes the client for, whatever the context says.
 type Client struct {
 	at    string // for errors
@@ -44,7 +44,7 @@ type Client struct {
 	about About
 }
 
-var _ control.Service = (*Client)(nil)
+var _ installation.Service = (*Client)(nil)
 
 // UnreachableError says that nobody answers at an endpoint, or whoever does
 // isn't trusted.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // About is what a client wants to know before anything else.
@@ -24,7 +24,7 @@ func (h *Handler) addAbout() {
 	add(h, route{id: "version", method: http.MethodGet, path: "/v1/version", tag: "about",
 		summary: "The manager's version", about: "For every caller that is known, whatever its permissions."},
 		func(context.Context, *struct{}) (*body[About], error) {
-			return &body[About]{About{Version: h.config.Version, PlanFormat: control.PlanFormat}}, nil
+			return &body[About]{About{Version: h.config.Version, PlanFormat: plans.Format}}, nil
 		})
 	add(h, route{id: "health", method: http.MethodGet, path: "/healthz", open: true, tag: "about",
 		summary: "Whether the process answers", about: "For everybody, without a token."},

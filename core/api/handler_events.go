@@ -12,7 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
 
 // The names of events.
@@ -35,8 +36,8 @@ func (h *Handler) addPastEvents() {
 		summary: "What happened, in the order of time",
 		about: "Decisions, the last move of each instance, the ends of calls to providers and, to holders of fleet.manage, what was done by whom. " +
 			"With fleet, what was done is left out. Moves before an instance's last one are told by the stream alone."},
-		func(ctx context.Context, in *pastInput) (*body[List[control.Event]], error) {
-			events, err := h.service.Events(ctx, control.EventQuery{Fleet: in.Fleet, Since: in.Since, Limit: in.Limit})
+		func(ctx context.Context, in *pastInput) (*body[List[query.Event]], error) {
+			events, err := h.service.Events(ctx, query.EventFilter{Fleet: in.Fleet, Since: in.Since, Limit: in.Limit})
 			return listOf(events), err
 		})
 }
@@ -48,7 +49,7 @@ func (h *Handler) addEvents() {
 			"A comment every 15 seconds says that the connection lives. Nothing is repeated: whoever connects again hears first where the loop stands then."}
 	components := h.api.OpenAPI().Components.Schemas
 	events := map[string]any{}
-	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[control.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
+	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[progress.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
 		events[name] = components.Schema(kind, true, name)
 	}
 	op := huma.Operation{
@@ -75,7 +76,7 @@ func (h *Handler) addEvents() {
 
 // heard is one thing that a watch yields.
 type heard struct {
-	progress control.Progress
+	progress progress.Progress
 	err      error
 }
 

@@ -4,8 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -14,14 +13,6 @@ type ResumeRequest struct {
 	Pause    bool   `json:"pause,omitempty" doc:"Halt it instead, until it is taken up again."`
 	SkipSoak bool   `json:"skip_soak,omitempty" doc:"The others follow at once."`
 	Reason   string `json:"reason,omitempty" maxLength:"500"`
-}
-
-// word is what the request says.
-func (r ResumeRequest) word() fleet.RolloutWord {
-	if r.Pause {
-		return fleet.PauseRollout
-	}
-	return fleet.ResumeRollout
 }
 
 type rolloutInput[T any] struct {
@@ -42,18 +33,18 @@ func (h *Handler) addImages() {
 		add(h, route{id: of.prefix + "rollout", method: http.MethodPost, path: of.path + "/rollout", useCase: "image rollout", tag: "images", status: http.StatusOK,
 			summary: "Pause a rollout, or resume one that was paused, halted or rolled back",
 			about:   "After a halt or a rollback it starts with a canary again. If there is nothing to resume, the answer says so."},
-			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[control.RolloutReceipt], error) {
-				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
+			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[orders.RolloutReceipt], error) {
+				o := h.orders(in.CheckInput)
+				if in.Body.Pause {
+					return respond(o.PauseRollout(ctx, orders.RolloutRequest{Subject: in.ID, Reason: in.Body.Reason}))
+				}
+				return respond(o.ResumeRollout(ctx, orders.ResumeRequest{Subject: in.ID, SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason}))
 			})
 		add(h, route{id: of.prefix + "rollback", method: http.MethodPost, path: of.path + "/rollback", useCase: "image rollback", tag: "images", status: http.StatusOK,
 			summary: "Return to the last known good image",
 			about:   "It holds until an apply changes the image, or the rollout is resumed. Without a known good image it is a problem 409."},
-			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[control.RolloutReceipt], error) {
-				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Word: fleet.RollBack, Reason: in.Body.Reason})
+			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[orders.RolloutReceipt], error) {
+				return respond(h.orders(in.CheckInput).RollBack(ctx, orders.RolloutRequest{Subject: in.ID, Reason: in.Body.Reason}))
 			})
 	}
-}
-
-func (h *Handler) orderRollout(ctx context.Context, check CheckInput, r control.RolloutRequest) (*body[control.RolloutReceipt], error) {
-	return orderOrCheck(ctx, check, r, h.service.OrderRollout, h.service.CheckRollout)
 }

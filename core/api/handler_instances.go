@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -64,7 +64,7 @@ func (h *Handler) addInstances() {
 
 // history is a page of what is and was.
 func (h *Handler) history(ctx context.Context, in instancesInput, after *position) (*body[List[view.Instance]], error) {
-	q := control.HistoryQuery{Fleet: in.Fleet, State: fleet.CapacityInstanceState(in.State), Limit: in.Limit}
+	q := query.HistoryFilter{Fleet: in.Fleet, State: fleet.CapacityInstanceState(in.State), Limit: in.Limit}
 	if after != nil {
 		q.Before = after.ID
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // NewJoin asks for the command that joins a host.
@@ -19,15 +19,15 @@ func (h *Handler) addJoins() {
 	add(h, route{id: "join", method: http.MethodPost, path: "/v1/joins", useCase: "token join", tag: "tokens", status: http.StatusCreated,
 		summary: "Claim a host and make the command that joins it",
 		about:   "The command holds a token: it is secret, good once and for 24 hours. For a host that waits to be joined a new command is made, and the one before is void, so whoever lost the answer asks again. A host that is joined is a problem 409."},
-		func(ctx context.Context, in *joinInput) (*body[control.JoinTicket], error) {
-			ticket, err := h.service.Join(ctx, control.JoinRequest{Host: in.Body.Host, Fleet: in.Body.Fleet, Foreground: in.Body.Foreground})
-			return &body[control.JoinTicket]{ticket}, err
+		func(ctx context.Context, in *joinInput) (*body[orders.JoinTicket], error) {
+			ticket, err := h.service.Join(ctx, orders.JoinRequest{Host: in.Body.Host, Fleet: in.Body.Fleet, Foreground: in.Body.Foreground})
+			return &body[orders.JoinTicket]{ticket}, err
 		})
 }
 
-// Join is control.Service's.
-func (c *Client) Join(ctx context.Context, r control.JoinRequest) (control.JoinTicket, error) {
-	var ticket control.JoinTicket
+// Join is installation.Service's.
+func (c *Client) Join(ctx context.Context, r orders.JoinRequest) (orders.JoinTicket, error) {
+	var ticket orders.JoinTicket
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/joins", send: NewJoin{r.Host, r.Fleet, r.Foreground}, into: &ticket})
 	return ticket, err
 }

@@ -5,9 +5,8 @@ import (
 	"net/http"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // ResolveRequest is what a person found out about an instance.
@@ -47,8 +46,9 @@ func (h *Handler) addOrders() {
 	add(h, route{id: "resolve-instance", method: http.MethodPost, path: "/v1/instances/{id}/resolve", useCase: "instance resolve", tag: "instances", status: http.StatusOK,
 		summary: "Say what became of an instance's request or resource",
 		about:   "Where the manager can't find out by itself. A list of the provider or an agent that says otherwise makes it a problem 409."},
-		func(ctx context.Context, in *resolveInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
+		func(ctx context.Context, in *resolveInput) (*body[orders.InstanceReceipt], error) {
+			return respond(h.orders(in.CheckInput).ResolveInstance(ctx, orders.ResolveRequest{
+				Instance: fleet.CapacityInstanceID(in.ID), Outcome: orders.Resolution(in.Body.Outcome), Resource: in.Body.ProviderInstance}))
 		})
 	type replaceInput struct {
 		CheckInput
@@ -57,8 +57,8 @@ func (h *Handler) addOrders() {
 	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace", useCase: "instance replace", tag: "instances", status: http.StatusOK,
 		summary: "Drain an instance; its fleet makes another",
 		about:   "Its job is finished first."},
-		func(ctx context.Context, in *replaceInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
+		func(ctx context.Context, in *replaceInput) (*body[orders.InstanceReceipt], error) {
+			return respond(h.orders(in.CheckInput).ReplaceInstance(ctx, fleet.CapacityInstanceID(in.ID)))
 		})
 	type drainInput struct {
 		CheckInput
@@ -68,12 +68,8 @@ func (h *Handler) addOrders() {
 	add(h, route{id: "drain-instance", method: http.MethodPost, path: "/v1/instances/{id}/drain", useCase: "instance drain", tag: "instances", status: http.StatusOK,
 		summary: "Let an instance leave after its job",
 		about:   "With force it doesn't wait for the job, where none can begin any more; one that still takes work is a problem 409."},
-		func(ctx context.Context, in *drainInput) (*body[control.OrderReceipt], error) {
-			kind := loop.DrainInstance
-			if in.Body.Force {
-				kind = loop.ForceDrain
-			}
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: kind, Instance: fleet.CapacityInstanceID(in.ID)})
+		func(ctx context.Context, in *drainInput) (*body[orders.InstanceReceipt], error) {
+			return respond(h.orders(in.CheckInput).DrainInstance(ctx, orders.DrainRequest{Instance: fleet.CapacityInstanceID(in.ID), Force: in.Body.Force}))
 		})
 	type adoptInput struct {
 		CheckInput
@@ -82,14 +78,13 @@ func (h *Handler) addOrders() {
 	add(h, route{id: "adopt", method: http.MethodPost, path: "/v1/unrecorded/adopt", useCase: "instance adopt", tag: "instances", status: http.StatusOK,
 		summary: "Take a resource that is nobody's onto a fleet's books and remove it",
 		about:   "It must be listed by an inspection begun now, once, and be of no instance."},
-		func(ctx context.Context, in *adoptInput) (*body[control.OrderReceipt], error) {
+		func(ctx context.Context, in *adoptInput) (*body[orders.InstanceReceipt], error) {
 			if !in.Body.Remove {
 				return nil, &access.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
 			}
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
+			return respond(h.orders(in.CheckInput).AdoptResource(ctx, orders.AdoptRequest{Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet}))
 		})
 }
 
-func (h *Handler) order(ctx context.Context, check CheckInput, o control.InstanceOrder) (*body[control.OrderReceipt], error) {
-	return orderOrCheck(ctx, check, o, h.service.Order, h.service.CheckOrder)
-}
+// respond is a response of one value.
+func respond[T any](value T, err error) (*body[T], error) { return &body[T]{value}, err }

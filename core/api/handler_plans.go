@@ -7,23 +7,23 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // ApplyRequest is what is to be applied, and what of its plan was approved.
 type ApplyRequest struct {
-	Submission control.Submission `json:"submission"`
-	Approval   control.Approval   `json:"approval"`
+	Submission plans.Submission `json:"submission"`
+	Approval   plans.Approval   `json:"approval"`
 }
 
 type planInput struct {
-	Body control.Submission
+	Body plans.Submission
 }
 
 type planOutput struct {
 	ETag string `header:"ETag" doc:"The serial of the definition that the plan was made from, for If-Match."`
-	Body control.Plan
+	Body plans.Plan
 }
 
 type applyInput struct {
@@ -34,7 +34,7 @@ type applyInput struct {
 
 type applyOutput struct {
 	ETag string `header:"ETag" doc:"The serial of the definition that is current now."`
-	Body control.Receipt
+	Body plans.Receipt
 }
 
 func (h *Handler) addPlans() {
@@ -57,8 +57,8 @@ func (h *Handler) addPlans() {
 		})
 }
 
-func (h *Handler) apply(ctx context.Context, in *applyInput) (control.Receipt, error) {
-	carryOut := func() (control.Receipt, error) {
+func (h *Handler) apply(ctx context.Context, in *applyInput) (plans.Receipt, error) {
+	carryOut := func() (plans.Receipt, error) {
 		return h.service.Apply(ctx, in.Body.Submission, in.Body.Approval)
 	}
 	if in.IdempotencyKey == "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Document is the OpenAPI 3.1 document of the routes, as docs/openapi.json has it.
@@ -49,7 +50,7 @@ func document() huma.Config {
 				Description: "What people and programs do with an installation. Requests with unknown fields are refused; answers may get new fields at any time.",
 			},
 			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry(schemaPrefix, schemaName),
+				Schemas: schemas(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{tokenScheme: {
 					Type: "http", Scheme: "bearer",
 					Description: "A token (fyk_…), over TLS alone. The unix socket takes none: there, the caller is the peer's user.",
@@ -139,4 +140,18 @@ func reach(doc *huma.OpenAPI, s *huma.Schema, seen map[string]bool) {
 	if values, ok := s.AdditionalProperties.(*huma.Schema); ok {
 		reach(doc, values, seen)
 	}
+}
+
+// Reason is what a reason.Reason is in JSON.
+type Reason struct {
+	Code   string         `json:"code" doc:"The kind of reason; docs/reasons.md lists them."`
+	Params map[string]any `json:"params,omitempty" doc:"The parameters of the kind."`
+	Text   string         `json:"text" doc:"The reason for people. It may be worded better in any version."`
+}
+
+// schemas are those of the document's components.
+func schemas() huma.Registry {
+	r := huma.NewMapRegistry(schemaPrefix, schemaName)
+	r.RegisterTypeAlias(reflect.TypeFor[reason.Reason](), reflect.TypeFor[Reason]())
+	return r
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 	_ "github.com/forgeyard/forgeyard-fleet/core/problem/humaerror" // huma's refusals are problems
 )
@@ -19,10 +19,10 @@ import (
 type Problem struct {
 	problem.Problem
 	// What follows is there with its own code.
-	Diagnostics config.Diagnostics      `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
-	Stale       *control.StalePlanError `json:"stale,omitempty" doc:"With stale: who applied what in between."`
-	Denied      *Denial                 `json:"denied,omitempty" doc:"With denied: what the caller lacks."`
-	Missing     *Absence                `json:"missing,omitempty" doc:"With not_found: what isn't there."`
+	Diagnostics config.Diagnostics `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
+	Stale       *plans.StaleError  `json:"stale,omitempty" doc:"With stale: who applied what in between."`
+	Denied      *Denial            `json:"denied,omitempty" doc:"With denied: what the caller lacks."`
+	Missing     *Absence           `json:"missing,omitempty" doc:"With not_found: what isn't there."`
 }
 
 // failed is the problem of a status, with its code and detail.
@@ -86,7 +86,7 @@ func problemOf(err error) *Problem {
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
 		as(http.StatusUnprocessableEntity, codeDiagnostics)
 		p.Diagnostics, p.Detail = found, "there are mistakes in the files: diagnostics has them"
-	} else if stale, ok := errors.AsType[*control.StalePlanError](err); ok {
+	} else if stale, ok := errors.AsType[*plans.StaleError](err); ok {
 		as(http.StatusPreconditionFailed, codeStale)
 		p.Stale = stale
 	} else if denied, ok := errors.AsType[*access.DeniedError](err); ok {

@@ -3,6 +3,6 @@
 // each answer to the loop as an event.
 //
 // It makes no decisions. Effects come from the loop, calls go to pluginhost and
-// scheduler, and the result of each step goes to the observer that control passes in.
+// scheduler, and the result of each step goes to the observer that daemon passes in.
 // The loop itself runs on one goroutine.
 package executor

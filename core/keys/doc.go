@@ -2,5 +2,5 @@
 // use, their files, their rotation, and when nothing needs an old key any more.
 //
 // Keys come from files of pki, and which of them are in use from the store. They go to
-// agentserver, loop and control for signing, enrollment and proofs. It never shows a secret.
+// agentserver, loop and daemon for signing, enrollment and proofs. It never shows a secret.
 package keys

@@ -5,5 +5,5 @@
 // A key file is written once and never changed, since agents, stored tokens and tagged
 // resources depend on it. Beside key files it does no I/O: it reads no clock, network or
 // store. Callers check expiry where an expired proof may still be accepted. agentserver
-// and control use it; keys manages rotation.
+// and orders use it; keys manages rotation.
 package pki

@@ -18,11 +18,11 @@ func TestAHandshakeThatTricklesInIsAwaited(t *testing.T) {
 // A host that believes the handshake talks to whoever listens there.
 func TestAnAddressThatIsNotThePluginsOwnSocketIsRefused(t *testing.T) {
 	for mode, want := range map[string]string{
-		"another network":                    "no unix socket",
+		"another network":                    "not a Unix socket",
 		"a socket that isn't there":          "no such file or directory",
 		"an abstract socket":                 "no such file or directory",
-		"a file for a socket":                "no socket",
-		"a symbolic link to its socket":      "no socket",
+		"a file for a socket":                "not a socket",
+		"a symbolic link to its socket":      "not a socket",
 		"a socket behind a linked directory": "outside of its own launch directory",
 	} {
 		t.Run(mode, func(t *testing.T) {

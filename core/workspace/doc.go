@@ -3,5 +3,5 @@
 // lock file, the installed plugins, and the plugins' validation of the files.
 //
 // It starts plugins only for validation and never changes a provider's resources. Data
-// comes from the file system and goes to control and the commands.
+// comes from the file system and goes to plans and the commands.
 package workspace

@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -82,7 +82,7 @@ func (w *world) boundsAreEnforced() {
 // decision says by what chain of bounds [184, 185].
 func (w *world) decisionsHaveReasons(decisions []fleet.Decision) {
 	for _, d := range decisions {
-		if strings.TrimSpace(d.Reason) == "" || len(d.Bounds) == 0 {
+		if strings.TrimSpace(d.Reason.Text()) == "" || len(d.Bounds) == 0 {
 			w.fail("decisions have reasons", "%s of %s has reason %q and %d bounds", d.Kind, d.Fleet, d.Reason, len(d.Bounds))
 		}
 	}
@@ -342,7 +342,7 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 		return
 	}
 	if w.at-since > starving {
-		var waits []planner.Wait
+		var waits []reason.Reason
 		for _, p := range res.Plan.Fleets {
 			if p.Follows {
 				waits = append(waits, p.Waiting...)

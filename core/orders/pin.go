@@ -1,0 +1,49 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/access"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
+
+// PinRequest keeps the planner's hands off an instance for a time [131].
+type PinRequest struct {
+	Instance fleet.CapacityInstanceID
+	For      time.Duration
+	Reason   string
+}
+
+// PinInstance keeps an instance out of scale-downs, max_age and rollouts for a time.
+// It must be, or soon become, a runner.
+func (h Handler) PinInstance(ctx context.Context, r PinRequest) (OverrideReceipt, error) {
+	return h.set(ctx, "instance pin", r.Reason, func(v *validation) (override, error) { return v.pin(r) })
+}
+
+// ClearPin ends a pin.
+func (h Handler) ClearPin(ctx context.Context, id fleet.CapacityInstanceID) (OverrideReceipt, error) {
+	return h.clear(ctx, "instance pin", func(v *validation) (override, error) {
+		i, address, err := v.instance(id)
+		return override{stored: fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet}, subject: ofFleet(i, address), done: "it isn't pinned any more"}, err
+	})
+}
+
+func (v *validation) pin(r PinRequest) (override, error) {
+	i, address, err := v.instance(r.Instance)
+	if err != nil {
+		return override{}, err
+	}
+	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Decided: v.decided}
+	stays := i.State == fleet.Bootstrapping || i.State == fleet.Enrolling || i.State == fleet.Healthy
+	if !stays || i.Unjoined() {
+		return override{}, access.Conflict("%s is %s, and a pin keeps what boots or is healthy", ofFleet(i, address), i.State)
+	}
+	if p.Until, err = v.until(r.For, LongestOverride); err != nil {
+		return override{}, err
+	}
+	return override{stored: p, subject: ofFleet(i, address), until: p.Until,
+		done: fmt.Sprintf("pinned until %s: no choice for a scale-down, max_age or a rollout; an operator's drain, a quarantine and the provider still take it",
+			fleet.TimeText(p.Until))}, nil
+}
