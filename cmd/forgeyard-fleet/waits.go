@@ -56,7 +56,7 @@ func reasons(res progress.Progress) (out []string) {
 			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", shellWord(address.Name()))
 		}
 	}
-	for _, u := range res.Unmet {
+	for _, u := range res.Unplaced {
 		say("%s", u.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {

@@ -149,7 +149,7 @@ func TestAForecastNeverPassesMaxNorAFreeze(t *testing.T) {
 	}
 	w = newWorld(t, foreseeingFleet(3))
 	w.threeDays(5)
-	w.store.standing.Freezes = []fleet.Freeze{{Fleet: "f1"}}
+	w.store.overrides.Freezes = []fleet.Freeze{{Fleet: "f1"}}
 	w.restart()
 	w.goOn(90 * time.Minute)
 	if len(w.calls) != 0 {

@@ -31,7 +31,7 @@ const released = "released: what was quarantined leaves once no job is on it, an
 func (h Handler) QuarantineFleet(ctx context.Context, r QuarantineFleetRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
 		f, err := v.fleet(r.Fleet)
-		return override{stored: fleet.Quarantine{Fleet: f.ID, Decided: v.decided}, subject: string(f.Address),
+		return override{stored: fleet.Quarantine{Fleet: f.ID, Attribution: v.decided}, subject: string(f.Address),
 			done: "quarantined: its instances get no work, a job that runs goes on, and no new one starts"}, err
 	})
 }
@@ -51,7 +51,7 @@ func (h Handler) QuarantineInstance(ctx context.Context, r QuarantineInstanceReq
 		if err == nil && (i.State == fleet.Failed || i.State == fleet.Terminating || i.State == fleet.Terminated) {
 			err = access.Conflict("%s is %s: it gets no work any more", ofFleet(i, address), i.State)
 		}
-		return override{stored: fleet.Quarantine{Instance: i.ID, Decided: v.decided}, subject: ofFleet(i, address),
+		return override{stored: fleet.Quarantine{Instance: i.ID, Attribution: v.decided}, subject: ofFleet(i, address),
 			done: fmt.Sprintf("quarantined: it gets no work, a job that runs goes on; after timeouts.quarantine it is removed, and its job given up with forgeyard-fleet drain %s --force", i.ID)}, err
 	})
 }
@@ -68,7 +68,7 @@ func (h Handler) ClearInstanceQuarantine(ctx context.Context, id fleet.CapacityI
 // made from it.
 func (h Handler) QuarantineImage(ctx context.Context, r QuarantineImageRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
-		return v.quarantineImage(r.Image, fleet.Quarantine{Decided: v.decided},
+		return v.quarantineImage(r.Image, fleet.Quarantine{Attribution: v.decided},
 			"quarantined: what was made from it gets no work, a job that runs goes on, and nothing new is made from it")
 	})
 }

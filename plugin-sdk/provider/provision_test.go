@@ -86,7 +86,7 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 			Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
 			Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
 			Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true},
-			BillingGrain: durationpb.New(time.Second), MinimumLease: durationpb.New(time.Minute), Available: proto.Uint32(7),
+			BillingGrain: durationpb.New(time.Second), MinimumCommitment: durationpb.New(time.Minute), Available: proto.Uint32(7),
 		}},
 		Items: []*providerpb.ProvisionRequest_Item{{
 			Key: "k1", Name: "n", Tags: map[string]string{"a": "b"}, Asset: "serial",
@@ -101,7 +101,7 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 	offers := []Offer{{
 		Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
 		Resources: Resources{CPUMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
-		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second, MinimumLease: time.Minute, Available: &left,
+		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second, MinimumCommitment: time.Minute, Available: &left,
 	}}
 	if !reflect.DeepEqual(request.Offers, offers) {
 		t.Errorf("got offers %+v, want %+v", request.Offers, offers)

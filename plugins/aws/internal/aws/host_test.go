@@ -274,7 +274,7 @@ func TestAMacIsOfferedForADayAndNoHostOnTheSpotMarket(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range list.Offers {
-			got = append(got, fmt.Sprintf("%s %s %s", o.MachineType, o.Lifetime, o.MinimumLease))
+			got = append(got, fmt.Sprintf("%s %s %s", o.MachineType, o.Lifetime, o.MinimumCommitment))
 		}
 	}
 	if want := []string{"mac2.metal stable 24h0m0s", "c7i.large stable 1m0s"}; !slices.Equal(got, want) {

@@ -62,8 +62,8 @@ func TestAnOfferSaysWhatTheListAndTheSpotMarketOfItsZoneSay(t *testing.T) {
 		if got, want := cost(there["c7i.large preemptible"].Price), "about 33022 USD"; got != want {
 			t.Errorf("in the second zone it costs %s, wanted %s", got, want)
 		}
-		if one := here["c7i.large stable"]; one.BillingGrain != time.Second || one.MinimumLease != time.Minute {
-			t.Errorf("it is paid by %s, for %s at least", one.BillingGrain, one.MinimumLease)
+		if one := here["c7i.large stable"]; one.BillingGrain != time.Second || one.MinimumCommitment != time.Minute {
+			t.Errorf("it is paid by %s, for %s at least", one.BillingGrain, one.MinimumCommitment)
 		}
 		if lists, markets := l.Calls("GetProducts"), l.Calls("DescribeSpotPriceHistory"); lists != 2 || markets == 0 {
 			t.Errorf("two blocks of the same types ask the list %d times and the market %d times", lists, markets)
