@@ -15,6 +15,12 @@ import (
 // deciding are the packages that give reasons, and so have no text of their own.
 var deciding = []string{"core/planner", "core/planner/forecast", "core/view"}
 
+// rendering are the packages that pass reasons on or print them.
+var rendering = []string{
+	"core/loop", "core/daemon", "core/orders", "core/plans", "core/progress", "core/query", "core/api", "core/executor",
+	"cmd/forgeyard-fleet",
+}
+
 // searches are the functions of package strings that look into a text or cut it.
 var searches = []string{"Contains", "HasPrefix", "HasSuffix", "Index", "Cut", "CutPrefix", "CutSuffix", "TrimPrefix", "TrimSuffix", "Split", "EqualFold"}
 
@@ -45,7 +51,7 @@ func TestDecidingCodeHasNoTextOfItsOwn(t *testing.T) {
 }
 
 func TestNobodySearchesTheTextOfAReason(t *testing.T) {
-	for _, folder := range append([]string{"core/loop", "core/control", "core/api", "core/executor", "cmd/forgeyard-fleet"}, deciding...) {
+	for _, folder := range slices.Concat(rendering, deciding) {
 		for path, f := range sourceFiles(t, folder) {
 			ast.Inspect(f, func(node ast.Node) bool {
 				call, ok := node.(*ast.CallExpr)
