@@ -102,9 +102,9 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	if states["fleet.demo sha256:2c26"] != view.ImageRolledBack || states["fleet.demo sha256:1111"] == view.ImageKnownGood || states["fleet.other sha256:2c26"] != view.ImageActive {
 		t.Errorf("the images are %v", states)
 	}
-	say(fleet.ResumeRollout, "taken up again: image ubuntu (sha256:2c26…) with a canary first", true)
+	say(fleet.ResumeRollout, "resumed: image ubuntu (sha256:2c26…), with a canary first", true)
 	say(fleet.PauseRollout, "paused", true)
-	say(fleet.ResumeRollout, "taken up again", true)
+	say(fleet.ResumeRollout, "resumed", true)
 	records, err := m.Audit(ada, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -56,8 +56,8 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if _, err := giveInstance(access.WithCaller(t.Context(), access.LocalUser("ada")), m.Orders(), replace); err == nil || !strings.Contains(err.Error(), "doesn't run") {
-		t.Errorf("a manager that doesn't run: %v", err)
+	if _, err := giveInstance(access.WithCaller(t.Context(), access.LocalUser("ada")), m.Orders(), replace); err == nil || !strings.Contains(err.Error(), "isn't running") {
+		t.Errorf("a manager that isn't running: %v", err)
 	}
 }
 

@@ -25,8 +25,8 @@ type FreezeProviderRequest struct {
 
 const (
 	freezeUseCase = "freeze"
-	frozen        = "frozen: nothing starts, drains or ends; inspections go on, and what was asked of a provider before is answered"
-	frozenDown    = "instances start, and none leaves for want of work, age or a newer definition"
+	frozen        = "frozen: nothing starts, drains or ends; inspections continue, and provider calls already sent are completed"
+	frozenDown    = "instances start, and none is removed for lack of jobs, age or a newer definition"
 	notFrozen     = "the freeze is cleared: pending operations resume"
 )
 

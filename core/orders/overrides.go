@@ -123,9 +123,9 @@ func (h Handler) begin(ctx context.Context, useCase, reason string) (*validation
 func TextProblem(text string) string {
 	switch {
 	case len(text) > longestReason:
-		return fmt.Sprintf("has %d bytes and may have %d; say it shorter", len(text), longestReason)
+		return fmt.Sprintf("has %d bytes; the limit is %d", len(text), longestReason)
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return "has a line end or another control character; say it in one line of text"
+		return "contains a line break or another control character; use one line of text"
 	}
 	return ""
 }

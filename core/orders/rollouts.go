@@ -158,22 +158,22 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 		return v.rollBack(r, last)
 	case fleet.PauseRollout:
 		if last.Action == fleet.RollBack {
-			return r, access.Conflict("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)
+			return r, access.Conflict("%s is rolled back, and a pause would undo that; to keep its instances as they are: freeze --scale-up-only", f.Address)
 		}
-		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout --resume"
+		r.done = "paused until image rollout --resume: no instance is replaced, and missing ones are made from the last known good image"
 		r.changed = last.Action != fleet.PauseRollout
 		return r, nil
 	}
 	known := v.state.Rollouts[f.ID]
 	switch {
 	case last.Action == fleet.RollBack:
-		r.done = fmt.Sprintf("taken up again: %s with a canary first", imageText(f.Image))
+		r.done = fmt.Sprintf("resumed: %s, with a canary first", imageText(f.Image))
 	case last.Action == fleet.PauseRollout || known.Halted != nil:
-		r.done = "taken up again, and soaks anew where it was halted"
+		r.done = "resumed; a rollout that was halted soaks again"
 	case order.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
-		r.done = "goes on"
+		r.done = "resumed"
 	default:
-		r.done, r.changed = "there was nothing to take up: no rollout of it is halted, paused or rolled back", false
+		r.done, r.changed = "nothing to resume: no rollout is halted, paused or rolled back", false
 	}
 	if order.SkipSoak && r.changed {
 		r.done += ", without a soak"
@@ -185,7 +185,7 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rolloutChange, error) {
 	f := r.fleet
 	if last.Action == fleet.RollBack {
-		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", imageText(last.To)), false
+		r.done, r.changed = fmt.Sprintf("already rolled back to %s", imageText(last.To)), false
 		return r, nil
 	}
 	if f.Joined || f.Image == (fleet.Image{}) {
@@ -209,7 +209,7 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", imageText(good.Image), imageText(f.Image))
 		return r, nil
 	}
-	return r, access.Conflict("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)
+	return r, access.Conflict("%s can't be rolled back: it has no earlier known good image%s. An image is known good once its canaries have soaked; to boot another image, change the file and apply", f.Address, barred)
 }
 
 func imageText(i fleet.Image) string { return reason.ImageText(i.Name, i.Digest) }

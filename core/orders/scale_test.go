@@ -36,7 +36,7 @@ func TestAnOverrideIsHeldAgainstTheFileAndItself(t *testing.T) {
 		{"to zero, which the file doesn't allow", file, number(0), nil, "scale_to_zero"},
 		{"to zero", zero, number(0), number(0), ""},
 		{"a protected fleet", protected, number(3), nil, "protected"},
-		{"hosts that a person joins", joined, number(3), nil, "joined by a person"},
+		{"hosts that a person joins", joined, number(3), nil, "joined manually"},
 		{"a fleet that is removed", removed, number(3), nil, "being removed"},
 	} {
 		got := scaleProblem(test.fleet, fleet.FleetScaleOverride{Min: test.least, Max: test.most})
