@@ -58,7 +58,7 @@ func TestAFleetScalesFromZeroAndBack(t *testing.T) {
 		"explain demo":        {"no jobs queued", "scale_down", "idle for 1s", "scale_up", "scale up 0 → 4: "},
 		"events --fleet demo": {"scale_up by 4", "provision succeeded", "scale_down", "terminate succeeded", "terminated: "},
 		"events":              {"audit", "definition 1"},
-		"status":              {"follows forgeyard.queue", "healthy, active"},
+		"status":              {"scheduler forgeyard.queue", "healthy, active"},
 	} {
 		out := w.fleet(0, strings.Fields(command)...).out
 		for _, text := range texts {
