@@ -192,7 +192,7 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	q := &queue{w: w, url: "http://" + address}
 	q.command = w.queueCommand("serve", "--listen", address, "--url", asGuest(q.url))
 	q.command.limit.Stop()
-	q.command.mustSay("It is a reference scheduler")
+	q.command.mustSay("This is a reference scheduler")
 	_, port, _ := net.SplitHostPort(freeAddress(t))
 	w.write(strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@", emulation(),
 		"@QUEUE@", q.url, "@TOKEN@", w.path("queue.token")).Replace(alternates))

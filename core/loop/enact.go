@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // plan asks the planner about the state as this step leaves it.
@@ -56,7 +57,7 @@ func (l *Loop) holdWithoutBootstrap(w *step) {
 			known[which] = err
 		}
 		if err != nil {
-			w.withoutBootstrap[id] = capital(err.Error()) + "."
+			w.withoutBootstrap[id] = text.Capital(err.Error()) + "."
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestAHandshakeThatTricklesInIsAwaited(t *testing.T) {
 	}
 }
 
-// A host that believes the handshake talks to whoever listens there.
+// A host that trusts the handshake talks to any process that listens there.
 func TestAnAddressThatIsNotThePluginsOwnSocketIsRefused(t *testing.T) {
 	for mode, want := range map[string]string{
 		"another network":                    "not a Unix socket",
@@ -57,8 +57,8 @@ func TestACertificateThatIsNotTheServersIsRefusedAndToldSo(t *testing.T) {
 	}
 }
 
-// go-plugin stops reading at a line of 64 KiB; whoever writes the rest of it to
-// go-plugin waits for ever.
+// go-plugin stops reading at a line of 64 KiB; a process that writes the rest
+// of it to go-plugin waits for ever.
 func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
 	for mode, want := range map[string]string{
 		"long handshake":    "(stdout) 1|1|unix|/nowhere|grpc|xxx",

@@ -35,20 +35,20 @@ func TestAuthorsReturnBecomesAnOutcome(t *testing.T) {
 		outcome  providerpb.ProvisionResponse_Outcome
 		class    providerpb.Error_Class
 	}{
-		"a resource is created":                      {Resource{ID: "i-1"}, nil, created, noClass},
-		"a resource that existed":                    {Resource{ID: "i-1", Existed: true}, nil, existed, noClass},
-		"pending without an id is accepted":          {Resource{State: Pending}, nil, accepted, noClass},
-		"running without an id is the plugin's bug":  {Resource{State: Running}, nil, unknown, internalPB},
-		"another key is the plugin's bug":            {Resource{ID: "i-1", Key: "other"}, nil, unknown, internalPB},
-		"a plain error is unknown":                   {Resource{}, errors.New("reset by peer"), unknown, transient},
-		"a classified error is unknown too":          {Resource{}, &Error{Class: Auth, Err: errors.New("no")}, unknown, providerpb.Error_CLASS_AUTH},
-		"not created is certain":                     {Resource{}, NotCreated(Capacity, errors.New("none left")), nothing, providerpb.Error_CLASS_CAPACITY},
-		"not created survives wrapping":              {Resource{}, fmt.Errorf("zone a: %w", NotCreated(Quota, errors.New("full"))), nothing, providerpb.Error_CLASS_QUOTA},
-		"not created joined with more is uncertain":  {Resource{}, errors.Join(NotCreated(Quota, errors.New("full")), errors.New("clean-up failed")), unknown, providerpb.Error_CLASS_QUOTA},
-		"an error beats a resource":                  {Resource{ID: "i-1"}, errors.New("tagging failed"), unknown, transient},
-		"not created without a cause stays a claim":  {Resource{}, NotCreated(Transient, nil), nothing, transient},
-		"an unset class of a claim is transient":     {Resource{}, NotCreated(0, errors.New("x")), nothing, transient},
-		"a deadline of the plugin's own is no claim": {Resource{}, context.DeadlineExceeded, unknown, transient},
+		"a resource is created":                         {Resource{ID: "i-1"}, nil, created, noClass},
+		"a resource that existed":                       {Resource{ID: "i-1", Existed: true}, nil, existed, noClass},
+		"pending without an id is accepted":             {Resource{State: Pending}, nil, accepted, noClass},
+		"running without an id is the plugin's bug":     {Resource{State: Running}, nil, unknown, internalPB},
+		"another key is the plugin's bug":               {Resource{ID: "i-1", Key: "other"}, nil, unknown, internalPB},
+		"a plain error is unknown":                      {Resource{}, errors.New("reset by peer"), unknown, transient},
+		"a classified error is unknown too":             {Resource{}, &Error{Class: Auth, Err: errors.New("no")}, unknown, providerpb.Error_CLASS_AUTH},
+		"not created is certain":                        {Resource{}, NotCreated(Capacity, errors.New("none left")), nothing, providerpb.Error_CLASS_CAPACITY},
+		"not created survives wrapping":                 {Resource{}, fmt.Errorf("zone a: %w", NotCreated(Quota, errors.New("full"))), nothing, providerpb.Error_CLASS_QUOTA},
+		"not created joined with more is uncertain":     {Resource{}, errors.Join(NotCreated(Quota, errors.New("full")), errors.New("clean-up failed")), unknown, providerpb.Error_CLASS_QUOTA},
+		"an error beats a resource":                     {Resource{ID: "i-1"}, errors.New("tagging failed"), unknown, transient},
+		"not created without a cause stays a claim":     {Resource{}, NotCreated(Transient, nil), nothing, transient},
+		"an unset class of a claim is transient":        {Resource{}, NotCreated(0, errors.New("x")), nothing, transient},
+		"a deadline of the plugin's own claims nothing": {Resource{}, context.DeadlineExceeded, unknown, transient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := start(t, &scripted{provision: func(context.Context, ProvisionRequest[testInstance]) (Resource, error) {
@@ -212,7 +212,7 @@ func TestBatchRunsBoundedInParallel(t *testing.T) {
 		if now == defaultParallel {
 			reached()
 		}
-		<-full // nobody ends before the bound is reached
+		<-full // none ends before the bound is reached
 		return Resource{ID: request.Key}, nil
 	}})
 	var keys []string

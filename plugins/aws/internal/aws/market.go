@@ -64,7 +64,7 @@ var lifetimes = []struct {
 const billingGrain, minimumCommitment = time.Second, time.Minute
 
 // leastPaid is how long a machine of a type is paid for at least. That of a Mac is its
-// host's, as far as nobody used it before.
+// host's, unless the host was used before.
 func leastPaid(machineType string) time.Duration {
 	if settings.Mac(machineType) {
 		return macMinimum

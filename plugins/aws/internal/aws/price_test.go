@@ -266,7 +266,7 @@ func TestWhatCannotBeCountedIsNotSaidToBeUsedUp(t *testing.T) {
 		l.SetQuota(ec2sim.StandardQuota, 0)
 		l.Inject(ec2sim.Fault{Operation: "DescribeInstances", Status: 503, Code: "RequestLimitExceeded"})
 		if got := offered(t, p, nil, "c7i.large")["c7i.large stable"].Available; got != nil {
-			t.Errorf("nobody could count, and %d are said to be left", *got)
+			t.Errorf("counting failed, and %d are reported as left", *got)
 		}
 		time.Sleep(askAgain)
 		if got := offered(t, p, nil, "c7i.large")["c7i.large stable"].Available; got == nil || *got != 0 {
