@@ -191,8 +191,8 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	address := freeAddress(t)
 	q := &queue{w: w, url: "http://" + address}
 	q.command = w.queueCommand("serve", "--listen", address, "--url", asGuest(q.url))
-	q.command.limit.Stop()
 	q.command.mustSay("This is a reference scheduler")
+	q.command.limit.Stop()
 	_, port, _ := net.SplitHostPort(freeAddress(t))
 	w.write(strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@", emulation(),
 		"@QUEUE@", q.url, "@TOKEN@", w.path("queue.token")).Replace(alternates))
