@@ -168,7 +168,7 @@ func (l *applyLines) sumUp(ctx context.Context, err error) error {
 	}
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
 		l.diagnostics(found)
-		line.Error = "there are mistakes in the fleet files"
+		line.Error = "the fleet files have errors"
 	}
 	line.lineHead = l.head("summary")
 	l.write(line)

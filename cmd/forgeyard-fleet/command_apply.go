@@ -47,7 +47,7 @@ func (a *app) applyCommand() *cobra.Command {
 	flags.variables.register(c.Flags())
 	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask for confirmation")
 	c.Flags().BoolVar(&flags.prune, "prune", false, "remove the fleets that the files don't mention, after draining them")
-	c.Flags().BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if there are changes")
+	c.Flags().BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if the plan has changes")
 	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until the fleets match")
 	return c
 }

@@ -252,7 +252,7 @@ func (a *app) listUnrecorded(ctx context.Context, look installation.Reader, mana
 // renderUnrecorded shows each resource with why it is left alone and what decides.
 func (a *app) renderUnrecorded(found []fleet.UnrecordedResource) {
 	for _, u := range found {
-		a.printf("  %s: %s %s at %s: %s\n", u.Provenance, u.Kind, u.ID, u.Provider, u.Reason)
+		a.printf("  %s: %s %s at %s: %s\n", u.Classification, u.Kind, u.ID, u.Provider, u.Reason)
 		a.renderReason("    ", "", u.Decide)
 	}
 }

@@ -41,7 +41,7 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(c.Context(), options, flags)
 		},
 	}
-	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, if there are no fleet files here")
+	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, if this folder has no fleet files")
 	c.Flags().StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
 	return c
 }
@@ -88,7 +88,7 @@ func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) 
 	a.printf("Serving installation %s from %s: agents at %s, this machine's users at %s\n", o.Installation, o.Place.State, agents.Addr(), o.Place.Socket())
 	select {
 	case <-ctx.Done():
-		o.Log.Info("stopping: no new calls, and the last answers are waited for")
+		o.Log.Info("stopping: no new calls; waiting for the last answers")
 	case <-m.Failed():
 	}
 	// New writes are refused first; what plugins still answer is stored after.

@@ -110,10 +110,10 @@ func TestWhatCannotGoWithASavedPlanIsSaid(t *testing.T) {
 	}{
 		{[]string{"apply", "--auto-approve", "--prune", file}, "plan again with --prune"},
 		{[]string{"apply", "--auto-approve", "--var", "size=3", file}, "--var size is none of its sensitive ones"},
-		{[]string{"apply", "--auto-approve", hcl}, "it is no plan file"},
-		{[]string{"show", hcl}, "it is no plan file"},
+		{[]string{"apply", "--auto-approve", hcl}, "not a plan file"},
+		{[]string{"show", hcl}, "not a plan file"},
 		{[]string{"show", filepath.Join(d.files, "missing")}, "no such file"},
-		{[]string{"plan", "--out", hcl, d.files}, "is no plan file; nothing was written"},
+		{[]string{"plan", "--out", hcl, d.files}, "is not a plan file; nothing was written"},
 		{[]string{"plan", "--out", filepath.Join(d.files, "missing", "plan"), d.files}, "no such file"},
 	} {
 		out, errors := d.must(exitError, test.args...)

@@ -126,7 +126,7 @@ func TestWhatAnIsolatedJobLeftIsSweptByTheNextAgent(t *testing.T) {
 	if err := os.Chown(left, u.UID, u.GID); err != nil {
 		t.Fatal(err)
 	}
-	result.problem = "the files of a job could not be removed"
+	result.problem = "could not remove the files of a job"
 	r.keepResult(result)
 	r.cancel()
 

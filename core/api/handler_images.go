@@ -10,21 +10,21 @@ import (
 
 // ResumeRequest takes a rollout up again.
 type ResumeRequest struct {
-	Pause    bool   `json:"pause,omitempty" doc:"Halt it instead, until it is taken up again."`
-	SkipSoak bool   `json:"skip_soak,omitempty" doc:"The others follow at once."`
+	Pause    bool   `json:"pause,omitempty" doc:"Pause the rollout until it is resumed."`
+	SkipSoak bool   `json:"skip_soak,omitempty" doc:"Replace the other instances without a soak."`
 	Reason   string `json:"reason,omitempty" maxLength:"500"`
 }
 
 type rolloutInput[T any] struct {
 	CheckInput
-	ID   string `path:"id" maxLength:"512" doc:"A fleet's address, name or id, or an image as image.NAME or by its declared digest: then every fleet whose file asks for it."`
+	ID   string `path:"id" maxLength:"512" doc:"A fleet's address, name or id, or an image as image.NAME or by its declared digest, which selects every fleet that declares it."`
 	Body T
 }
 
 func (h *Handler) addImages() {
 	add(h, route{id: "images", method: http.MethodGet, path: "/v1/images", useCase: "images", tag: "images",
-		summary: "The images of fleets and instances",
-		about:   "Each with its state in its fleets and the progress of its rollouts."},
+		summary: "List the images of fleets and instances",
+		about:   "With their state in each fleet and the progress of their rollouts."},
 		func(ctx context.Context, _ *struct{}) (*body[List[view.ImageReport]], error) {
 			found, err := h.service.Images(ctx)
 			return listOf(found), err
@@ -32,7 +32,7 @@ func (h *Handler) addImages() {
 	for _, of := range []struct{ prefix, path string }{{"", "/v1/images/{id}"}, {"fleet-", "/v1/fleets/{id}"}} {
 		add(h, route{id: of.prefix + "rollout", method: http.MethodPost, path: of.path + "/rollout", useCase: "image rollout", tag: "images", status: http.StatusOK,
 			summary: "Pause a rollout, or resume one that was paused, halted or rolled back",
-			about:   "After a halt or a rollback it starts with a canary again. If there is nothing to resume, the answer says so."},
+			about:   "After a halt or a rollback it starts with a canary again. If nothing can be resumed, the answer says so."},
 			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[orders.RolloutReceipt], error) {
 				o := h.orders(in.CheckInput)
 				if in.Body.Pause {

@@ -18,17 +18,17 @@ import (
 const maxPage = 1000
 
 type instancesInput struct {
-	Fleet  string `query:"fleet" maxLength:"512" doc:"Only of this fleet: its address or its name. An unknown fleet is a problem 404."`
-	State  string `query:"state" maxLength:"64" doc:"Only in this state."`
-	All    bool   `query:"all" doc:"Ended instances too, the newest first, without runners and operations."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many on a page."`
-	Cursor string `query:"cursor" maxLength:"1024" doc:"Where the page begins: next of the page before."`
+	Fleet  string `query:"fleet" maxLength:"512" doc:"Only instances of this fleet: its address or name. An unknown fleet is a problem 404."`
+	State  string `query:"state" maxLength:"64" doc:"Only instances in this state."`
+	All    bool   `query:"all" doc:"Include terminated instances, newest first, without runners and operations."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries on a page."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"The cursor of the page: next of the previous page."`
 }
 
 func (h *Handler) addInstances() {
 	add(h, route{id: "instances", method: http.MethodGet, path: "/v1/instances", useCase: "instances", tag: "instances",
-		summary: "The live instances, by fleet and age",
-		about:   "With all, ended instances too, the newest first. A page begins after the last instance of the previous page, even if that is gone: an instance that lives throughout is on exactly one page."},
+		summary: "List the live instances, by fleet and age",
+		about:   "With all, terminated instances too, newest first. A page begins after the last instance of the previous page, even if that has ended: an instance that exists throughout is on exactly one page."},
 		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
 			after, err := readCursor(in.Cursor)
 			if err != nil {

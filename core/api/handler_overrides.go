@@ -12,15 +12,15 @@ import (
 
 // ScaleRequest replaces a fleet's min, max or both for a time.
 type ScaleRequest struct {
-	Min        *int   `json:"min,omitempty" minimum:"0" maximum:"100000" doc:"Left out: the file's."`
-	Max        *int   `json:"max,omitempty" minimum:"0" maximum:"100000" doc:"Left out: the file's. It may be more than the file's."`
-	ForSeconds int64  `json:"for_seconds" minimum:"1" maximum:"2592000" doc:"When it ends by itself: at most 30 days."`
+	Min        *int   `json:"min,omitempty" minimum:"0" maximum:"100000" doc:"Default: the file's."`
+	Max        *int   `json:"max,omitempty" minimum:"0" maximum:"100000" doc:"Default: the file's. It may be higher than the file's."`
+	ForSeconds int64  `json:"for_seconds" minimum:"1" maximum:"2592000" doc:"How long it lasts: at most 30 days."`
 	Reason     string `json:"reason,omitempty" maxLength:"500"`
 }
 
 // PinRequest keeps an instance for a time.
 type PinRequest struct {
-	ForSeconds int64  `json:"for_seconds" minimum:"1" maximum:"2592000" doc:"When it ends by itself: at most 30 days."`
+	ForSeconds int64  `json:"for_seconds" minimum:"1" maximum:"2592000" doc:"How long it lasts: at most 30 days."`
 	Reason     string `json:"reason,omitempty" maxLength:"500"`
 }
 
@@ -32,9 +32,9 @@ type FreezeRequest struct {
 
 // CostOverrideRequest raises a fleet's cost guardrails for a time.
 type CostOverrideRequest struct {
-	MaxHourly  *Amount `json:"max_hourly,omitempty" doc:"More than the file's, in its currency. Left out: the file's holds, or, without max_daily either, none."`
-	MaxDaily   *Amount `json:"max_daily,omitempty" doc:"The same for a day."`
-	ForSeconds int64   `json:"for_seconds" minimum:"1" maximum:"259200" doc:"When it ends by itself: at most 3 days."`
+	MaxHourly  *Amount `json:"max_hourly,omitempty" doc:"Higher than the file's, in its currency. Default: the file's limit applies; without max_daily either, none does."`
+	MaxDaily   *Amount `json:"max_daily,omitempty" doc:"As max_hourly, for a day."`
+	ForSeconds int64   `json:"for_seconds" minimum:"1" maximum:"259200" doc:"How long it lasts: at most 3 days."`
 	Reason     string  `json:"reason" minLength:"1" maxLength:"500" doc:"Others will ask why the fleet cost more."`
 }
 
@@ -68,14 +68,14 @@ type ReasonRequest struct {
 // overrideInput is a request about one fleet, instance, provider or image.
 type overrideInput[T any] struct {
 	CheckInput
-	ID   string `path:"id" maxLength:"512" doc:"What it is about: a fleet's address, name or id; an instance's id, or the beginning or end of it; a provider as PLUGIN.NAME; an image as image.NAME or by its declared digest."`
+	ID   string `path:"id" maxLength:"512" doc:"The subject: a fleet's address, name or id; an instance's id, or the beginning or end of it; a provider as PLUGIN.NAME; an image as image.NAME or by its declared digest."`
 	Body T
 }
 
 // CheckInput is of every order. It is exported since huma fills no fields of a struct
 // that isn't: a check would be taken for the order.
 type CheckInput struct {
-	Check bool `query:"check" doc:"Say what would be done, or refuse it, and change nothing."`
+	Check bool `query:"check" doc:"Only check: answer what would be done or why it is refused, and change nothing."`
 }
 
 // orders are those of the service, or only their checks.
@@ -88,7 +88,7 @@ func (h *Handler) orders(check CheckInput) installation.Orders {
 
 type clearInput struct {
 	CheckInput
-	ID string `path:"id" maxLength:"512" doc:"What it is about, as it was given."`
+	ID string `path:"id" maxLength:"512" doc:"The subject, as it was given."`
 }
 
 // override is one kind of override as routes have it.
@@ -107,7 +107,7 @@ func (h *Handler) addOverrides() {
 		}, installation.Orders.ClearScale)
 	addOverride(h, override{id: "pin", path: "/v1/instances/{id}/pin", useCase: "instance pin", tag: "instances",
 		set:   "Exclude an instance from scale-down, max_age and rollouts for a time",
-		about: "It is still removed by drain, by a quarantine and by its provider.",
+		about: "Drain, a quarantine and its provider still remove it.",
 		clear: "Clear a pin"},
 		func(ctx context.Context, o installation.Orders, id string, r PinRequest) (orders.OverrideReceipt, error) {
 			return o.PinInstance(ctx, orders.PinRequest{Instance: fleet.CapacityInstanceID(id), For: seconds(r.ForSeconds), Reason: r.Reason})
@@ -182,7 +182,7 @@ func addOverride[T any](h *Handler, r override, set func(context.Context, instal
 			return &body[orders.OverrideReceipt]{receipt}, err
 		})
 	add(h, route{id: "clear-" + r.id, method: http.MethodDelete, path: r.path, useCase: r.useCase, tag: r.tag, status: http.StatusOK, summary: r.clear,
-		about: "If there is nothing to clear, the answer says so."},
+		about: "If nothing can be cleared, the answer says so."},
 		func(ctx context.Context, in *clearInput) (*body[orders.OverrideReceipt], error) {
 			receipt, err := clear(h.orders(in.CheckInput), ctx, in.ID)
 			return &body[orders.OverrideReceipt]{receipt}, err

@@ -19,10 +19,10 @@ import (
 type Problem struct {
 	problem.Problem
 	// What follows is there with its own code.
-	Diagnostics config.Diagnostics `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
-	Stale       *plans.StaleError  `json:"stale,omitempty" doc:"With stale: who applied what in between."`
-	Denied      *Denial            `json:"denied,omitempty" doc:"With denied: what the caller lacks."`
-	Missing     *Absence           `json:"missing,omitempty" doc:"With not_found: what isn't there."`
+	Diagnostics config.Diagnostics `json:"diagnostics,omitempty" doc:"With the code diagnostics: the errors and warnings in the files."`
+	Stale       *plans.StaleError  `json:"stale,omitempty" doc:"With the code stale: who applied what in between."`
+	Denied      *Denial            `json:"denied,omitempty" doc:"With the code denied: the permission that the caller lacks."`
+	Missing     *Absence           `json:"missing,omitempty" doc:"With the code not_found: the missing object."`
 }
 
 // failed is the problem of a status, with its code and detail.
@@ -85,7 +85,7 @@ func problemOf(err error) *Problem {
 	}
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
 		as(http.StatusUnprocessableEntity, codeDiagnostics)
-		p.Diagnostics, p.Detail = found, "there are mistakes in the files: diagnostics has them"
+		p.Diagnostics, p.Detail = found, "the files have errors; see diagnostics"
 	} else if stale, ok := errors.AsType[*plans.StaleError](err); ok {
 		as(http.StatusPreconditionFailed, codeStale)
 		p.Stale = stale

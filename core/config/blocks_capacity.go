@@ -42,6 +42,6 @@ type resourcesBlock struct {
 	MemoryBytes int64            `fleet:"memory,required" unit:"size" example:"512MiB" doc:"Memory, such as '\"16GiB\"'."`
 	DiskBytes   int64            `fleet:"disk" unit:"size" example:"10GiB" doc:"Disk. Left out: unspecified."`
 	Slots       int64            `fleet:"slots" min:"1" max:"100000" default:"1" example:"1" doc:"Jobs side by side, from 1 to 100000. The agent of this version runs one job at a time whatever the number."`
-	GPU         int64            `fleet:"gpu" min:"0" max:"1024" default:"0" example:"0" doc:"Graphics processors, at most 1024. Where there are any, an instance is admitted only where its provider vouches for 'gpu'."`
+	GPU         int64            `fleet:"gpu" min:"0" max:"1024" default:"0" example:"0" doc:"Graphics processors, at most 1024. With 'gpu' above 0, an instance is admitted only where its provider vouches for 'gpu'."`
 	Named       map[string]int64 `fleet:"named" keys:"name" min:"1" max:"1000000000" default:"{}" notyet:"class" example:"{ fpga = 2 }" doc:"Other countable resources, by name, each from 1 to 1000000000."`
 }

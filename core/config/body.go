@@ -95,7 +95,7 @@ func (b *body) isNull(name string) bool {
 func (b *body) single(blockType string) *body {
 	found := b.children(blockType)
 	for _, extra := range found[min(1, len(found)):] {
-		b.fail(extra.header, b.where, fmt.Sprintf("There is a second %s block", blockType),
+		b.fail(extra.header, b.where, fmt.Sprintf("Duplicate %s block", blockType),
 			fmt.Sprintf("The first one is at %s. Put both into one.", place(found[0].header)))
 	}
 	if len(found) == 0 {

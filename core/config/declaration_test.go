@@ -186,7 +186,7 @@ func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 func TestLocalReferenceSuggestsProvider(t *testing.T) {
 	text := strings.Replace(sample(), "provider       = provider.local.here", "provider       = local.here", 1)
 	_, found := loadSample(text)
-	if len(found) != 1 || found[0].Summary != `There is no local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
+	if len(found) != 1 || found[0].Summary != `Unknown local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
 		t.Errorf("%v", found)
 	}
 }

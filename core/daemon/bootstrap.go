@@ -33,7 +33,7 @@ func (d *Daemon) joinBootstrap(ctx context.Context, provider fleet.ProviderAddre
 		return boot, nil, &access.InvalidError{Reason: none.Error()}
 	}
 	if err == nil && onlyHere(boot.ManagerURL) {
-		notes = append(notes, fmt.Sprintf("The manager's address %s is reached from this machine alone; for other hosts set manager { listen, advertise } in the forgeyard block.", boot.ManagerURL))
+		notes = append(notes, fmt.Sprintf("The manager's address %s is reachable only from this machine; for other hosts, set manager { listen, advertise } in the forgeyard block.", boot.ManagerURL))
 	}
 	return boot, notes, err
 }

@@ -114,10 +114,10 @@ func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 		request orders.JoinRequest
 		want    string
 	}{
-		{all, orders.JoinRequest{Host: "z"}, "there are: a, b, mac"},
+		{all, orders.JoinRequest{Host: "z"}, "hosts in inventories: a, b, mac"},
 		{all, orders.JoinRequest{Host: "b"}, "name one with --fleet: fleet.any, fleet.one"},
 		{all, orders.JoinRequest{Host: "a", Fleet: "one"}, "the fleet's hosts are b"},
-		{all, orders.JoinRequest{Host: "a", Fleet: "nothing"}, "is no fleet whose provider has the host a"},
+		{all, orders.JoinRequest{Host: "a", Fleet: "nothing"}, "the host a is not in an inventory of"},
 		{all, orders.JoinRequest{Host: "mac"}, "requires linux/x86_64"},
 		{limited, orders.JoinRequest{Host: "a"}, "the fleet's hosts are b"},
 		{access.Caller{Name: "eve", Permissions: []access.Permission{access.ReadFleets}}, orders.JoinRequest{Host: "a"}, "it needs the permission fleet.manage"},

@@ -82,7 +82,7 @@ func (p *Provider) Classify(o Owner, r Records) error {
 	}
 	slices.SortFunc(p.unrecorded, func(a, b Unrecorded) int {
 		return cmp.Or(
-			-cmp.Compare(a.Provenance, b.Provenance),
+			-cmp.Compare(a.Classification, b.Classification),
 			cmp.Compare(a.ID, b.ID),
 			cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Key, b.Key),
@@ -180,19 +180,19 @@ type record struct {
 // why [157, 159]. What isn't proven is foreign.
 func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has record) Unrecorded {
 	u := Unrecorded{Resource: res, Ended: has.ended, UnrecordedResource: fleet.UnrecordedResource{
-		Provider:   r.Provider,
-		ID:         res.ID,
-		Kind:       cmp.Or(res.Kind, "instance"),
-		Key:        KeyOf(res),
-		State:      res.State,
-		Provenance: fleet.Foreign,
+		Provider:       r.Provider,
+		ID:             res.ID,
+		Kind:           cmp.Or(res.Kind, "instance"),
+		Key:            KeyOf(res),
+		State:          res.State,
+		Classification: fleet.Foreign,
 	}}
 	var owner fleet.RunnerFleetID
 	if owner, u.Reason = o.foreign(r.Provider, f, res, has); !u.Reason.IsZero() {
 		u.Decide = reason.Of(reason.LeftAlone{Provider: string(r.Provider), Resource: string(res.ID)})
 		return u
 	}
-	u.Provenance = fleet.Orphan
+	u.Classification = fleet.Orphan
 	u.Reason = reason.Of(reason.ProvenOrphan{})
 	if has.ended != nil {
 		u.Reason = reason.Of(reason.OrphanOfEnded{Instance: string(has.ended.Instance.ID), Because: has.ended.Instance.Reason})
@@ -281,7 +281,7 @@ func (p *Provider) Shown(recorded func(Unrecorded) bool) fleet.Unrecorded {
 		if recorded(u) {
 			continue
 		}
-		if u.Provenance == fleet.Orphan {
+		if u.Classification == fleet.Orphan {
 			out.Orphans++
 		} else {
 			out.Foreign++

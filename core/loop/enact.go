@@ -22,18 +22,18 @@ func (l *Loop) plan(w *step) planner.Output {
 
 // paidFor is what ended instances are paid for. The store knows those that ended
 // before this step; what ends in it is paid for, too.
-func (w *step) paidFor() []fleet.Lease {
-	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Leases))
-	for _, l := range w.stored.Leases {
+func (w *step) paidFor() []fleet.Commitment {
+	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Commitments))
+	for _, l := range w.stored.Commitments {
 		known[l.Instance] = true
 	}
-	leases := slices.Clip(w.stored.Leases)
+	commitments := slices.Clip(w.stored.Commitments)
 	for _, r := range w.rows {
-		if lease, paid := r.Lease(); paid && !known[r.ID] {
-			leases = append(leases, lease)
+		if commitment, paid := r.Commitment(); paid && !known[r.ID] {
+			commitments = append(commitments, commitment)
 		}
 	}
-	return leases
+	return commitments
 }
 
 // holdWithoutBootstrap holds the fleets whose new hosts couldn't be let in, so that none
@@ -282,7 +282,7 @@ func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap flee
 func (l *Loop) recordDecisions(w *step, p planner.FleetPlan) error {
 	var decisions []fleet.Decision
 	if !p.Turn.IsZero() {
-		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutTurn, Reason: p.Turn})
+		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutProgress, Reason: p.Turn})
 	}
 	if p.Create > 0 {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})

@@ -43,7 +43,7 @@ func (w *step) liveWithKey(key fleet.OperationID) *fleet.CapacityInstance {
 // this step took onto the books is left out.
 func (w *step) shownUnrecorded(p *inventory.Provider) fleet.Unrecorded {
 	return p.Shown(func(u inventory.Unrecorded) bool {
-		return w.liveWithKey(u.Key) != nil && u.Provenance == fleet.Orphan || w.adopted(u.Provider, u.ID)
+		return w.liveWithKey(u.Key) != nil && u.Classification == fleet.Orphan || w.adopted(u.Provider, u.ID)
 	})
 }
 

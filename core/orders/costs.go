@@ -35,7 +35,7 @@ func (h Handler) OverrideCosts(ctx context.Context, r OverrideCostsRequest) (Ove
 func (h Handler) ClearCostOverride(ctx context.Context, fleetName string) (OverrideReceipt, error) {
 	return h.clear(ctx, "cost override", func(v *validation) (override, error) {
 		f, err := v.fleet(fleetName)
-		return override{stored: fleet.CostOverride{Fleet: f.ID}, subject: string(f.Address), done: "its file's cost guardrails hold again"}, err
+		return override{stored: fleet.CostOverride{Fleet: f.ID}, subject: string(f.Address), done: "cleared: the file's cost guardrails apply again"}, err
 	})
 }
 
@@ -44,7 +44,7 @@ func (v *validation) overrideCosts(r OverrideCostsRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	o := fleet.CostOverride{Fleet: f.ID, MaxHourly: r.MaxHourly, MaxDaily: r.MaxDaily, Decided: v.decided}
+	o := fleet.CostOverride{Fleet: f.ID, MaxHourly: r.MaxHourly, MaxDaily: r.MaxDaily, Attribution: v.decided}
 	if problem := costsProblem(f, o); problem != "" {
 		return override{}, access.Invalid("invalid cost override for %s: %s", f.Address, problem)
 	}
@@ -59,13 +59,13 @@ func (v *validation) overrideCosts(r OverrideCostsRequest) (override, error) {
 func costsProblem(f fleet.ManagedFleet, b fleet.CostOverride) string {
 	switch {
 	case !f.Cost.Guarded():
-		return "its file has neither max_hourly nor max_daily, and nothing is held back for what it costs"
+		return "its file sets neither max_hourly nor max_daily, so there is no limit to raise"
 	case f.Joined:
-		return "its hosts are joined by a person, and nothing is started for it"
+		return "its instances are joined manually; cost limits start or stop nothing"
 	case f.Operational == fleet.FleetDraining:
 		return "it is being removed"
 	case strings.TrimSpace(b.Reason) == "":
-		return "say why: a reason is needed, and is kept with who gave it"
+		return "a reason is required; it is stored with your name"
 	}
 	for _, one := range []struct {
 		name             string
@@ -74,11 +74,11 @@ func costsProblem(f fleet.ManagedFleet, b fleet.CostOverride) string {
 		switch {
 		case one.raised.IsZero():
 		case one.declared.IsZero():
-			return fmt.Sprintf("its file has no %s that could be raised", one.name)
+			return fmt.Sprintf("its file sets no %s to raise", one.name)
 		case one.raised.Currency != one.declared.Currency:
-			return fmt.Sprintf("its file's %s is %s, and nothing converts from %s", one.name, one.declared, one.raised.Currency)
+			return fmt.Sprintf("its file's %s is %s; amounts in %s aren't converted", one.name, one.declared, one.raised.Currency)
 		case one.raised.Micros <= one.declared.Micros:
-			return fmt.Sprintf("%s %s isn't more than its file's %s; a lower one belongs into the file", one.name, one.raised, one.declared)
+			return fmt.Sprintf("%s %s isn't higher than the file's %s; to lower it, edit the file", one.name, one.raised, one.declared)
 		}
 	}
 	return ""
@@ -88,7 +88,7 @@ func costsProblem(f fleet.ManagedFleet, b fleet.CostOverride) string {
 func limitsText(hourly, daily fleet.Money) string {
 	switch {
 	case hourly.IsZero() && daily.IsZero():
-		return "nothing limits what it costs"
+		return "no cost limit"
 	case daily.IsZero():
 		return fmt.Sprintf("max_hourly = %s", hourly)
 	case hourly.IsZero():

@@ -111,7 +111,7 @@ func (h Handler) orderInstance(ctx context.Context, useCase, words string, o loo
 		return InstanceReceipt{}, err
 	}
 	if i.State == fleet.Terminated {
-		return InstanceReceipt{}, access.Conflict("%s of the instance %s is refused: it has ended, and there is nothing left to decide about it", words, i.ID)
+		return InstanceReceipt{}, access.Conflict("%s of the instance %s is refused: the instance has ended", words, i.ID)
 	}
 	o.Instance = i.ID
 	return h.carryOut(ctx, useCase, fmt.Sprintf("%s of the instance %s", words, i.ID), o)
@@ -125,7 +125,7 @@ func (h Handler) carryOut(ctx context.Context, useCase, subject string, o loop.O
 	}
 	l := h.loop()
 	if l == nil {
-		return InstanceReceipt{}, errors.New("the manager doesn't run, so nobody can carry that out; start it")
+		return InstanceReceipt{}, errors.New("the manager isn't running; start it with: forgeyard-fleet serve")
 	}
 	record, err := access.NewAuditRecord(ctx, h.clock(), useCase, subject)
 	if err == nil {
@@ -166,7 +166,7 @@ func (h Handler) adoptSubject(ctx context.Context, caller access.Caller, useCase
 		declared = append(declared, string(p.Address))
 	}
 	if !slices.Contains(declared, string(r.Provider)) {
-		return "", access.Invalid("there is no provider %q in what was applied, so nobody looks there; name the one that lists the resource (%s)",
+		return "", access.Invalid("unknown provider %q; name an applied provider that lists the resource (%s)",
 			r.Provider, orNone(declared))
 	}
 	return fmt.Sprintf("%s of %s of %s into %s", useCase, r.Resource, r.Provider, r.Fleet), nil

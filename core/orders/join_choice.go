@@ -36,18 +36,18 @@ func chooseFleet(s snapshot.State, caller access.Caller, r JoinRequest) (joinCho
 				continue
 			}
 			why := cantTake(f, a)
-			if q, barred := s.Standing.Bars(f); barred && why == "" {
-				why = q.By + " quarantined it or its image"
+			if q, barred := s.Overrides.FleetQuarantine(f); barred && why == "" {
+				why = "it or its image was quarantined by " + q.By
 			}
 			if why != "" {
-				reasons = append(reasons, fmt.Sprintf("%s can't: %s", f.Address, why))
+				reasons = append(reasons, fmt.Sprintf("%s: %s", f.Address, why))
 				continue
 			}
 			possible = append(possible, joinChoice{fleet: f, asset: a})
 		}
 	}
 	if !slices.Contains(hosts, r.Host) {
-		return joinChoice{}, access.Invalid("no fleet's inventory has a host %q; there are: %s", r.Host, listed(hosts))
+		return joinChoice{}, access.Invalid("unknown host %q; hosts in inventories: %s", r.Host, listed(hosts))
 	}
 	if taken, err := claimed(s, r, possible); taken.claim != nil || err != nil {
 		return taken, err
@@ -60,9 +60,9 @@ func chooseFleet(s snapshot.State, caller access.Caller, r JoinRequest) (joinCho
 		for _, c := range possible {
 			names = append(names, string(c.fleet.Address))
 		}
-		return joinChoice{}, access.Invalid("the host %s could join several fleets; name one with --fleet: %s", r.Host, listed(names))
+		return joinChoice{}, access.Invalid("several fleets can take the host %s; name one with --fleet: %s", r.Host, listed(names))
 	case len(reasons) == 0:
-		return joinChoice{}, access.Invalid("%s is no fleet whose provider has the host %s", r.Fleet, r.Host)
+		return joinChoice{}, access.Invalid("the host %[2]s is not in an inventory of %[1]s", r.Fleet, r.Host)
 	}
 	return joinChoice{}, access.Invalid("no fleet can take the host %s: %s", r.Host, strings.Join(reasons, "; "))
 }
@@ -110,11 +110,11 @@ func takenBy(s snapshot.State, i fleet.CapacityInstance, claim fleet.AssetClaim)
 	}
 	switch {
 	case !enrolled(s, i) && i.Unjoined():
-		return access.Conflict("the host %s waits to be joined to %s until %s", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))
+		return access.Conflict("the host %s is claimed for %s until %s, and not joined yet", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))
 	case i.State == fleet.Terminating || i.State == fleet.Failed || i.State == fleet.Draining:
 		return access.Conflict("the host %s is being released from %s (instance %s is %s); try again when it is free", claim.Asset, address, i.ID, i.State)
 	}
-	return access.Conflict("the host %s is joined to %s (instance %s is %s); to release it, take it out of the fleet's hosts or of the inventory, and apply",
+	return access.Conflict("the host %s is joined to %s (instance %s is %s); to release it, remove it from the fleet's hosts or the inventory, and apply",
 		claim.Asset, address, i.ID, i.State)
 }
 

@@ -53,7 +53,7 @@ func (h Handler) set(ctx context.Context, useCase, reason string, validate func(
 	if err != nil {
 		return OverrideReceipt{}, err
 	}
-	if err := h.store.SetStandingOrder(ctx, o.stored, record); err != nil {
+	if err := h.store.SetOverride(ctx, o.stored, record); err != nil {
 		return OverrideReceipt{}, err
 	}
 	receipt.Changed = true
@@ -72,7 +72,7 @@ func (h Handler) clear(ctx context.Context, useCase string, validate func(*valid
 	if err != nil {
 		return OverrideReceipt{}, err
 	}
-	if receipt.Changed, err = h.store.EndStandingOrder(ctx, o.stored, record); err != nil {
+	if receipt.Changed, err = h.store.ClearOverride(ctx, o.stored, record); err != nil {
 		return OverrideReceipt{}, err
 	}
 	if !receipt.Changed {
@@ -110,7 +110,7 @@ func (h Handler) begin(ctx context.Context, useCase, reason string) (*validation
 	}
 	return &validation{
 		state: state, caller: caller, useCase: useCase,
-		decided: fleet.Decided{By: caller.Name, At: h.clock().UTC(), Reason: reason},
+		decided: fleet.Attribution{By: caller.Name, At: h.clock().UTC(), Reason: reason},
 		instance: func(id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 			return h.queries.FindForOrder(ctx, caller, id)
 		},
@@ -123,9 +123,9 @@ func (h Handler) begin(ctx context.Context, useCase, reason string) (*validation
 func TextProblem(text string) string {
 	switch {
 	case len(text) > longestReason:
-		return fmt.Sprintf("has %d bytes and may have %d; say it shorter", len(text), longestReason)
+		return fmt.Sprintf("has %d bytes; the limit is %d", len(text), longestReason)
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return "has a line end or another control character; say it in one line of text"
+		return "contains a line break or another control character; use one line of text"
 	}
 	return ""
 }

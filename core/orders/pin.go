@@ -26,7 +26,7 @@ func (h Handler) PinInstance(ctx context.Context, r PinRequest) (OverrideReceipt
 func (h Handler) ClearPin(ctx context.Context, id fleet.CapacityInstanceID) (OverrideReceipt, error) {
 	return h.clear(ctx, "instance pin", func(v *validation) (override, error) {
 		i, address, err := v.instance(id)
-		return override{stored: fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet}, subject: ofFleet(i, address), done: "it isn't pinned any more"}, err
+		return override{stored: fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet}, subject: ofFleet(i, address), done: "cleared: no longer pinned"}, err
 	})
 }
 
@@ -35,15 +35,15 @@ func (v *validation) pin(r PinRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Decided: v.decided}
+	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Attribution: v.decided}
 	stays := i.State == fleet.Bootstrapping || i.State == fleet.Enrolling || i.State == fleet.Healthy
 	if !stays || i.Unjoined() {
-		return override{}, access.Conflict("%s is %s, and a pin keeps what boots or is healthy", ofFleet(i, address), i.State)
+		return override{}, access.Conflict("%s is %s; only a booting, enrolling or healthy instance can be pinned", ofFleet(i, address), i.State)
 	}
 	if p.Until, err = v.until(r.For, LongestOverride); err != nil {
 		return override{}, err
 	}
 	return override{stored: p, subject: ofFleet(i, address), until: p.Until,
-		done: fmt.Sprintf("pinned until %s: no choice for a scale-down, max_age or a rollout; an operator's drain, a quarantine and the provider still take it",
+		done: fmt.Sprintf("pinned until %s: a scale-down, max_age and a rollout leave it; drain, a quarantine and its provider still remove it",
 			fleet.TimeText(p.Until))}, nil
 }

@@ -25,14 +25,14 @@ type QuarantineImageRequest struct{ Image, Reason string }
 const quarantineUseCase = "quarantine"
 
 // released is what the end of a quarantine does.
-const released = "released: what was quarantined leaves once no job is on it, and is made anew where it is still wanted"
+const released = "cleared: the quarantined instances are removed once they run no job, and replaced where they are still needed"
 
 // QuarantineFleet takes a fleet's instances out of work and lets no new ones come.
 func (h Handler) QuarantineFleet(ctx context.Context, r QuarantineFleetRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
 		f, err := v.fleet(r.Fleet)
-		return override{stored: fleet.Quarantine{Fleet: f.ID, Decided: v.decided}, subject: string(f.Address),
-			done: "quarantined: its instances get no work, a job that runs goes on, and no new one starts"}, err
+		return override{stored: fleet.Quarantine{Fleet: f.ID, Attribution: v.decided}, subject: string(f.Address),
+			done: "quarantined: its instances take no jobs, running jobs continue, and no instance starts"}, err
 	})
 }
 
@@ -49,10 +49,10 @@ func (h Handler) QuarantineInstance(ctx context.Context, r QuarantineInstanceReq
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
 		i, address, err := v.instance(r.Instance)
 		if err == nil && (i.State == fleet.Failed || i.State == fleet.Terminating || i.State == fleet.Terminated) {
-			err = access.Conflict("%s is %s: it gets no work any more", ofFleet(i, address), i.State)
+			err = access.Conflict("%s is %s: it takes no more jobs", ofFleet(i, address), i.State)
 		}
-		return override{stored: fleet.Quarantine{Instance: i.ID, Decided: v.decided}, subject: ofFleet(i, address),
-			done: fmt.Sprintf("quarantined: it gets no work, a job that runs goes on; after timeouts.quarantine it is removed, and its job given up with forgeyard-fleet drain %s --force", i.ID)}, err
+		return override{stored: fleet.Quarantine{Instance: i.ID, Attribution: v.decided}, subject: ofFleet(i, address),
+			done: fmt.Sprintf("quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give its job up: forgeyard-fleet drain %s --force", i.ID)}, err
 	})
 }
 
@@ -68,8 +68,8 @@ func (h Handler) ClearInstanceQuarantine(ctx context.Context, id fleet.CapacityI
 // made from it.
 func (h Handler) QuarantineImage(ctx context.Context, r QuarantineImageRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
-		return v.quarantineImage(r.Image, fleet.Quarantine{Decided: v.decided},
-			"quarantined: what was made from it gets no work, a job that runs goes on, and nothing new is made from it")
+		return v.quarantineImage(r.Image, fleet.Quarantine{Attribution: v.decided},
+			"quarantined: its instances take no jobs, running jobs continue, and no instance is made from it")
 	})
 }
 

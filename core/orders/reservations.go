@@ -59,7 +59,7 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 	if err != nil {
 		return none, err
 	}
-	if err := h.store.SetStandingOrder(ctx, made, record); err != nil {
+	if err := h.store.SetOverride(ctx, made, record); err != nil {
 		return none, err
 	}
 	if _, err := h.noted(ctx, "the reservation "+id); err != nil {
@@ -79,13 +79,13 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 // newReservation holds a request against itself and against what was applied.
 func newReservation(s snapshot.State, caller access.Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
 	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
-		Dedicated: r.Dedicated, Made: fleet.Decided{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
+		Dedicated: r.Dedicated, Made: fleet.Attribution{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
 	if why := reservationProblem(made, now); why != "" {
-		return made, &access.InvalidError{Reason: "it can't be reserved: " + why}
+		return made, &access.InvalidError{Reason: "invalid reservation: " + why}
 	}
 	ended := func(r fleet.CapacityReservation) bool { return !now.Before(r.End) }
-	if n := len(slices.DeleteFunc(slices.Clone(s.Standing.Reservations), ended)); n >= mostReservations {
-		return made, access.Conflict("there are %d reservations made by command, which is the most; cancel some, or write them into the file", n)
+	if n := len(slices.DeleteFunc(slices.Clone(s.Overrides.Reservations), ended)); n >= mostReservations {
+		return made, access.Conflict("%d reservations were created by command, which is the limit; delete some, or write them into the file", n)
 	}
 	if len(caller.Fleets) > 0 && r.Fleet == "" {
 		return made, &access.DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}
@@ -107,21 +107,21 @@ func newReservation(s snapshot.State, caller access.Caller, r ReservationRequest
 func reservationProblem(r fleet.CapacityReservation, now time.Time) string {
 	switch {
 	case r.Quantity < 1 || r.Quantity > MostInstances:
-		return fmt.Sprintf("the quantity is from 1 to %d, and not %d", MostInstances, r.Quantity)
+		return fmt.Sprintf("quantity is %d: use 1 to %d", r.Quantity, MostInstances)
 	case r.Start.IsZero() || r.End.IsZero():
 		return "it needs a start and an end with date, time and zone, such as 2027-01-10T08:00:00Z"
 	case r.Start.Year() < 1 || r.End.Year() > 9999: // no record holds such a time
-		return "its start and its end are in the years 1 to 9999, in UTC"
+		return "start and end must be in the years 1 to 9999 (UTC)"
 	case !r.End.After(r.Start):
-		return fmt.Sprintf("it would end at %s, which is not after its start at %s", fleet.TimeText(r.End), fleet.TimeText(r.Start))
+		return fmt.Sprintf("the end %s is not after the start %s", fleet.TimeText(r.End), fleet.TimeText(r.Start))
 	case !r.End.After(now):
-		return fmt.Sprintf("it would have ended at %s already", fleet.TimeText(r.End))
+		return fmt.Sprintf("the end %s is in the past", fleet.TimeText(r.End))
 	case r.LeadTime < 0 || r.LeadTime > LongestOverride:
-		return fmt.Sprintf("its lead time is from 0 to %d days, and not %s", LongestOverride/(24*time.Hour), r.LeadTime)
+		return fmt.Sprintf("the lead time is %s: use 0 to %d days", r.LeadTime, LongestOverride/(24*time.Hour))
 	case r.Scope.Tenant != "" && r.Scope.Project != "":
-		return "it is for a tenant or for a project; give one of them"
+		return "a reservation is for a tenant or a project; give one of them"
 	case r.Dedicated && r.Scope == fleet.FleetScope{}:
-		return "dedicated capacity is of a tenant or a project; name it"
+		return "dedicated capacity needs a tenant or a project"
 	}
 	for _, text := range []struct{ of, is string }{{"reason", r.Made.Reason}, {"tenant", r.Scope.Tenant}, {"project", r.Scope.Project}} {
 		if why := TextProblem(text.is); why != "" {
@@ -149,7 +149,7 @@ func classOf(s snapshot.State, address fleet.FleetAddress, name string) (fleet.C
 		if address != "" {
 			of = string(address) + " hasn't"
 		}
-		return fleet.CapacityClass{}, access.Invalid("%s the capacity class %q; there are: %s", of, name, listed(names))
+		return fleet.CapacityClass{}, access.Invalid("%s the capacity class %q; valid: %s", of, name, listed(names))
 	}
 	return slices.MaxFunc(with, func(a, b fleet.ManagedFleet) int {
 		return cmp.Or(cmp.Compare(a.Serial, b.Serial), strings.Compare(string(a.Address), string(b.Address)))
@@ -163,22 +163,22 @@ func (h Handler) DeleteReservation(ctx context.Context, id fleet.CapacityReserva
 		return err
 	}
 	if strings.HasPrefix(string(id), "reservation.") {
-		return access.Conflict("%s is of the file: take its block out there, and apply", id)
+		return access.Conflict("%s is defined in the file: remove its block there, and apply", id)
 	}
 	state, err := h.store.Load(ctx)
 	if err != nil {
 		return err
 	}
 	missing := &access.NotFoundError{Kind: "reservation", ID: string(id)}
-	n := slices.IndexFunc(state.Standing.Reservations, func(r fleet.CapacityReservation) bool { return r.ID == id })
-	if n < 0 || !caller.MaySee(state.Standing.Reservations[n]) {
+	n := slices.IndexFunc(state.Overrides.Reservations, func(r fleet.CapacityReservation) bool { return r.ID == id })
+	if n < 0 || !caller.MaySee(state.Overrides.Reservations[n]) {
 		return missing
 	}
 	record, err := access.NewAuditRecord(ctx, h.clock(), "reservation delete", string(id))
 	if err != nil {
 		return err
 	}
-	ended, err := h.store.EndStandingOrder(ctx, state.Standing.Reservations[n], record)
+	ended, err := h.store.ClearOverride(ctx, state.Overrides.Reservations[n], record)
 	if err != nil {
 		return err
 	}

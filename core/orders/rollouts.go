@@ -47,18 +47,18 @@ type FleetRollout struct {
 // PauseRollout halts the rollouts of a fleet, or of every fleet of an image, until
 // they are resumed.
 func (h Handler) PauseRollout(ctx context.Context, r RolloutRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Word: fleet.PauseRollout}, r.Reason)
+	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Action: fleet.PauseRollout}, r.Reason)
 }
 
 // ResumeRollout takes up rollouts that were halted, paused or rolled back.
 func (h Handler) ResumeRollout(ctx context.Context, r ResumeRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Word: fleet.ResumeRollout, SkipSoak: r.SkipSoak}, r.Reason)
+	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Action: fleet.ResumeRollout, SkipSoak: r.SkipSoak}, r.Reason)
 }
 
 // RollBack goes back to the image that was known good before, until an apply
 // changes the image or the rollout is resumed.
 func (h Handler) RollBack(ctx context.Context, r RolloutRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollback", r.Subject, fleet.RolloutOrder{Word: fleet.RollBack}, r.Reason)
+	return h.orderRollouts(ctx, "image rollback", r.Subject, fleet.RolloutOrder{Action: fleet.RollBack}, r.Reason)
 }
 
 // orderRollouts keeps an order for each fleet that the subject means, each with its
@@ -69,7 +69,7 @@ func (h Handler) orderRollouts(ctx context.Context, useCase, subject string, ord
 	if err != nil {
 		return RolloutReceipt{}, err
 	}
-	order.Decided = v.decided
+	order.Attribution = v.decided
 	changes, err := v.rollouts(subject, order)
 	if err != nil {
 		return RolloutReceipt{}, err
@@ -89,7 +89,7 @@ func (h Handler) orderRollouts(ctx context.Context, useCase, subject string, ord
 		if err != nil {
 			return RolloutReceipt{}, err
 		}
-		if err := h.store.SetStandingOrder(ctx, c.order, record); err != nil {
+		if err := h.store.SetOverride(ctx, c.order, record); err != nil {
 			return RolloutReceipt{}, err
 		}
 	}
@@ -152,28 +152,28 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 	if f.Operational == fleet.FleetDraining {
 		return r, access.Conflict("%s is being removed", f.Address)
 	}
-	last, _ := v.state.Standing.Rollout(f)
-	switch order.Word {
+	last, _ := v.state.Overrides.Rollout(f)
+	switch order.Action {
 	case fleet.RollBack:
 		return v.rollBack(r, last)
 	case fleet.PauseRollout:
-		if last.Word == fleet.RollBack {
-			return r, access.Conflict("%s is rolled back, and a pause would take that back; freeze --scale-up-only keeps its instances as they are", f.Address)
+		if last.Action == fleet.RollBack {
+			return r, access.Conflict("%s is rolled back, and a pause would undo that; to keep its instances as they are: freeze --scale-up-only", f.Address)
 		}
-		r.done = "paused: no instance is replaced, and missing ones are made from what was known good, until image rollout --resume"
-		r.changed = last.Word != fleet.PauseRollout
+		r.done = "paused until image rollout --resume: no instance is replaced, and missing ones are made from the last known good image"
+		r.changed = last.Action != fleet.PauseRollout
 		return r, nil
 	}
 	known := v.state.Rollouts[f.ID]
 	switch {
-	case last.Word == fleet.RollBack:
-		r.done = fmt.Sprintf("taken up again: %s with a canary first", imageText(f.Image))
-	case last.Word == fleet.PauseRollout || known.Halted != nil:
-		r.done = "taken up again, and soaks anew where it was halted"
+	case last.Action == fleet.RollBack:
+		r.done = fmt.Sprintf("resumed: %s, with a canary first", imageText(f.Image))
+	case last.Action == fleet.PauseRollout || known.Halted != nil:
+		r.done = "resumed; a rollout that was halted soaks again"
 	case order.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
-		r.done = "goes on"
+		r.done = "resumed"
 	default:
-		r.done, r.changed = "there was nothing to take up: no rollout of it is halted, paused or rolled back", false
+		r.done, r.changed = "nothing to resume: no rollout is halted, paused or rolled back", false
 	}
 	if order.SkipSoak && r.changed {
 		r.done += ", without a soak"
@@ -184,8 +184,8 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 // rollBack finds the image to go back to: the newest other one that was known good.
 func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rolloutChange, error) {
 	f := r.fleet
-	if last.Word == fleet.RollBack {
-		r.done, r.changed = fmt.Sprintf("it is rolled back to %s already", imageText(last.To)), false
+	if last.Action == fleet.RollBack {
+		r.done, r.changed = fmt.Sprintf("already rolled back to %s", imageText(last.To)), false
 		return r, nil
 	}
 	if f.Joined || f.Image == (fleet.Image{}) {
@@ -201,7 +201,7 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 		if good.Image.Same(f.Image) || good.Image == (fleet.Image{}) || good.Provider != f.Provider {
 			continue
 		}
-		if _, quarantined := v.state.Standing.Bars(f.From(good)); quarantined {
+		if _, quarantined := v.state.Overrides.FleetQuarantine(f.From(good)); quarantined {
 			barred = fmt.Sprintf("; %s is quarantined", imageText(good.Image))
 			continue
 		}
@@ -209,7 +209,7 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", imageText(good.Image), imageText(f.Image))
 		return r, nil
 	}
-	return r, access.Conflict("%s can't be rolled back: no image of before is known good there%s. An image is known good once its canaries have soaked; else put the image to boot into the file and apply", f.Address, barred)
+	return r, access.Conflict("%s can't be rolled back: it has no earlier known good image%s. An image is known good once its canaries have soaked; to boot another image, change the file and apply", f.Address, barred)
 }
 
 func imageText(i fleet.Image) string { return reason.ImageText(i.Name, i.Digest) }

@@ -34,7 +34,7 @@ func (h Handler) ScaleFleet(ctx context.Context, r ScaleRequest) (OverrideReceip
 func (h Handler) ClearScale(ctx context.Context, fleetName string) (OverrideReceipt, error) {
 	return h.clear(ctx, "fleet scale", func(v *validation) (override, error) {
 		f, err := v.fleet(fleetName)
-		return override{stored: fleet.FleetScaleOverride{Fleet: f.ID}, subject: string(f.Address), done: "the file's min and max hold again"}, err
+		return override{stored: fleet.FleetScaleOverride{Fleet: f.ID}, subject: string(f.Address), done: "cleared: the file's min and max apply again"}, err
 	})
 }
 
@@ -43,9 +43,9 @@ func (v *validation) scale(r ScaleRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	o := fleet.FleetScaleOverride{Fleet: f.ID, Min: r.Min, Max: r.Max, Decided: v.decided}
+	o := fleet.FleetScaleOverride{Fleet: f.ID, Min: r.Min, Max: r.Max, Attribution: v.decided}
 	if problem := scaleProblem(f, o); problem != "" {
-		return override{}, access.Invalid("%s can't be scaled like that: %s", f.Address, problem)
+		return override{}, access.Invalid("invalid scale override for %s: %s", f.Address, problem)
 	}
 	if o.Until, err = v.until(r.For, LongestOverride); err != nil {
 		return override{}, err
@@ -61,7 +61,7 @@ func scaleProblem(f fleet.ManagedFleet, o fleet.FleetScaleOverride) string {
 	case o.Min == nil && o.Max == nil:
 		return "give a min, a max or both"
 	case least < 0 || most < 0 || least > MostInstances || most > MostInstances:
-		return fmt.Sprintf("min and max are from 0 to %d", MostInstances)
+		return fmt.Sprintf("min and max must be from 0 to %d", MostInstances)
 	case least > most && o.Min == nil:
 		return fmt.Sprintf("max = %d is less than the file's min = %d; give a min, too", most, least)
 	case least > most && o.Max == nil:
@@ -69,11 +69,11 @@ func scaleProblem(f fleet.ManagedFleet, o fleet.FleetScaleOverride) string {
 	case least > most:
 		return fmt.Sprintf("min = %d is more than max = %d", least, most)
 	case o.Min != nil && least == 0 && f.Scaling.Min > 0 && !f.Scaling.ScaleToZero:
-		return "min = 0 needs scale_to_zero = true in its file; 1 is the least otherwise"
+		return "min = 0 requires scale_to_zero = true in its file; else use at least 1"
 	case f.Protected:
-		return "it is protected, and nothing but its file changes its size"
+		return "it is protected; only its file changes its size"
 	case f.Joined:
-		return "its hosts are joined by a person, and a number makes none"
+		return "its instances are joined manually; min and max start none"
 	case f.Operational == fleet.FleetDraining:
 		return "it is being removed"
 	}

@@ -36,7 +36,7 @@ func TestAnOverrideIsHeldAgainstTheFileAndItself(t *testing.T) {
 		{"to zero, which the file doesn't allow", file, number(0), nil, "scale_to_zero"},
 		{"to zero", zero, number(0), number(0), ""},
 		{"a protected fleet", protected, number(3), nil, "protected"},
-		{"hosts that a person joins", joined, number(3), nil, "joined by a person"},
+		{"hosts that a person joins", joined, number(3), nil, "joined manually"},
 		{"a fleet that is removed", removed, number(3), nil, "being removed"},
 	} {
 		got := scaleProblem(test.fleet, fleet.FleetScaleOverride{Min: test.least, Max: test.most})
@@ -50,7 +50,7 @@ func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	s := snapshot.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
 	for n := range mostReservations {
-		s.Standing.Reservations = append(s.Standing.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
+		s.Overrides.Reservations = append(s.Overrides.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
 	}
 	want := ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
 	if _, err := newReservation(s, access.LocalUser("ada"), want, now); err != nil {

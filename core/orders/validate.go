@@ -17,7 +17,7 @@ type validation struct {
 	state   snapshot.State
 	caller  access.Caller
 	useCase string
-	decided fleet.Decided
+	decided fleet.Attribution
 	// instance finds the one that an order is about.
 	instance func(fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error)
 }
@@ -45,7 +45,7 @@ func (v *validation) unlimited(what string) error {
 // until is when something that lasts for d ends.
 func (v *validation) until(d, longest time.Duration) (time.Time, error) {
 	if d <= 0 || d > longest {
-		return time.Time{}, access.Invalid("it lasts for %s and must last for more than nothing and at most %d days: what lasts longer belongs into the file",
+		return time.Time{}, access.Invalid("invalid duration %s: use 0 < for ≤ %dd; for a permanent change, edit the file",
 			d, longest/(24*time.Hour))
 	}
 	return v.decided.At.Add(d), nil
@@ -62,14 +62,14 @@ func (v *validation) provider(address fleet.ProviderAddress) error {
 		names = append(names, string(p.Address))
 	}
 	if !slices.Contains(names, string(address)) {
-		return access.Invalid("there is no provider %q in what was applied (%s)", address, orNone(names))
+		return access.Invalid("unknown provider %q; applied providers: %s", address, orNone(names))
 	}
 	return nil
 }
 
 func orNone(names []string) string {
 	if len(names) == 0 {
-		return "there is none"
+		return "none"
 	}
 	return strings.Join(names, ", ")
 }
@@ -96,13 +96,13 @@ func (v *validation) image(wanted string) (string, error) {
 	switch digests = slices.Compact(digests); len(digests) {
 	case 0:
 		if len(names) == 0 {
-			return "", access.Invalid("no fleet has an image %q, and none has a digest of its image; give a digest (sha256:…)", wanted)
+			return "", access.Invalid("unknown image %q: no fleet's image has a digest; give a digest (sha256:…)", wanted)
 		}
-		return "", access.Invalid("no fleet has an image %q; give a digest (sha256:…), or one of: %s", wanted, listed(names))
+		return "", access.Invalid("unknown image %q: give a digest (sha256:…), or one of: %s", wanted, listed(names))
 	case 1:
 		return digests[0], nil
 	}
-	return "", access.Invalid("fleets have different images of the name %q; give the digest: %s", wanted, listed(digests))
+	return "", access.Invalid("image %q has several digests; give one of: %s", wanted, listed(digests))
 }
 
 // ofFleet says that an instance is of a fleet.

@@ -50,7 +50,7 @@ func Parse(content []byte) (SavedPlan, error) {
 	head, body, _ := bytes.Cut(content, []byte("\n"))
 	words, marked := bytes.CutPrefix(head, []byte(planFileMark))
 	if !marked {
-		return SavedPlan{}, errors.New("it is no plan file; make one with: forgeyard-fleet plan --out FILE")
+		return SavedPlan{}, errors.New("not a plan file; make one with: forgeyard-fleet plan --out FILE")
 	}
 	number, digest, _ := bytes.Cut(words, []byte(" "))
 	format, err := strconv.Atoi(string(number))
@@ -89,7 +89,7 @@ func (p SavedPlan) plain() error {
 		return err
 	}
 	if place, found := steering(whole, "the plan"); found {
-		return fmt.Errorf("there are characters in it that steer a terminal (in %.100q); no plan needs them: see who made or changed the file, and plan again", place)
+		return fmt.Errorf("it contains terminal control characters (in %.100q), which no plan needs: check who made or changed the file, and plan again", place)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func mayOverwrite(path string) error {
 	if err != nil {
 		return err
 	}
-	foreign := fmt.Errorf("%s is there and is no plan file; nothing was written: name another file", path)
+	foreign := fmt.Errorf("%s exists and is not a plan file; nothing was written: name another file", path)
 	if !info.Mode().IsRegular() {
 		return foreign
 	}

@@ -103,7 +103,7 @@ func TestNothingButAPlanFileIsOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, link, dir} {
-		if err := WriteFile(path, saved); err == nil || !strings.Contains(err.Error(), "is no plan file; nothing was written") {
+		if err := WriteFile(path, saved); err == nil || !strings.Contains(err.Error(), "is not a plan file; nothing was written") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -133,9 +133,9 @@ func TestADamagedPlanFileIsOneClearError(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"nothing":                         {nil, "no plan file"},
-		"a fleet file":                    {[]byte("forgeyard {\n}\n"), "no plan file"},
-		"binary":                          {[]byte("PK\x03\x04"), "no plan file"},
+		"nothing":                         {nil, "not a plan file"},
+		"a fleet file":                    {[]byte("forgeyard {\n}\n"), "not a plan file"},
+		"binary":                          {[]byte("PK\x03\x04"), "not a plan file"},
 		"half of it":                      {content[:len(content)/2], "damaged or cut off"},
 		"all but the last byte":           {content[:len(content)-1], "damaged or cut off"},
 		"a byte more":                     {append(bytes.Clone(content), '\n'), "damaged or cut off"},
@@ -192,7 +192,7 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Parse(sealPlan(body))
-			if err == nil || !strings.Contains(err.Error(), "characters in it that steer a terminal") || strings.ContainsFunc(err.Error(), unicode.IsControl) {
+			if err == nil || !strings.Contains(err.Error(), "terminal control characters") || strings.ContainsFunc(err.Error(), unicode.IsControl) {
 				t.Errorf("%s with %q: %v", name, evil, err)
 			}
 		}

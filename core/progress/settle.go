@@ -47,7 +47,7 @@ func Await(ctx context.Context, s Watched, serial int64, wait time.Duration, obs
 			if watching.Err() != nil {
 				break // the wait is over, and that cut the connection
 			}
-			return outcome, fmt.Errorf("watch the apply: %w; it goes on without this command: see forgeyard-fleet status", err)
+			return outcome, fmt.Errorf("watch the apply: %w; the manager continues it; see forgeyard-fleet status", err)
 		}
 		observe(p)
 		outcome.Last = p

@@ -37,7 +37,7 @@ func (d FreezeInForce) Text() string {
 	}
 	effect := "no instance starts, drains or ends"
 	if d.ScaleUpOnly {
-		effect = "instances start, and none leaves for lack of jobs, for age or for a newer definition"
+		effect = "instances start, and none is removed for lack of jobs, age or a newer definition"
 	}
 	return fmt.Sprintf("%s frozen by %s on %s%s: %s", what, d.Decided.By, text.Moment(d.Decided.At.Time()),
 		text.Comment(d.Decided.Comment), effect)

@@ -46,7 +46,7 @@ func warnDevBuilds(d fleet.Definition, lock pluginstore.Lock) config.Diagnostics
 		if locked, there := lock.Plugin(r.Name); there && locked.Source == pluginstore.SourceDev {
 			found = append(found, config.Diagnostic{
 				Severity: config.Warning, Block: "forgeyard.required_plugins", Summary: fmt.Sprintf("The plugin %q is somebody's own build", r.Name),
-				Detail: "It was installed with plugin install --dev: nobody signed it, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
+				Detail: "It was installed with plugin install --dev: it is unsigned, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
 			})
 		}
 	}
