@@ -215,7 +215,7 @@ func health(r *row) fleet.AdmissionCheck {
 // jobIsolation asks for what the agent has shown with a job's own credentials. A
 // host that was looked at and found open doesn't become safe by waiting.
 func jobIsolation(r *row) fleet.AdmissionCheck {
-	const name = "job isolation"
+	const name = "job_isolation"
 	report := r.runner.Report
 	evidence := report.IsolationEvidence
 	switch {
