@@ -39,7 +39,7 @@ func Groups() []Group {
 		{"What people decided", overrideReasons},
 		{"Reservations", reservationReasons},
 		{"Health", healthReasons},
-		{"Not yet of a kind of its own", noteReasons},
+		{"Stored by an earlier version", storedReasons},
 	}
 }
 

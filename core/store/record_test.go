@@ -56,7 +56,7 @@ func (f *filler) fill(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())
 	case reflect.Interface:
-		v.Set(reflect.ValueOf(reason.Note{Words: fmt.Sprint("note ", f.next)}))
+		v.Set(reflect.ValueOf(reason.StoredText{Words: fmt.Sprint("note ", f.next)}))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f.fill(v.Field(i))
