@@ -3,6 +3,6 @@
 // provider plugins and hands every answer back as an event.
 //
 // It decides nothing. Effects come from the loop, calls go to pluginhost, and
-// what a step led to goes to whoever observes (control). The loop itself runs
+// the result of a step goes to the observer (control). The loop itself runs
 // on one goroutine.
 package executor
