@@ -145,7 +145,7 @@ bench:
 # worth of a machine that has nothing else to do.
 .PHONY: bench-once
 bench-once:
-	$(GO) test -count=1 -run '^$$' -bench . -benchtime 1x $$(git grep -l '^func Benchmark' -- core plugin-sdk | xargs -n 1 dirname | sort -u | sed 's,^,./,' | grep -v -e /core/control$$ -e /core/store$$ -e /core/executor$$ -e /core/replay/)
+	$(GO) test -count=1 -run '^$$' -bench . -benchtime 1x $$(git grep -l '^func Benchmark' -- core plugin-sdk | xargs -n 1 dirname | sort -u | sed 's,^,./,' | grep -v -e /core/plans$$ -e /core/store$$ -e /core/executor$$ -e /core/replay/)
 
 # The tables of docs/policies.md, which take minutes of processor time: whether they
 # are what the replays say, and with UPDATE=-update they become it.

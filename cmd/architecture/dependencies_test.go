@@ -45,12 +45,13 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 // The reference scheduler is a stranger to the manager, as every scheduler is.
 func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
 	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
-	own := []string{"core/fleet", "core/plainjson", "core/queue", "core/queue/worker", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/usage", "cmd/internal/version"}
+	own := []string{"core/fleet", "core/plainjson", "core/problem", "core/problem/humaerror", "core/queue", "core/queue/worker", "core/reason", "core/reason/text", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/usage", "cmd/internal/version"}
 	for _, path := range imports {
 		rest, ours := strings.CutPrefix(path, prefix)
-		levenshtein := path == "github.com/agext/levenshtein" // for "did you mean", as in forgeyard-fleet
+		huma := strings.HasPrefix(path, "github.com/danielgtaylor/huma/v2") // its routes, and the document of them
+		levenshtein := path == "github.com/agext/levenshtein"               // for "did you mean", as in forgeyard-fleet
 		cobra := strings.HasPrefix(path, "github.com/spf13/") || strings.HasPrefix(path, "github.com/inconshreveable/mousetrap")
-		if ours && !slices.Contains(own, rest) || !ours && !cobra && !levenshtein && path != "github.com/oklog/ulid/v2" {
+		if ours && !slices.Contains(own, rest) || !ours && !cobra && !huma && !levenshtein && path != "github.com/oklog/ulid/v2" {
 			t.Errorf("forgeyard-queue links %s", path)
 		}
 	}

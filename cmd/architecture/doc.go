@@ -6,4 +6,6 @@
 // a higher floor, a cloud's SDK in the manager, a module that builds only inside
 // the workspace. They are not for behaviour, and not for style that gofmt, vet
 // or staticcheck see.
+//
+//go:generate go test . -run TestImportGraphOfThePage -update
 package architecture

@@ -32,6 +32,7 @@ func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
 		{"docs/plugins/manual.md", "instance", plugindocs.Table(manual.Instance)},
 		{"docs/plugin-test.md", "rules", rulesMarkdown()},
 		{"docs/simulate.md", "columns", traceColumnsMarkdown()},
+		{"docs/reasons.md", "reasons", reasonsMarkdown(t)},
 	}
 	t.Run("the sample of every attribute", func(t *testing.T) {
 		path := filepath.Join(root, "docs", "samples", "every-attribute.hcl")

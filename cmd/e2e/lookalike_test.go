@@ -80,7 +80,7 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	if out := w.fleet(0, "plan", "--detailed-exitcode").out; !strings.Contains(out, "2 resources without a live record") {
 		t.Errorf("the plan doesn't show them:\n%s", out)
 	}
-	if out := w.fleet(0, "status").out; !strings.Contains(out, "2 foreign resources, left alone") {
+	if out := w.fleet(0, "status").out; !strings.Contains(out, "2 foreign resources (left alone)") {
 		t.Errorf("the status doesn't show them:\n%s", out)
 	}
 

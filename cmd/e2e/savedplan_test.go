@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/api"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // Two operators plan from one definition. The first applies; the second's plan
@@ -59,7 +59,7 @@ func TestOfTwoOperatorsAtOnceTheSecondHearsWhatTheFirstChanged(t *testing.T) {
 // post sends a plan file to the daemon's socket, as a program would.
 func (w *workspace) post(t *testing.T, name string) (int, api.Problem) {
 	t.Helper()
-	saved, err := control.ReadPlan(w.path(name))
+	saved, err := plans.ReadFile(w.path(name))
 	if err != nil {
 		t.Fatal(err)
 	}

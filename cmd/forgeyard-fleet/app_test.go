@@ -69,7 +69,7 @@ func TestHelpGroupsTheCommands(t *testing.T) {
 	}
 	at := 0
 	for _, part := range []string{
-		"Get started:\n", "\n  apply ", "\n  init ", "See what is there and why:\n", "\n  status ", "Change what is running:\n",
+		"Get started:\n", "\n  apply ", "\n  init ", "See the state and its reasons:\n", "\n  status ", "Change what is running:\n",
 		"\n  cost-override ", "\n  scale ", "Provider plugins:\n", "\n  plugin ", "Administer:\n", "\n  help ", "\n  serve ", "\n  token ",
 	} {
 		next := strings.Index(out.String()[at:], part)

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // applyLinesFormat is the version of the lines of apply --json. New kinds of lines
@@ -22,13 +24,13 @@ type applyLines struct {
 	out *json.Encoder
 	err error // of the first write that failed
 
-	receipt control.Receipt
-	outcome control.Outcome
-	held    map[fleet.RunnerFleetID]string
+	receipt plans.Receipt
+	outcome progress.Outcome
+	held    map[fleet.RunnerFleetID]reason.Reason
 }
 
 func newApplyLines(a *app) *applyLines {
-	l := &applyLines{app: a, out: json.NewEncoder(a.out), held: map[fleet.RunnerFleetID]string{}}
+	l := &applyLines{app: a, out: json.NewEncoder(a.out), held: map[fleet.RunnerFleetID]reason.Reason{}}
 	l.write(versionLine{l.head("version"), applyLinesFormat, a.version})
 	return l
 }
@@ -47,7 +49,7 @@ type versionLine struct {
 
 type planLine struct {
 	lineHead
-	Plan control.Plan `json:"plan"`
+	Plan plans.Plan `json:"plan"`
 }
 
 type diagnosticLine struct {
@@ -57,7 +59,7 @@ type diagnosticLine struct {
 
 type appliedLine struct {
 	lineHead
-	control.Receipt
+	plans.Receipt
 }
 
 // instanceLine is one move of one instance; From is empty for a new one.
@@ -67,13 +69,13 @@ type instanceLine struct {
 	Instance fleet.CapacityInstanceID    `json:"instance"`
 	From     fleet.CapacityInstanceState `json:"from,omitempty"`
 	To       fleet.CapacityInstanceState `json:"to"`
-	Reason   string                      `json:"reason"`
+	Reason   reason.Reason               `json:"reason"`
 }
 
 type heldLine struct {
 	lineHead
 	FleetID     fleet.RunnerFleetID `json:"fleet_id"`
-	Reason      string              `json:"reason"`
+	Reason      reason.Reason       `json:"reason"`
 	NeedsPerson bool                `json:"needs_person"`
 }
 
@@ -85,7 +87,7 @@ type summaryLine struct {
 	ExitCode int    `json:"exit_code"`
 	// Error is the sentence that is on standard error, too.
 	Error string `json:"error,omitempty"`
-	control.Receipt
+	plans.Receipt
 	States     map[fleet.CapacityInstanceState]int `json:"states"`
 	Unresolved int                                 `json:"unresolved"`
 	Blocked    map[fleet.ProviderAddress]string    `json:"blocked,omitempty"`
@@ -103,7 +105,7 @@ func (l *applyLines) write(line any) {
 	}
 }
 
-func (l *applyLines) planned(p control.Plan) error {
+func (l *applyLines) planned(p plans.Plan) error {
 	l.diagnostics(p.Warnings)
 	l.write(planLine{l.head("plan"), p})
 	return l.err // nothing is applied that couldn't be told
@@ -115,12 +117,12 @@ func (l *applyLines) diagnostics(found config.Diagnostics) {
 	}
 }
 
-func (l *applyLines) applied(r control.Receipt) {
+func (l *applyLines) applied(r plans.Receipt) {
 	l.receipt = r
 	l.write(appliedLine{l.head("applied"), r})
 }
 
-func (l *applyLines) observe(p control.Progress) {
+func (l *applyLines) observe(p progress.Progress) {
 	for _, t := range p.Transitions {
 		l.write(instanceLine{lineHead{"instance", p.At.UTC()}, t.Fleet, t.Instance, t.From, t.To, t.Reason})
 	}
@@ -134,12 +136,12 @@ func (l *applyLines) observe(p control.Progress) {
 
 func (l *applyLines) watched() {}
 
-func (l *applyLines) ended(o control.Outcome, _ bool) error {
+func (l *applyLines) ended(o progress.Outcome, _ bool) error {
 	l.outcome = o
 	switch o.Ending {
-	case control.Settled:
+	case progress.Settled:
 		return nil
-	case control.Interrupted:
+	case progress.Interrupted:
 		return exitStatus(exitInterrupted)
 	}
 	return exitStatus(exitUnresolved)
@@ -155,18 +157,18 @@ func (l *applyLines) sumUp(ctx context.Context, err error) error {
 	if line.States == nil {
 		line.States = map[fleet.CapacityInstanceState]int{}
 	}
-	if l.outcome.Ending == control.WaitOver || l.outcome.Ending == control.Stuck {
+	if l.outcome.Ending == progress.WaitOver || l.outcome.Ending == progress.Stuck {
 		line.WaitsFor = reasons(last)
 	}
 	switch line.ExitCode {
 	case exitInterrupted:
-		line.Outcome = string(control.Interrupted)
+		line.Outcome = string(progress.Interrupted)
 	case exitError:
 		line.Outcome, line.Error = "error", err.Error()
 	}
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
 		l.diagnostics(found)
-		line.Error = "there are mistakes in the fleet files"
+		line.Error = "the fleet files have errors"
 	}
 	line.lineHead = l.head("summary")
 	l.write(line)

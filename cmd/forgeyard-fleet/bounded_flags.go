@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // A number or a time out of bounds is refused where it is typed, with the name of its
@@ -85,22 +85,22 @@ func (s *timespan) String() string {
 
 func (s *timespan) Type() string { return "duration" }
 
-// reason is a flag with a sentence for others to read.
-type reason struct{ into *string }
+// reasonFlag is a flag with a sentence for others to read.
+type reasonFlag struct{ into *string }
 
-func (r reason) Set(text string) error {
-	if why := control.Unsayable(text); why != "" {
+func (r reasonFlag) Set(text string) error {
+	if why := orders.TextProblem(text); why != "" {
 		return errors.New(why)
 	}
 	*r.into = text
 	return nil
 }
 
-func (r reason) String() string {
+func (r reasonFlag) String() string {
 	if r.into == nil {
 		return ""
 	}
 	return *r.into
 }
 
-func (r reason) Type() string { return "string" }
+func (r reasonFlag) Type() string { return "string" }

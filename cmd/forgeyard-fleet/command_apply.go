@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/daemon"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -44,7 +47,7 @@ func (a *app) applyCommand() *cobra.Command {
 	flags.variables.register(c.Flags())
 	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask for confirmation")
 	c.Flags().BoolVar(&flags.prune, "prune", false, "remove the fleets that the files don't mention, after draining them")
-	c.Flags().BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if there are changes")
+	c.Flags().BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if the plan has changes")
 	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until the fleets match")
 	return c
 }
@@ -52,20 +55,20 @@ func (a *app) applyCommand() *cobra.Command {
 // applyReport tells what happens during an apply.
 type applyReport interface {
 	// planned tells what would be done, with the warnings about it.
-	planned(control.Plan) error
-	applied(control.Receipt)
-	observe(control.Progress)
+	planned(plans.Plan) error
+	applied(plans.Receipt)
+	observe(progress.Progress)
 	// watched ends what observe began, however that came.
 	watched()
 	// ended tells how the wait ended; its error is the command's exit status.
-	ended(o control.Outcome, daemon bool) error
+	ended(o progress.Outcome, daemon bool) error
 }
 
 // applyTask is what is to be applied: files, or a saved plan of them.
 type applyTask struct {
-	submission control.Submission
+	submission plans.Submission
 	options    workspace.Options
-	saved      *control.SavedPlan // nil: files
+	saved      *plans.SavedPlan // nil: files
 }
 
 // applyTask reads the argument of apply.
@@ -81,7 +84,7 @@ func (a *app) applyTask(c *cobra.Command, args []string, flags applyFlags) (appl
 	if flags.prune {
 		return applyTask{}, errors.New("--prune can't be combined with a saved plan; run plan again with --prune")
 	}
-	saved, err := control.ReadPlan(args[0])
+	saved, err := plans.ReadFile(args[0])
 	if err != nil {
 		return applyTask{}, err
 	}
@@ -99,7 +102,7 @@ func (a *app) applyTask(c *cobra.Command, args []string, flags applyFlags) (appl
 
 // plan is what is approved: what was saved, unless it can't be applied any more, or a
 // plan of the files now.
-func (t applyTask) plan(ctx context.Context, s control.Service) (control.Plan, error) {
+func (t applyTask) plan(ctx context.Context, s installation.Service) (plans.Plan, error) {
 	if t.saved == nil {
 		return s.Plan(ctx, t.submission)
 	}
@@ -165,7 +168,7 @@ func (a *app) approve(ctx context.Context, flags applyFlags) error {
 }
 
 // applyHere is the manager for as long as the apply takes.
-func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask, plan control.Plan, wait time.Duration, report applyReport) error {
+func (a *app) applyHere(ctx context.Context, m *daemon.Daemon, task applyTask, plan plans.Plan, wait time.Duration, report applyReport) error {
 	// The port must be ours before anything is stored that names it.
 	settings := plan.Manager()
 	if task.saved != nil { // a plan file holds files, and not what becomes of them
@@ -191,7 +194,7 @@ func (a *app) applyHere(ctx context.Context, m *control.Manager, task applyTask,
 
 // manage makes this process the manager for as long as a command takes, which ends
 // early where the manager can't go on.
-func (a *app) manage(ctx context.Context, m *control.Manager, listener net.Listener, do func(context.Context) error) error {
+func (a *app) manage(ctx context.Context, m *daemon.Daemon, listener net.Listener, do func(context.Context) error) error {
 	if err := m.Start(ctx, listener); err != nil {
 		return err
 	}
@@ -213,8 +216,8 @@ func (a *app) manage(ctx context.Context, m *control.Manager, listener net.Liste
 }
 
 // await shows progress until the apply has come to its end.
-func await(ctx context.Context, s control.Service, receipt control.Receipt, wait time.Duration, daemon bool, report applyReport) error {
-	outcome, err := control.Await(ctx, s, receipt.Serial, wait, report.observe)
+func await(ctx context.Context, s installation.Service, receipt plans.Receipt, wait time.Duration, daemon bool, report applyReport) error {
+	outcome, err := progress.Await(ctx, s, receipt.Serial, wait, report.observe)
 	report.watched()
 	if err != nil {
 		return err
@@ -226,10 +229,10 @@ func await(ctx context.Context, s control.Service, receipt control.Receipt, wait
 type applyWords struct {
 	app      *app
 	wait     time.Duration
-	progress *progress
+	progress *progressLines
 }
 
-func (w *applyWords) planned(p control.Plan) error {
+func (w *applyWords) planned(p plans.Plan) error {
 	if err := w.app.report(p.Warnings); err != nil {
 		return err
 	}
@@ -237,12 +240,12 @@ func (w *applyWords) planned(p control.Plan) error {
 	return nil
 }
 
-func (w *applyWords) applied(control.Receipt) { w.progress = w.app.newProgress() }
+func (w *applyWords) applied(plans.Receipt) { w.progress = w.app.newProgressLines() }
 
-func (w *applyWords) observe(p control.Progress) { w.progress.observe(p) }
+func (w *applyWords) observe(p progress.Progress) { w.progress.observe(p) }
 
 func (w *applyWords) watched() { w.progress.end() }
 
-func (w *applyWords) ended(o control.Outcome, daemon bool) error {
+func (w *applyWords) ended(o progress.Outcome, daemon bool) error {
 	return w.app.renderOutcome(o, w.wait, daemon)
 }

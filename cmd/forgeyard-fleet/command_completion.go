@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
 
 func (a *app) completionCommand() *cobra.Command {
@@ -37,9 +38,9 @@ func (a *app) completionCommand() *cobra.Command {
 
 // names finds what may stand in one place of a command line, each with a
 // description behind a tab where there is one.
-type names func(ctx context.Context, look control.Reader) ([]string, error)
+type names func(ctx context.Context, look installation.Reader) ([]string, error)
 
-func (a *app) fleetNames(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) fleetNames(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := look.Fleets(ctx)
 	var found []string
 	for _, f := range fleets {
@@ -51,7 +52,7 @@ func (a *app) fleetNames(ctx context.Context, look control.Reader) ([]string, er
 	return found, err
 }
 
-func (a *app) fleetAddresses(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) fleetAddresses(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := look.Fleets(ctx)
 	var found []string
 	for _, f := range fleets {
@@ -61,8 +62,8 @@ func (a *app) fleetAddresses(ctx context.Context, look control.Reader) ([]string
 }
 
 // instanceIDs are the live instances and the newest of the ended ones.
-func (a *app) instanceIDs(ctx context.Context, look control.Reader) ([]string, error) {
-	page, err := look.History(ctx, control.HistoryQuery{})
+func (a *app) instanceIDs(ctx context.Context, look installation.Reader) ([]string, error) {
+	page, err := look.History(ctx, query.HistoryFilter{})
 	var found []string
 	for _, i := range page.Instances {
 		found = append(found, fmt.Sprintf("%s\t%s, %s", i.ID, i.State, orDash(string(i.Fleet))))
@@ -71,7 +72,7 @@ func (a *app) instanceIDs(ctx context.Context, look control.Reader) ([]string, e
 }
 
 // tokenNames are those of the valid tokens.
-func (a *app) tokenNames(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) tokenNames(ctx context.Context, look installation.Reader) ([]string, error) {
 	tokens, err := look.Tokens(ctx)
 	var found []string
 	for _, t := range tokens {
@@ -124,7 +125,7 @@ func (a *app) namesNow(ctx context.Context, c *cobra.Command, find names) (found
 		return nil
 	}
 	options.Log = slog.New(slog.DiscardHandler)
-	_ = a.reading(ctx, options, func(look control.Reader, _ string) (err error) {
+	_ = a.reading(ctx, options, func(look installation.Reader, _ string) (err error) {
 		found, err = find(ctx, look)
 		return err
 	})

@@ -1,19 +1,22 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 func (a *app) costOverrideCommand() *cobra.Command {
 	var flags overrideFlags
 	var hourly, daily string
-	o := control.StandingOrder{Kind: control.BreakGlass}
+	var o orders.OverrideCostsRequest
+	var clear bool
 	c := &cobra.Command{
 		Use:   "cost-override FLEET --for DURATION --reason TEXT [--max-hourly AMOUNT] [--max-daily AMOUNT] | --clear",
 		Short: "Raise or lift a fleet's cost guardrails for a time",
@@ -22,7 +25,7 @@ func (a *app) costOverrideCommand() *cobra.Command {
 			"limit changes, and instances started during the override keep running afterwards. --clear ends it early.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			o.Fleet = args[0]
+			o.Fleet, o.Reason = args[0], flags.reason
 			if o.MaxHourly, err = amountFlag("max-hourly", hourly); err != nil {
 				return err
 			}
@@ -31,21 +34,26 @@ func (a *app) costOverrideCommand() *cobra.Command {
 			}
 			question := fmt.Sprintf("Override the cost guardrails of %s for %s?", args[0], o.For)
 			switch {
-			case o.End:
+			case clear:
 				question = ""
 			case !c.Flags().Changed("for"):
 				return errForMissing
 			case flags.reason == "":
 				return errors.New("--reason is required: others will ask why the fleet cost more")
 			}
-			return a.orderStanding(c, flags, o, question)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if clear {
+					return to.ClearCostOverride(ctx, o.Fleet)
+				}
+				return to.OverrideCosts(ctx, o)
+			})
 		},
 	}
 	flags.register(c, true, true)
 	c.Flags().StringVar(&hourly, "max-hourly", "", "limit per hour during the override, for example \"10 USD\"")
 	c.Flags().StringVar(&daily, "max-daily", "", "limit per day during the override")
-	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestBrokenGlass, "how long the override lasts, for example 2h")
-	c.Flags().BoolVar(&o.End, "clear", false, "end the override early")
+	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestCostOverride, "how long the override lasts, for example 2h")
+	c.Flags().BoolVar(&clear, "clear", false, "end the override early")
 	for _, other := range []string{"max-hourly", "max-daily", "for"} {
 		c.MarkFlagsMutuallyExclusive("clear", other)
 	}

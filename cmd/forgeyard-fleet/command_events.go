@@ -12,19 +12,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
 
 // eventsFlags are the flags of events.
 type eventsFlags struct {
-	query  control.EventQuery
+	query  query.EventFilter
 	follow bool
 	json   bool
 }
 
 func (a *app) eventsCommand() *cobra.Command {
-	flags := eventsFlags{query: control.EventQuery{Limit: 100}}
+	flags := eventsFlags{query: query.EventFilter{Limit: 100}}
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show events: decisions, transitions, results of provider calls, and user actions",
@@ -34,7 +36,7 @@ func (a *app) eventsCommand() *cobra.Command {
 			"per line.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return a.events(ctx, look, flags) })
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error { return a.events(ctx, look, flags) })
 		},
 	}
 	lookFlags(c, &flags.json)
@@ -45,7 +47,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags) error {
+func (a *app) events(ctx context.Context, look installation.Reader, flags eventsFlags) error {
 	if !flags.follow {
 		events, err := look.Events(ctx, flags.query)
 		if err == nil && len(events) == 0 && flags.query.Fleet != "" {
@@ -63,7 +65,7 @@ func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags
 		return a.renderEvents(events, false)
 	}
 	watcher, able := look.(interface {
-		Watch(ctx context.Context) iter.Seq2[control.Progress, error]
+		Watch(ctx context.Context) iter.Seq2[progress.Progress, error]
 	})
 	if !able {
 		return errors.New("--follow needs a running manager. Omit it to see past events, or start a manager with:\n  forgeyard-fleet serve")
@@ -94,7 +96,7 @@ func (a *app) events(ctx context.Context, look control.Reader, flags eventsFlags
 // follower puts together what the store tells, which it is asked for after every
 // step, and the moves of the steps themselves, so that each event comes once.
 type follower struct {
-	query control.EventQuery
+	query query.EventFilter
 	began bool
 	// newest is of the newest event that the store told; told are those that it
 	// will tell again.
@@ -114,20 +116,20 @@ const (
 )
 
 // next is what the store is asked for now.
-func (f *follower) next() control.EventQuery {
+func (f *follower) next() query.EventFilter {
 	if !f.began {
 		return f.query
 	}
-	return control.EventQuery{Fleet: f.query.Fleet, Since: f.newest.Add(-lookBack), Limit: askedAlways}
+	return query.EventFilter{Fleet: f.query.Fleet, Since: f.newest.Add(-lookBack), Limit: askedAlways}
 }
 
 // news are the events that weren't shown yet, in the order of time.
-func (f *follower) news(p control.Progress, stored []control.Event) []control.Event {
+func (f *follower) news(p progress.Progress, stored []query.Event) []query.Event {
 	first := !f.began
 	if first {
 		f.began, f.early = true, map[string]bool{}
 	}
-	var news []control.Event
+	var news []query.Event
 	told := make(map[string]bool, len(stored))
 	for _, e := range stored {
 		key := keyOf(e)
@@ -136,10 +138,10 @@ func (f *follower) news(p control.Progress, stored []control.Event) []control.Ev
 			f.newest = e.At
 		}
 		// After the first time the steps tell every move, not just the last one.
-		if first && e.Kind == control.MoveEvent && !e.At.Before(p.At) {
+		if first && e.Kind == query.MoveEvent && !e.At.Before(p.At) {
 			f.early[key] = true
 		}
-		if first || e.Kind != control.MoveEvent && !f.told[key] {
+		if first || e.Kind != query.MoveEvent && !f.told[key] {
 			news = append(news, e)
 		}
 	}
@@ -147,14 +149,14 @@ func (f *follower) news(p control.Progress, stored []control.Event) []control.Ev
 	if !first {
 		news = append(news, f.moves(p)...)
 	}
-	slices.SortStableFunc(news, func(a, b control.Event) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	slices.SortStableFunc(news, func(a, b query.Event) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
 	return news
 }
 
 // moves are those of a step.
-func (f *follower) moves(p control.Progress) (moves []control.Event) {
+func (f *follower) moves(p progress.Progress) (moves []query.Event) {
 	for _, t := range p.Transitions {
-		e := control.Event{At: p.At, Kind: control.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason}
+		e := query.Event{At: p.At, Kind: query.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason.Text(), Reason: t.Reason}
 		key := keyOf(e)
 		if f.early[key] {
 			delete(f.early, key)
@@ -167,10 +169,10 @@ func (f *follower) moves(p control.Progress) (moves []control.Event) {
 
 // keyOf tells an event from every other, but for an instance's way back into a
 // state.
-func keyOf(e control.Event) string { return fmt.Sprint(e.Kind, " ", e.ID, " ", e.What) }
+func keyOf(e query.Event) string { return fmt.Sprint(e.Kind, " ", e.ID, " ", e.What) }
 
 // renderEvents shows events as lines, for people or for programs.
-func (a *app) renderEvents(events []control.Event, lines bool) error {
+func (a *app) renderEvents(events []query.Event, lines bool) error {
 	for _, e := range events {
 		if lines {
 			if err := json.NewEncoder(a.out).Encode(e); err != nil {
@@ -185,8 +187,8 @@ func (a *app) renderEvents(events []control.Event, lines bool) error {
 
 // subject is whom an event is about, in a short form: the fleet and the end of
 // the instance's id, which differs most, or who did it.
-func subject(e control.Event) string {
-	if e.Kind == control.AuditEvent {
+func subject(e query.Event) string {
+	if e.Kind == query.AuditEvent {
 		return "by " + e.By
 	}
 	text := e.Fleet.Name()
@@ -197,5 +199,5 @@ func subject(e control.Event) string {
 }
 
 func shortID(id fleet.CapacityInstanceID) string {
-	return control.Ellipsis + string(id[max(0, len(id)-control.ShownOfID):])
+	return query.Ellipsis + string(id[max(0, len(id)-query.ShownOfID):])
 }

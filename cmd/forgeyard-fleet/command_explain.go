@@ -7,8 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -25,7 +26,7 @@ func (a *app) explainCommand() *cobra.Command {
 			"and until when, the offers for new instances with prices and age, and the recent decisions.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
@@ -65,11 +66,12 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	if len(f.Overrides) > 0 {
 		a.printf("\nOverrides\n")
 	}
-	for _, text := range f.Overrides {
-		a.printf("  %s\n", text)
+	for _, r := range f.Overrides {
+		a.renderReason("  ", "", r)
 	}
 	if f.Rollout != nil {
-		a.printf("\nRollout, since %s\n  %s\n", moment(f.Rollout.Began), f.Rollout.Sentence)
+		a.printf("\nRollout, since %s\n", moment(f.Rollout.Began))
+		a.renderReason("  ", "", f.Rollout.Reason)
 	}
 	a.renderScheduler(f, manager)
 	a.renderInterruptions(f.Interruptions)
@@ -93,19 +95,19 @@ func (a *app) renderScheduler(f view.Fleet, manager string) {
 	case f.Scheduler == "":
 	case manager == "":
 		a.printf("\nDemand comes from scheduler.%s; it isn't read while no manager is running.\n", f.Scheduler)
-	case f.Unseen != "":
-		a.printf("\nDemand comes from scheduler.%s, which is unobservable: %s.\n", f.Scheduler, f.Unseen)
+	case !f.Unseen.IsZero():
+		a.printf("\nDemand is unknown: %s.\n", f.Unseen)
 	default:
 		a.printf("\nDemand comes from scheduler.%s.\n", f.Scheduler)
 	}
 }
 
-func (a *app) renderInterruptions(lines []string) {
-	if len(lines) > 0 {
+func (a *app) renderInterruptions(all []reason.Reason) {
+	if len(all) > 0 {
 		a.printf("\nInterruptions announced by the provider\n")
 	}
-	for _, line := range lines {
-		a.printf("  %s\n", line)
+	for _, r := range all {
+		a.renderReason("  ", "", r)
 	}
 }
 
@@ -114,9 +116,9 @@ func (a *app) renderUnplaced(unplaced []planner.UnplacedDemand) {
 		a.printf("\nBlocked demand\n")
 	}
 	for _, u := range unplaced {
-		a.printf("  %s  %s\n", u.Code, u.Sentence)
+		a.printf("  %s  %s\n", u.Reason.Code(), u.Reason.TextAt(a.now()))
 		for _, near := range u.Nearest {
-			a.printf("    %s: %s\n", near.Fleet, near.Reason)
+			a.printf("    %s: %s\n", near.Fleet, near.Reason.TextAt(a.now()))
 		}
 	}
 }
@@ -127,11 +129,11 @@ func (a *app) renderHoldsAndWaits(f view.Fleet) {
 	}
 	a.printf("\nWaiting\n")
 	if f.Hold != nil {
-		a.printf("  no starts: %s\n", planner.HoldSentence(*f.Hold, a.now()))
+		a.printf("  no starts: %s\n", holdText(*f.Hold, a.now()))
 	}
 	for _, w := range f.Waiting {
-		if !w.Repeats(f.Hold) {
-			a.printf("  %s  %s\n", w.Code, w.Sentence)
+		if !planner.Repeats(w, f.Hold) {
+			a.printf("  %s  %s\n", w.Code(), w.TextAt(a.now()))
 		}
 	}
 	if next := a.nextChange(f); next != "" && !a.triesFirst(f) {
@@ -144,12 +146,12 @@ func (a *app) triesFirst(f view.Fleet) bool {
 	return f.Hold != nil && f.Hold.Until.After(a.now()) && !f.Next.Before(f.Hold.Until)
 }
 
-// renderCalmWaits are the waits that are nothing amiss; the others are among the
+// renderExpectedWaits are the waits that are nothing amiss; the others are among the
 // reasons.
-func (a *app) renderCalmWaits(f view.Fleet) {
+func (a *app) renderExpectedWaits(f view.Fleet) {
 	for _, w := range f.Waiting {
-		if w.Code.Calm() {
-			a.printf("  %s %s\n", w.Sentence, a.nextChange(f))
+		if planner.Expected(w) {
+			a.printf("  %s. %s\n", w.TextAt(a.now()), a.nextChange(f))
 		}
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -16,43 +17,48 @@ import (
 func TestExplainShowsLimitsDemandAndWaits(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
+	cooldown := reason.Of(reason.Cooldown{Excess: 1, Desired: 2, Cooldown: reason.Duration(time.Minute)})
 	f := view.Fleet{
 		Address: "fleet.demo", Scheduler: "forgeyard.ci", Desired: 2, Counts: planner.Counts{Capacity: 1, Ready: 1, Busy: 1},
-		Bounds: []fleet.Bound{{Name: "demand", After: 5, Sentence: "5 jobs wait."}, {Name: "max", After: 2, Sentence: "Never more than max = 2."}},
-		Unplaced: []planner.UnplacedDemand{{Code: planner.NoEligibleFleet, Sentence: "1 job waits that no fleet can run.",
-			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: "it has no gpu"}}}},
-		Hold:      &snapshot.Hold{Reason: "3 failures in a row", Until: noon.Add(time.Minute)},
-		Waiting:   []planner.Wait{{Code: planner.CoolsDown, Sentence: "It changed its size."}},
+		Bounds: []fleet.Bound{{Name: "demand", After: 5, Reason: reason.Of(reason.JobsQueued{Jobs: 5, Runners: 4})}, {Name: "max", After: 2, Reason: reason.Of(reason.LimitedByMax{Max: 2})}},
+		Unplaced: []planner.UnplacedDemand{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 1}),
+			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: reason.Plain("it has no gpu")}}}},
+		Hold:      &snapshot.Hold{Reason: reason.Plain("3 failures in a row"), Until: noon.Add(time.Minute)},
+		Waiting:   []reason.Reason{cooldown},
 		Next:      noon.Add(30 * time.Second),
-		Decisions: []view.LastDecision{{At: noon.Local(), Kind: fleet.ScaleUp, Reason: "2 wanted."}},
+		Decisions: []view.LastDecision{{At: noon.Local(), Kind: fleet.ScaleUp, Reason: reason.Plain("2 wanted.")}},
 	}
 	a.renderExplanation(f, "process 7")
 	want := `fleet.demo has 1 instance of 2 desired: 1 ready (busy 1, idle 0), 0 starting.
 
 Why 2
-  demand   → 5  5 jobs wait.
-  max      → 2  Never more than max = 2.
+  demand   → 5  5 jobs queued, 4 more runners needed
+  max      → 2  limited by max = 2
 
 Demand comes from scheduler.forgeyard.ci.
 
 Blocked demand
-  no_eligible_fleet  1 job waits that no fleet can run.
+  no_eligible_fleet  1 queued job that no fleet can run: no fleet has this scheduler
     fleet.demo: it has no gpu
 
 Waiting
-  no starts: 3 failures in a row. The next try is in 1m0s.
-  cooldown  It changed its size.
+  no starts: 3 failures in a row; next try in 1m
+  cooldown  1 instance above the desired 2: the size changed less than cooldown = 1m ago
   Next check in 30s.
 
 Recent decisions, newest first
-  ` + moment(noon) + `  scale_up    2 wanted.
+  ` + moment(noon) + `  scale_up    2 wanted
 `
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 	}
-	for _, tt := range []struct{ unseen, manager, want string }{
-		{"connection refused", "process 7", "which is unobservable: connection refused."},
-		{"", "", "it isn't read while no manager is running."},
+	for _, tt := range []struct {
+		unseen        reason.Reason
+		manager, want string
+	}{
+		{reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"}), "process 7",
+			"Demand is unknown: scheduler.forgeyard.ci is unreachable (connection refused)."},
+		{reason.Reason{}, "", "it isn't read while no manager is running."},
 	} {
 		out.Reset()
 		f.Unseen = tt.unseen
@@ -66,20 +72,25 @@ Recent decisions, newest first
 func TestExplainShowsAHoldOnceWithItsEnd(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
-	hold := snapshot.Hold{Reason: "10 failures in a row", Until: noon.Add(140 * time.Second)}
-	constrained := snapshot.Hold{Reason: "No room in any of its offers", Until: noon.Add(140 * time.Second), Constrained: true}
-	for code, h := range map[planner.WaitCode]snapshot.Hold{planner.HeldBack: hold, planner.NoOffer: constrained} {
-		f := view.Fleet{Address: "fleet.demo", Hold: &h, Next: noon.Add(280 * time.Second), Waiting: []planner.Wait{
-			{Code: code, Sentence: planner.HoldSentence(h, noon)}, {Code: planner.CoolsDown, Sentence: "It changed its size."},
-		}}
+	hold := snapshot.Hold{Reason: reason.Plain("10 failures in a row"), Until: noon.Add(140 * time.Second)}
+	constrained := snapshot.Hold{Reason: reason.Of(reason.OffersEmpty{}), Until: noon.Add(140 * time.Second), Constrained: true}
+	cooldown := reason.Of(reason.Cooldown{Excess: 1, Desired: 2, Cooldown: reason.Duration(time.Minute)})
+	for _, one := range []struct {
+		hold snapshot.Hold
+		wait reason.Detail
+	}{
+		{hold, reason.HeldBack{Because: hold.Reason, NextTry: reason.At(hold.Until)}},
+		{constrained, reason.NoOffer{Missing: 1, Because: constrained.Reason, NextTry: reason.At(hold.Until)}},
+	} {
+		f := view.Fleet{Address: "fleet.demo", Hold: &one.hold, Next: noon.Add(280 * time.Second), Waiting: []reason.Reason{reason.Of(one.wait), cooldown}}
 		out.Reset()
 		a.renderHoldsAndWaits(f)
-		want := "\nWaiting\n  no starts: " + h.Reason + ". The next try is in 2m20s.\n  cooldown  It changed its size.\n"
+		want := "\nWaiting\n  no starts: " + one.hold.Reason.Text() + "; next try in 2m20s\n  cooldown  " + cooldown.Text() + "\n"
 		if out.String() != want {
 			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 		}
 		out.Reset()
-		if a.renderCalmWaits(f); out.String() != "  It changed its size. Next check in 2m20s.\n" {
+		if a.renderExpectedWaits(f); out.String() != "  "+cooldown.Text()+". Next check in 2m20s.\n" {
 			t.Errorf("the status says %s", out.String())
 		}
 	}
@@ -120,11 +131,11 @@ func TestLeasesAreShownWhereKnown(t *testing.T) {
 
 func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	var out bytes.Buffer
-	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgress()
-	blind := control.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
+	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgressLines()
+	blind := progress.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
 	p.observe(blind)
 	p.observe(blind)
-	p.observe(control.Progress{})
+	p.observe(progress.Progress{})
 	p.end()
 	want := "    0s  scheduler.forgeyard.ci is unobservable: connection refused\n    0s  scheduler.forgeyard.ci recovered\n"
 	if out.String() != want {

@@ -10,15 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
 	var flags overrideFlags
 	var provider string
-	o := control.StandingOrder{Kind: control.FreezeWrites}
+	var scaleUpOnly, clear bool
 	c := &cobra.Command{
 		Use:   "freeze FLEET | --provider NAME [--clear]",
 		Short: "Stop all starts and removals of a fleet or provider until the freeze is cleared",
@@ -28,21 +30,32 @@ func (a *app) freezeCommand() *cobra.Command {
 			"With --scale-up-only instances still start, and none is removed for lack of jobs, age or a newer definition.\n" +
 			"A freeze survives restarts and applies. It ends with --clear.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if o.Fleet, o.Provider, err = fleetOrProvider(args, provider); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			of, address, err := fleetOrProvider(args, provider)
+			if err != nil {
 				return err
 			}
-			question := fmt.Sprintf("Freeze %s?", orProvider(o))
-			if o.End {
-				question = fmt.Sprintf("Clear the freeze of %s? Pending operations will resume.", orProvider(o))
+			question := fmt.Sprintf("Freeze %s?", orProvider(of, address))
+			if clear {
+				question = fmt.Sprintf("Clear the freeze of %s? Pending operations will resume.", orProvider(of, address))
 			}
-			return a.orderStanding(c, flags, o, question)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				switch {
+				case address != "" && clear:
+					return to.ClearProviderFreeze(ctx, address)
+				case address != "":
+					return to.FreezeProvider(ctx, orders.FreezeProviderRequest{Provider: address, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
+				case clear:
+					return to.ClearFleetFreeze(ctx, of)
+				}
+				return to.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: of, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
+			})
 		},
 	}
 	flags.register(c, true, true)
 	c.Flags().StringVar(&provider, "provider", "", "the provider to freeze, as PLUGIN.NAME, instead of a fleet")
-	c.Flags().BoolVar(&o.ScaleUpOnly, "scale-up-only", false, "allow starts; prevent removals only")
-	c.Flags().BoolVar(&o.End, "clear", false, "clear the freeze")
+	c.Flags().BoolVar(&scaleUpOnly, "scale-up-only", false, "allow starts; prevent removals only")
+	c.Flags().BoolVar(&clear, "clear", false, "clear the freeze")
 	c.MarkFlagsMutuallyExclusive("clear", "scale-up-only")
 	sentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
@@ -59,11 +72,11 @@ func fleetOrProvider(args []string, provider string) (string, fleet.ProviderAddr
 	return args[0], "", nil
 }
 
-func orProvider(o control.StandingOrder) string {
-	if o.Provider != "" {
-		return "provider " + string(o.Provider)
+func orProvider(of string, address fleet.ProviderAddress) string {
+	if address != "" {
+		return "provider " + string(address)
 	}
-	return o.Fleet
+	return of
 }
 
 func (a *app) quarantineCommand() *cobra.Command {
@@ -83,15 +96,16 @@ func (a *app) quarantineCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.End = clear
-			if o.Instance != "" {
-				args[0] = string(o.Instance)
+			if o.instance != "" {
+				args[0] = string(o.instance)
 			}
 			question := fmt.Sprintf("Quarantine %s? It gets no jobs until the quarantine is cleared.", args[0])
 			if clear {
 				question = fmt.Sprintf("Clear the quarantine of %s?", args[0])
 			}
-			return a.orderStanding(c, flags, o, question)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				return o.order(ctx, to, clear, flags.reason)
+			})
 		},
 	}
 	flags.register(c, true, true)
@@ -100,23 +114,45 @@ func (a *app) quarantineCommand() *cobra.Command {
 	return c
 }
 
+// quarantineSubject is one of what can be quarantined.
+type quarantineSubject struct {
+	fleet, image string
+	instance     fleet.CapacityInstanceID
+}
+
+// order quarantines it, or clears that.
+func (s quarantineSubject) order(ctx context.Context, to installation.Orders, clear bool, reason string) (orders.OverrideReceipt, error) {
+	switch {
+	case s.image != "" && clear:
+		return to.ClearImageQuarantine(ctx, s.image)
+	case s.image != "":
+		return to.QuarantineImage(ctx, orders.QuarantineImageRequest{Image: s.image, Reason: reason})
+	case s.instance != "" && clear:
+		return to.ClearInstanceQuarantine(ctx, s.instance)
+	case s.instance != "":
+		return to.QuarantineInstance(ctx, orders.QuarantineInstanceRequest{Instance: s.instance, Reason: reason})
+	case clear:
+		return to.ClearFleetQuarantine(ctx, s.fleet)
+	}
+	return to.QuarantineFleet(ctx, orders.QuarantineFleetRequest{Fleet: s.fleet, Reason: reason})
+}
+
 // quarantined is what a word means: an image says so, an instance has the id of one,
 // and all else is a fleet.
-func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrder, err error) {
-	o.Kind = control.QuarantineIt
+func (a *app) quarantined(c *cobra.Command, word string) (o quarantineSubject, err error) {
 	switch {
 	case strings.HasPrefix(word, "sha256:") || strings.HasPrefix(word, "image."):
-		o.Image = word
-	case fleet.ValidULID(strings.ToLower(word)) || strings.HasPrefix(word, control.Ellipsis):
-		o.Instance, err = a.instanceNamed(c, word)
+		o.image = word
+	case fleet.ValidULID(strings.ToLower(word)) || strings.HasPrefix(word, query.Ellipsis):
+		o.instance, err = a.instanceNamed(c, word)
 	default:
-		o.Fleet = word
+		o.fleet = word
 		found, err := a.shownInstance(c, word)
 		if err != nil {
 			return o, err
 		}
 		if found != "" {
-			o.Fleet, o.Instance = "", found
+			o.fleet, o.instance = "", found
 		}
 	}
 	return o, err
@@ -127,10 +163,10 @@ func (a *app) quarantined(c *cobra.Command, word string) (o control.StandingOrde
 // instance here: a fleet's name with a slip in it must not be one. Several such instances
 // are an error that lists them.
 func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityInstanceID, err error) {
-	if len(word) < control.ShownOfID {
+	if len(word) < query.ShownOfID {
 		return "", nil
 	}
-	err = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+	err = a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 		fleets, err := look.Fleets(ctx)
 		if err != nil || slices.ContainsFunc(fleets, func(f view.Fleet) bool { return f.Address.Name() == word }) {
 			return err
@@ -146,7 +182,7 @@ func (a *app) shownInstance(c *cobra.Command, word string) (id fleet.CapacityIns
 }
 
 // providerNames are those of the fleets.
-func (a *app) providerNames(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) providerNames(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := look.Fleets(ctx)
 	var found []string
 	for _, f := range fleets {
@@ -157,7 +193,7 @@ func (a *app) providerNames(ctx context.Context, look control.Reader) ([]string,
 }
 
 // quarantinable are the fleets, then the instances, and then the images.
-func (a *app) quarantinable(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) quarantinable(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := a.fleetNames(ctx, look)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func (a *app) groups() []commandGroup {
 		{"start", "Get started:", []*cobra.Command{
 			a.initCommand(), a.validateCommand(), a.fmtCommand(), a.planCommand(), a.applyCommand(), a.simulateCommand(),
 		}},
-		{"see", "See what is there and why:", []*cobra.Command{
+		{"see", "See the state and its reasons:", []*cobra.Command{
 			a.statusCommand(), a.listCommand(), a.explainCommand(), a.eventsCommand(), a.showCommand(),
 		}},
 		{"change", "Change what is running:", []*cobra.Command{

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -31,7 +31,7 @@ func (a *app) imageListCommand() *cobra.Command {
 		Short: "List the images of fleets and instances, with their states",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 				images, err := look.Images(ctx)
 				if err != nil {
 					return err
@@ -87,7 +87,7 @@ func (a *app) imageShowCommand() *cobra.Command {
 		Long:  "Show the images of a name, or the image of a digest (sha256:…). An old and a new image may share a name.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 				all, err := look.Images(ctx)
 				if err != nil {
 					return err
@@ -130,8 +130,8 @@ func (a *app) renderImage(i view.ImageReport) {
 	}
 	for _, f := range i.Fleets {
 		a.printf("  %s: %s; %s it, %d don't\n", f.Fleet, f.State, pluralVerb(f.Instances, "instance", "use"), f.Others)
-		if f.Sentence != "" {
-			a.printf("      %s\n", f.Sentence)
+		if !f.Reason.IsZero() {
+			a.renderReason("      ", "", f.Reason)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (a *app) renderImage(i view.ImageReport) {
 func (a *app) imageRolloutCommand() *cobra.Command {
 	var flags overrideFlags
 	var pause, resume bool
-	r := control.RolloutRequest{Action: fleet.ResumeRollout}
+	var r orders.ResumeRequest
 	c := &cobra.Command{
 		Use:   "rollout FLEET|IMAGE --pause | --resume | --skip-soak",
 		Short: "Pause or resume a rollout, or skip its soak time",
@@ -150,12 +150,17 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 			"again. --skip-soak resumes it and replaces the other instances without waiting for the canaries.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Subject = args[0]
+			r.Subject, r.Reason = args[0], flags.reason
 			question := fmt.Sprintf("Resume the rollout of %s?", args[0])
 			if pause {
-				r.Action, question = fleet.PauseRollout, ""
+				question = ""
 			}
-			return a.orderRollout(c, flags, r, question)
+			return a.orderRollout(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.RolloutReceipt, error) {
+				if pause {
+					return to.PauseRollout(ctx, orders.RolloutRequest{Subject: r.Subject, Reason: r.Reason})
+				}
+				return to.ResumeRollout(ctx, r)
+			})
 		},
 	}
 	flags.register(c, true, true)
@@ -172,7 +177,6 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 
 func (a *app) imageRollbackCommand() *cobra.Command {
 	var flags overrideFlags
-	r := control.RolloutRequest{Action: fleet.RollBack}
 	c := &cobra.Command{
 		Use:   "rollback FLEET|IMAGE",
 		Short: "Return to the last known good image, whatever the file says",
@@ -182,8 +186,10 @@ func (a *app) imageRollbackCommand() *cobra.Command {
 			"explain show it.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			r.Subject = args[0]
-			return a.orderRollout(c, flags, r, fmt.Sprintf("Roll %s back to the last known good image?", args[0]))
+			question := fmt.Sprintf("Roll %s back to the last known good image?", args[0])
+			return a.orderRollout(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.RolloutReceipt, error) {
+				return to.RollBack(ctx, orders.RolloutRequest{Subject: args[0], Reason: flags.reason})
+			})
 		},
 	}
 	flags.register(c, true, true)
@@ -193,14 +199,17 @@ func (a *app) imageRollbackCommand() *cobra.Command {
 
 // orderRollout asks where there is a question, and has the manager that runs, or
 // else the state directory, keep the word.
-func (a *app) orderRollout(c *cobra.Command, flags overrideFlags, r control.RolloutRequest, question string) error {
-	r.Reason = flags.reason
-	check := func(ctx context.Context, look control.Reader) error { _, err := look.CheckRollout(ctx, r); return err }
+func (a *app) orderRollout(c *cobra.Command, flags overrideFlags, question string,
+	give func(context.Context, installation.Orders) (orders.RolloutReceipt, error)) error {
+	check := func(ctx context.Context, look installation.Reader) error {
+		_, err := give(ctx, look.CheckOrders())
+		return err
+	}
 	if yes, err := a.agreed(c, flags, check, question); err != nil || !yes {
 		return err
 	}
-	return a.withService(c, func(ctx context.Context, s control.Service) error {
-		receipt, err := s.OrderRollout(ctx, r)
+	return a.withService(c, func(ctx context.Context, s installation.Service) error {
+		receipt, err := give(ctx, s.Orders())
 		if err != nil {
 			return err
 		}
@@ -222,7 +231,7 @@ func (a *app) orderRollout(c *cobra.Command, flags overrideFlags, r control.Roll
 // agreed asks for confirmation, unless there is nothing to ask or --auto-approve was
 // given. A request that would be refused is refused before the question: nobody should
 // answer it in vain; a nil check can't tell. A declined question is an error.
-func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.Context, control.Reader) error, question string) (bool, error) {
+func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.Context, installation.Reader) error, question string) (bool, error) {
 	if question == "" || flags.autoApprove {
 		return true, nil
 	}
@@ -230,7 +239,7 @@ func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.C
 		return false, errors.New("--json can't ask for confirmation; pass --auto-approve")
 	}
 	if check != nil {
-		if err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error { return check(ctx, look) }); err != nil {
+		if err := a.look(c, func(ctx context.Context, look installation.Reader, _ string) error { return check(ctx, look) }); err != nil {
 			return false, err
 		}
 	}
@@ -242,7 +251,7 @@ func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.C
 	return false, exitStatus(exitDeclined)
 }
 
-func (a *app) imageNames(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) imageNames(ctx context.Context, look installation.Reader) ([]string, error) {
 	images, err := look.Images(ctx)
 	var found []string
 	for _, i := range images {
@@ -257,7 +266,7 @@ func (a *app) imageNames(ctx context.Context, look control.Reader) ([]string, er
 }
 
 // rolloutSubjects are the fleets and then the images.
-func (a *app) rolloutSubjects(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) rolloutSubjects(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := a.fleetNames(ctx, look)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -36,12 +37,12 @@ func (a *app) instanceListCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if everything {
-				return a.listHistory(c, control.HistoryQuery{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
+				return a.listHistory(c, query.HistoryFilter{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
 			}
 			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
 				return errors.New("--before and --limit need --all")
 			}
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				if unrecorded {
 					return a.listUnrecorded(ctx, look, manager, asJSON)
 				}
@@ -79,7 +80,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 }
 
 // listHistory lists what is and was.
-func (a *app) listHistory(c *cobra.Command, q control.HistoryQuery, asJSON bool) error {
+func (a *app) listHistory(c *cobra.Command, q query.HistoryFilter, asJSON bool) error {
 	if q.Limit < 1 || q.Limit > 1000 {
 		return fmt.Errorf("--limit %d: must be 1 ≤ limit ≤ 1000", q.Limit)
 	}
@@ -89,7 +90,7 @@ func (a *app) listHistory(c *cobra.Command, q control.HistoryQuery, asJSON bool)
 			return err
 		}
 	}
-	return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+	return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 		page, err := look.History(ctx, q)
 		if err == nil && len(page.Instances) == 0 && q.Fleet != "" {
 			err = fleetIsThere(ctx, look, q.Fleet) // else it has, or had, instances
@@ -114,7 +115,7 @@ func (a *app) instanceShowCommand() *cobra.Command {
 			"its id is enough if it is unique.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 				i, err := look.Instance(ctx, args[0])
 				if err != nil {
 					return err

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // joinFlags are those of token create that are about a host.
@@ -32,11 +34,11 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 	if len(args) > 0 || len(fleets) > 1 || c.Flags().Changed("permission") || c.Flags().Changed("for") {
 		return errors.New("--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, within 24 hours")
 	}
-	request := control.JoinRequest{Host: host.join, Foreground: host.foreground}
+	request := orders.JoinRequest{Host: host.join, Foreground: host.foreground}
 	if len(fleets) == 1 {
 		request.Fleet = fleets[0]
 	}
-	return a.withService(c, func(ctx context.Context, s control.Service) error {
+	return a.withService(c, func(ctx context.Context, s installation.Service) error {
 		ticket, err := s.Join(ctx, request)
 		if err != nil {
 			return err
@@ -71,7 +73,7 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 	for _, h := range hosts {
 		command := []string{"forgeyard-fleet", "token", "create", "--join", h.Host}
 		if h.Ambiguous {
-			command = append(command, "--fleet", shellWord(f.Name()))
+			command = append(command, "--fleet", text.ShellQuote(f.Name()))
 		}
 		until := ""
 		if !h.Until.IsZero() {
@@ -79,16 +81,4 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 		}
 		a.printf("%s  %s%s\n", indent, strings.Join(command, " "), until)
 	}
-}
-
-// shellWord is a word as it can be pasted into a shell: an address of for_each has
-// brackets and quotes, a path may have spaces.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,+@%~", r) || r > 127
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

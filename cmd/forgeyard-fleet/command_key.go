@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 )
 
@@ -30,7 +30,7 @@ func (a *app) keyListCommand() *cobra.Command {
 		Short: "List the keys with their purposes, and what still needs an old key",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
 				keys, err := s.Keys(ctx)
 				if err != nil {
 					return err
@@ -67,7 +67,7 @@ func (a *app) keyRotateCommand() *cobra.Command {
 			if yes, err := a.agreed(c, flags, nil, question); err != nil || !yes {
 				return err
 			}
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
 				key, err := s.RotateKey(ctx, args[0])
 				if err != nil {
 					return err
@@ -95,7 +95,7 @@ func (a *app) keyDeleteCommand() *cobra.Command {
 			if yes, err := a.agreed(c, flags, nil, question); err != nil || !yes {
 				return err
 			}
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
 				if err := s.DeleteKey(ctx, args[0]); err != nil {
 					return err
 				}

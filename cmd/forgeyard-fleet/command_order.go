@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // orderFlags are the flags of every command that decides about one instance.
@@ -40,18 +42,20 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := control.InstanceOrder{Instance: id}
+			r := orders.ResolveRequest{Instance: id}
 			var question string
 			switch {
 			case created != "":
-				o.Kind, o.Resource = loop.ResolveCreated, fleet.ProviderInstanceRef(created)
+				r.Outcome, r.Resource = orders.Created, fleet.ProviderInstanceRef(created)
 				question = fmt.Sprintf("Record %s as the resource of instance %s?", created, id)
 			case notCreated:
-				o.Kind, question = loop.ResolveNotCreated, fmt.Sprintf("Record that the request of instance %s created nothing? If it did create a resource, that becomes an orphan.", id)
+				r.Outcome, question = orders.NotCreated, fmt.Sprintf("Record that the request of instance %s created nothing? If it did create a resource, that becomes an orphan.", id)
 			case gone:
-				o.Kind, question = loop.ResolveGone, fmt.Sprintf("Record that the resource of instance %s no longer exists? If it does, it becomes an orphan.", id)
+				r.Outcome, question = orders.Gone, fmt.Sprintf("Record that the resource of instance %s no longer exists? If it does, it becomes an orphan.", id)
 			}
-			return a.order(c, flags, o, question)
+			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+				return to.ResolveInstance(ctx, r)
+			})
 		},
 	}
 	flags.register(c)
@@ -76,8 +80,10 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.order(c, flags, control.InstanceOrder{Kind: loop.ReplaceInstance, Instance: id},
-				fmt.Sprintf("Replace instance %s? It is removed after its job.", id))
+			question := fmt.Sprintf("Replace instance %s? It is removed after its job.", id)
+			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+				return to.ReplaceInstance(ctx, id)
+			})
 		},
 	}
 	flags.register(c)
@@ -100,8 +106,11 @@ func (a *app) instanceAdoptCommand() *cobra.Command {
 			if !remove {
 				return errors.New("--remove is required: an adopted resource can't become a runner, it can only be removed")
 			}
-			o := control.InstanceOrder{Kind: loop.AdoptResource, Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
-			return a.order(c, flags, o, fmt.Sprintf("Remove resource %s at provider.%s?", args[1], args[0]))
+			r := orders.AdoptRequest{Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
+			question := fmt.Sprintf("Remove resource %s at provider.%s?", args[1], args[0])
+			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+				return to.AdoptResource(ctx, r)
+			})
 		},
 	}
 	flags.register(c)
@@ -126,12 +135,14 @@ func (a *app) drainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := control.InstanceOrder{Kind: loop.DrainInstance, Instance: id}
+			r := orders.DrainRequest{Instance: id, Force: force}
 			question := fmt.Sprintf("Drain instance %s? It is removed after its job.", id)
 			if force {
-				o.Kind, question = loop.ForceDrain, fmt.Sprintf("Remove instance %s and give up the job that may be running on it?", id)
+				question = fmt.Sprintf("Remove instance %s and give up the job that may be running on it?", id)
 			}
-			return a.order(c, flags, o, question)
+			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+				return to.DrainInstance(ctx, r)
+			})
 		},
 	}
 	flags.register(c)
@@ -150,7 +161,7 @@ func fleetAddress(nameOrAddress string) fleet.FleetAddress {
 
 // order asks, and has the manager carry out what was decided: the one that runs,
 // or this process for as long as it takes.
-func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder, question string) (err error) {
+func (a *app) order(c *cobra.Command, flags orderFlags, question string, give giveOrder) (err error) {
 	if flags.wait <= 0 {
 		return fmt.Errorf("--wait %s: must be a positive duration, for example 10m", flags.wait)
 	}
@@ -160,8 +171,8 @@ func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder,
 	}
 	ctx := caller(c)
 	if !flags.autoApprove {
-		err := a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
-			_, err := look.CheckOrder(ctx, o)
+		err := a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
+			_, err := give(ctx, look.CheckOrders())
 			return err
 		})
 		if err != nil {
@@ -182,23 +193,25 @@ func (a *app) order(c *cobra.Command, flags orderFlags, o control.InstanceOrder,
 	}
 	defer func() { err = errors.Join(err, service.close()) }()
 	if service.embedded != nil {
-		return a.orderHere(ctx, service.embedded, o, flags.wait)
+		return a.orderHere(ctx, service.embedded, give, flags.wait)
 	}
-	_, err = a.giveOrder(ctx, service, o)
-	return err
+	return a.carryOut(ctx, service, give)
 }
 
-func (a *app) giveOrder(ctx context.Context, s control.Service, o control.InstanceOrder) (control.OrderReceipt, error) {
-	receipt, err := s.Order(ctx, o)
+// giveOrder gives an order, or has it checked.
+type giveOrder func(context.Context, installation.Orders) (orders.InstanceReceipt, error)
+
+func (a *app) carryOut(ctx context.Context, s installation.Service, give giveOrder) error {
+	receipt, err := give(ctx, s.Orders())
 	if err == nil {
 		a.printf("Instance %s: %s.\n", receipt.Instance, receipt.Done)
 	}
-	return receipt, err
+	return err
 }
 
 // orderHere is the manager until the order is carried out and what follows from
 // it is where it should be.
-func (a *app) orderHere(ctx context.Context, m *control.Manager, o control.InstanceOrder, wait time.Duration) error {
+func (a *app) orderHere(ctx context.Context, m *daemon.Daemon, give giveOrder, wait time.Duration) error {
 	settings, err := m.Settings(ctx)
 	if err != nil {
 		return err
@@ -208,17 +221,17 @@ func (a *app) orderHere(ctx context.Context, m *control.Manager, o control.Insta
 		return err
 	}
 	return a.manage(ctx, m, listener, func(watching context.Context) error {
-		if _, err := a.giveOrder(watching, m, o); err != nil {
+		if err := a.carryOut(watching, m, give); err != nil {
 			return err
 		}
 		words := &applyWords{app: a, wait: wait}
-		words.applied(control.Receipt{})
-		return await(watching, m, control.Receipt{}, wait, false, words)
+		words.applied(plans.Receipt{})
+		return await(watching, m, plans.Receipt{}, wait, false, words)
 	})
 }
 
 // listUnrecorded shows what the running manager found without a live record.
-func (a *app) listUnrecorded(ctx context.Context, look control.Reader, manager string, asJSON bool) error {
+func (a *app) listUnrecorded(ctx context.Context, look installation.Reader, manager string, asJSON bool) error {
 	found, err := look.Unrecorded(ctx)
 	if err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // errForMissing is for overrides without a duration.
@@ -26,7 +27,7 @@ func (f *overrideFlags) register(c *cobra.Command, asks, gives bool) {
 		f.asks(c)
 	}
 	if gives {
-		c.Flags().Var(reason{&f.reason}, "reason", "why, shown to others")
+		c.Flags().Var(reasonFlag{&f.reason}, "reason", "why, shown to others")
 	}
 }
 
@@ -35,16 +36,21 @@ func (f *overrideFlags) asks(c *cobra.Command) {
 	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask for confirmation")
 }
 
-// orderStanding asks where there is a question, and has the manager that runs, or
+// giveOverride makes or clears an override, or has that checked.
+type giveOverride func(context.Context, installation.Orders) (orders.OverrideReceipt, error)
+
+// override asks where there is a question, and has the manager that runs, or
 // else the state directory, keep the order.
-func (a *app) orderStanding(c *cobra.Command, flags overrideFlags, o control.StandingOrder, question string) error {
-	o.Reason = flags.reason
-	check := func(ctx context.Context, look control.Reader) error { _, err := look.CheckStanding(ctx, o); return err }
+func (a *app) override(c *cobra.Command, flags overrideFlags, question string, give giveOverride) error {
+	check := func(ctx context.Context, look installation.Reader) error {
+		_, err := give(ctx, look.CheckOrders())
+		return err
+	}
 	if yes, err := a.agreed(c, flags, check, question); err != nil || !yes {
 		return err
 	}
-	return a.withService(c, func(ctx context.Context, s control.Service) error {
-		receipt, err := s.OrderStanding(ctx, o)
+	return a.withService(c, func(ctx context.Context, s installation.Service) error {
+		receipt, err := give(ctx, s.Orders())
 		if err != nil {
 			return err
 		}
@@ -63,7 +69,7 @@ func (a *app) scaleCommand() *cobra.Command {
 	var flags overrideFlags
 	var least, most int
 	var clear bool
-	o := control.StandingOrder{Kind: control.ScaleFleet}
+	var o orders.ScaleRequest
 	c := &cobra.Command{
 		Use:   "scale FLEET --min N --max N --for DURATION | --clear",
 		Short: "Override a fleet's min, max or both for a time",
@@ -72,7 +78,7 @@ func (a *app) scaleCommand() *cobra.Command {
 			"a protected fleet can't be overridden. --clear ends the override early.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.Fleet, o.End = args[0], clear
+			o.Fleet, o.Reason = args[0], flags.reason
 			if c.Flags().Changed("min") {
 				o.Min = &least
 			}
@@ -88,13 +94,18 @@ func (a *app) scaleCommand() *cobra.Command {
 			case !c.Flags().Changed("for"):
 				return errForMissing
 			}
-			return a.orderStanding(c, flags, o, question)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if clear {
+					return to.ClearScale(ctx, o.Fleet)
+				}
+				return to.ScaleFleet(ctx, o)
+			})
 		},
 	}
 	flags.register(c, true, true)
-	numberFlag(c.Flags(), &least, "min", 0, control.MostInstances, "minimum number of instances")
-	numberFlag(c.Flags(), &most, "max", 0, control.MostInstances, "maximum number of instances")
-	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestStanding, "how long the override lasts, for example 2h")
+	numberFlag(c.Flags(), &least, "min", 0, orders.MostInstances, "minimum number of instances")
+	numberFlag(c.Flags(), &most, "max", 0, orders.MostInstances, "maximum number of instances")
+	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long the override lasts, for example 2h")
 	c.Flags().BoolVar(&clear, "clear", false, "end the override early")
 	for _, other := range []string{"min", "max", "for"} {
 		c.MarkFlagsMutuallyExclusive("clear", other)
@@ -105,7 +116,8 @@ func (a *app) scaleCommand() *cobra.Command {
 
 func (a *app) pinCommand() *cobra.Command {
 	var flags overrideFlags
-	o := control.StandingOrder{Kind: control.PinInstance, For: 4 * time.Hour}
+	o := orders.PinRequest{For: 4 * time.Hour}
+	var clear bool
 	c := &cobra.Command{
 		Use:   "pin INSTANCE [--for DURATION | --clear]",
 		Short: "Exclude an instance from scale-down, max_age and rollouts for a time",
@@ -117,12 +129,18 @@ func (a *app) pinCommand() *cobra.Command {
 			if o.Instance, err = a.instanceNamed(c, args[0]); err != nil {
 				return err
 			}
-			return a.orderStanding(c, flags, o, "")
+			o.Reason = flags.reason
+			return a.override(c, flags, "", func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if clear {
+					return to.ClearPin(ctx, o.Instance)
+				}
+				return to.PinInstance(ctx, o)
+			})
 		},
 	}
 	flags.register(c, false, true)
-	spanFlag(c.Flags(), &o.For, "for", 1, control.LongestStanding, "how long the pin lasts")
-	c.Flags().BoolVar(&o.End, "clear", false, "end the pin early")
+	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long the pin lasts")
+	c.Flags().BoolVar(&clear, "clear", false, "end the pin early")
 	c.MarkFlagsMutuallyExclusive("clear", "for")
 	a.completes(c, a.instanceIDs, "", nil)
 	return c

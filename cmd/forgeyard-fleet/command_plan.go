@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -38,7 +40,7 @@ func (a *app) planCommand() *cobra.Command {
 				a.renderPlan(plan)
 			}
 			if flags.out != "" {
-				fmt.Fprintf(a.err, "Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n", flags.out, shellWord(flags.out))
+				fmt.Fprintf(a.err, "Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n", flags.out, text.ShellQuote(flags.out))
 			}
 			if err == nil && flags.detailed && plan.HasChanges() {
 				return exitStatus(exitChanges)
@@ -56,41 +58,41 @@ func (a *app) planCommand() *cobra.Command {
 
 // plan compares the files with what is stored, without becoming the writer, and
 // saves the plan where that is asked for.
-func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (control.Plan, error) {
+func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (plans.Plan, error) {
 	w, submission, err := a.submission(args, flags.variables, flags.pruned)
 	if err != nil {
-		return control.Plan{}, err
+		return plans.Plan{}, err
 	}
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
-		return control.Plan{}, err
+		return plans.Plan{}, err
 	}
 	ctx := caller(c)
 	plan, err := a.planned(ctx, submission, options)
 	if err != nil {
-		return control.Plan{}, err
+		return plans.Plan{}, err
 	}
 	if err := a.report(plan.Warnings); err != nil {
-		return control.Plan{}, err
+		return plans.Plan{}, err
 	}
 	if flags.out == "" {
 		return plan, nil
 	}
 	saved, err := plan.Save(ctx, submission, options)
 	if err != nil {
-		return control.Plan{}, err
+		return plans.Plan{}, err
 	}
-	return saved.Plan, control.WritePlan(flags.out, saved)
+	return saved.Plan, plans.WriteFile(flags.out, saved)
 }
 
-func (a *app) planned(ctx context.Context, s control.Submission, o workspace.Options) (plan control.Plan, err error) {
-	err = a.reading(ctx, o, func(r control.Reader, _ string) error {
+func (a *app) planned(ctx context.Context, s plans.Submission, o workspace.Options) (plan plans.Plan, err error) {
+	err = a.reading(ctx, o, func(r installation.Reader, _ string) error {
 		a.tellVersion(r)
 		plan, err = r.Plan(ctx, s)
 		return err
 	})
 	if errors.Is(err, workspace.ErrNothingApplied) {
-		return control.PlanFromNothing(ctx, s, o)
+		return plans.FirstPlan(ctx, s, o)
 	}
 	return plan, err
 }

@@ -194,13 +194,13 @@ func TestPluginTestNamesTheRulesThatItSkipped(t *testing.T) {
 	}
 }
 
-func TestMistakesInTheFileOfATestAreToldOnTheirLine(t *testing.T) {
+func TestPluginTestReportsMistakesWithTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"instance {\n}\n":           "There are no provider blocks",
+		"instance {\n}\n":           "Found no provider blocks, want 1",
 		"provider \"x\" \"t\" {\n}": `The plugin is called "faulty"`,
 		"provider \"faulty\" \"t\" {\n  fualt = \"prints\"\n}":                       `Unexpected attribute "fualt"`,
 		"provider \"faulty\" \"t\" {\n}\ntest {\n  asset = []\n}":                    `Unexpected attribute "asset"`,
-		"provider \"faulty\" \"t\" {\n}\ntest {\n  outage {\n    begin = []\n  }\n}": `"begin" is empty`,
+		"provider \"faulty\" \"t\" {\n}\ntest {\n  outage {\n    begin = []\n  }\n}": `"begin" names no program`,
 	} {
 		var out, stderr strings.Builder
 		a := commandLine(&out, &stderr)

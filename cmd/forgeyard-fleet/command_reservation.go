@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
@@ -26,7 +27,7 @@ func (a *app) reservationCommand() *cobra.Command {
 }
 
 func (a *app) reservationCreateCommand() *cobra.Command {
-	var r control.ReservationRequest
+	var r orders.ReservationRequest
 	var start, end string
 	var shared, asJSON bool
 	c := &cobra.Command{
@@ -45,8 +46,8 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 			if r.End, err = timeWithZone("end", end); err != nil {
 				return err
 			}
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
-				made, err := s.Reserve(ctx, r)
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
+				made, err := s.CreateReservation(ctx, r)
 				if err != nil {
 					return err
 				}
@@ -57,16 +58,16 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&r.Class, "class", "", "name of the capacity class")
-	numberFlag(f, &r.Quantity, "quantity", 1, control.MostInstances, "number of instances")
+	numberFlag(f, &r.Quantity, "quantity", 1, orders.MostInstances, "number of instances")
 	f.StringVar(&start, "start", "", "when the instances must be ready")
 	f.StringVar(&end, "end", "", "when the reservation ends")
-	spanFlag(f, &r.LeadTime, "lead-time", 0, control.LongestStanding, "how long before the start the instances are started, for example 15m")
+	spanFlag(f, &r.LeadTime, "lead-time", 0, orders.LongestOverride, "how long before the start the instances are started, for example 15m")
 	f.StringVar(&r.Fleet, "fleet", "", "fleet that provides the instances (default: any fleet of the class)")
 	f.StringVar(&r.Scope.Tenant, "tenant", "", "tenant the reservation is for")
 	f.StringVar(&r.Scope.Project, "project", "", "project the reservation is for")
 	f.BoolVar(&r.Dedicated, "dedicated", false, "use only fleets dedicated to the tenant or project")
 	f.BoolVar(&shared, "shared", false, "let other jobs use the instances too (the default)")
-	f.Var(reason{&r.Reason}, "reason", "why, shown to others")
+	f.Var(reasonFlag{&r.Reason}, "reason", "why, shown to others")
 	sentAs(c, "class", "capacity_class")
 	c.MarkFlagsMutuallyExclusive("dedicated", "shared")
 	c.MarkFlagsMutuallyExclusive("tenant", "project")
@@ -110,7 +111,7 @@ func (a *app) reservationListCommand() *cobra.Command {
 		Short: "List the current and future reservations, from the files and created by command",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 				found, err := look.Reservations(ctx)
 				if err != nil {
 					return err
@@ -155,7 +156,7 @@ func (a *app) renderReservations(found []planner.ReservationPlan) {
 func (a *app) renderUnkept(found []planner.ReservationPlan) {
 	for _, r := range found {
 		if r.Missing > 0 {
-			a.printf("! %s\n", r.Sentence)
+			a.renderReason("", "! ", r.Reason)
 		}
 	}
 }
@@ -167,7 +168,7 @@ func (a *app) reservationDeleteCommand() *cobra.Command {
 		Short: "Delete a reservation that was created by command; its instances scale down as usual",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
 				if err := s.DeleteReservation(ctx, fleet.CapacityReservationID(args[0])); err != nil {
 					return err
 				}
@@ -185,7 +186,7 @@ func (a *app) reservationDeleteCommand() *cobra.Command {
 }
 
 // reservationIDs are those that can be deleted.
-func (a *app) reservationIDs(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) reservationIDs(ctx context.Context, look installation.Reader) ([]string, error) {
 	all, err := look.Reservations(ctx)
 	var found []string
 	for _, r := range all {
@@ -196,7 +197,7 @@ func (a *app) reservationIDs(ctx context.Context, look control.Reader) ([]string
 	return found, err
 }
 
-func (a *app) classNames(ctx context.Context, look control.Reader) ([]string, error) {
+func (a *app) classNames(ctx context.Context, look installation.Reader) ([]string, error) {
 	fleets, err := look.Fleets(ctx)
 	var found []string
 	for _, f := range fleets {

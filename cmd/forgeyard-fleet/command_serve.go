@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/api"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -41,7 +41,7 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(c.Context(), options, flags)
 		},
 	}
-	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, if there are no fleet files here")
+	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, if this folder has no fleet files")
 	c.Flags().StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
 	return c
 }
@@ -65,7 +65,7 @@ const closeAPI = 5 * time.Second
 
 // serve holds the writer's lock until it is stopped.
 func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) (err error) {
-	m, err := control.Open(ctx, o)
+	m, err := daemon.Open(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) 
 	a.printf("Serving installation %s from %s: agents at %s, this machine's users at %s\n", o.Installation, o.Place.State, agents.Addr(), o.Place.Socket())
 	select {
 	case <-ctx.Done():
-		o.Log.Info("stopping: no new calls, and the last answers are waited for")
+		o.Log.Info("stopping: no new calls; waiting for the last answers")
 	case <-m.Failed():
 	}
 	// New writes are refused first; what plugins still answer is stored after.
@@ -97,7 +97,7 @@ func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) 
 }
 
 // serveAPI answers the API until the returned function ends it.
-func (a *app) serveAPI(ctx context.Context, m *control.Manager, o workspace.Options, flags serveFlags) (stop func() error, err error) {
+func (a *app) serveAPI(ctx context.Context, m *daemon.Daemon, o workspace.Options, flags serveFlags) (stop func() error, err error) {
 	handler := api.NewHandler(api.Config{
 		Service: m, Authenticate: m.Authenticate, Owner: os.Getuid(), Version: a.version, Log: o.Log, Now: a.now,
 	})

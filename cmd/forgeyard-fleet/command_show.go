@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -18,7 +18,7 @@ func (a *app) showCommand() *cobra.Command {
 			"which sensitive variables apply needs is printed to standard error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			saved, err := control.ReadPlan(args[0])
+			saved, err := plans.ReadFile(args[0])
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func (a *app) showCommand() *cobra.Command {
 }
 
 // noteOrigin says beside a saved plan whose it is.
-func (a *app) noteOrigin(saved control.SavedPlan) {
+func (a *app) noteOrigin(saved plans.SavedPlan) {
 	by := saved.Plan.Approval.Saved
 	fmt.Fprintf(a.err, "Plan %s for installation %s, saved by %s at %s with version %s.\n",
 		by.ID, saved.Plan.Installation, by.By, moment(by.Made), saved.Program)

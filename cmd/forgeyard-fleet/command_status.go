@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -22,7 +22,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show the numbers and health of all fleets, or of one with its recent decisions",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
@@ -62,7 +62,7 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the fleets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, look control.Reader, manager string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
 				fleets, err := look.Fleets(ctx)
 				if err != nil {
 					return err
@@ -86,18 +86,18 @@ func lookFlags(c *cobra.Command, asJSON *bool) {
 
 // look reads an installation, from the manager that runs or from its state
 // directory. The manager's words are empty where none runs.
-func (a *app) look(c *cobra.Command, do func(context.Context, control.Reader, string) error) error {
+func (a *app) look(c *cobra.Command, do func(context.Context, installation.Reader, string) error) error {
 	options, err := a.installed(c)
 	if err != nil {
 		return err
 	}
 	ctx := caller(c)
-	return a.reading(ctx, options, func(r control.Reader, manager string) error { return do(ctx, r, manager) })
+	return a.reading(ctx, options, func(r installation.Reader, manager string) error { return do(ctx, r, manager) })
 }
 
 // fleetIsThere fails if no fleet has the name or address: an empty list would look as
 // if the fleet had nothing to show.
-func fleetIsThere(ctx context.Context, look control.Reader, name string) error {
+func fleetIsThere(ctx context.Context, look installation.Reader, name string) error {
 	fleets, err := look.Fleets(ctx)
 	if err == nil {
 		_, err = only(fleets, name)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 )
 
 func (a *app) tokenCommand() *cobra.Command {
@@ -62,7 +62,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			for _, f := range fleets {
 				wanted.Fleets = append(wanted.Fleets, fleet.FleetAddress(f))
 			}
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
 				token, secret, err := s.CreateToken(ctx, wanted)
 				if err != nil {
 					return err
@@ -90,7 +90,7 @@ func (a *app) tokenListCommand() *cobra.Command {
 		Short: "List the API tokens without their secrets",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, s control.Reader, _ string) error {
+			return a.look(c, func(ctx context.Context, s installation.Reader, _ string) error {
 				tokens, err := s.Tokens(ctx)
 				if err != nil {
 					return err
@@ -113,7 +113,7 @@ func (a *app) tokenDeleteCommand() *cobra.Command {
 		Short: "Delete an API token; it stops working at once",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withService(c, func(ctx context.Context, s control.Service) error {
+			return a.withService(c, func(ctx context.Context, s installation.Service) error {
 				if err := s.DeleteToken(ctx, args[0]); err != nil {
 					return err
 				}

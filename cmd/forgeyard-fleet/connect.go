@@ -13,7 +13,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/daemon"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -21,9 +22,9 @@ import (
 // know which one it is: this process, the daemon of this machine, or a manager
 // elsewhere.
 type connection struct {
-	control.Service
+	installation.Service
 	// embedded is set where this very process is the manager.
-	embedded *control.Manager
+	embedded *daemon.Daemon
 	// where says in words where the manager is, and of which version where it is
 	// another process.
 	where string
@@ -38,7 +39,7 @@ func (a *app) writer(ctx context.Context, o workspace.Options) (*connection, err
 	if c, err := a.running(ctx, o); err != nil || c != nil {
 		return c, err
 	}
-	m, err := control.Open(ctx, o)
+	m, err := daemon.Open(ctx, o)
 	if err != nil {
 		return nil, ofAnotherUser(o.Place.State, err)
 	}
@@ -47,7 +48,7 @@ func (a *app) writer(ctx context.Context, o workspace.Options) (*connection, err
 
 // reading is the way for a command that only looks: the manager that runs, or the
 // state directory itself.
-func (a *app) reading(ctx context.Context, o workspace.Options, do func(control.Reader, string) error) error {
+func (a *app) reading(ctx context.Context, o workspace.Options, do func(installation.Reader, string) error) error {
 	c, err := a.running(ctx, o)
 	if err != nil {
 		return err
@@ -55,12 +56,12 @@ func (a *app) reading(ctx context.Context, o workspace.Options, do func(control.
 	if c != nil {
 		return errors.Join(do(c, c.where), c.close())
 	}
-	look, err := control.OpenToLook(ctx, o)
+	look, err := daemon.OpenReadOnly(ctx, o)
 	if err != nil {
 		return ofAnotherUser(o.Place.State, err)
 	}
 	where := ""
-	if holder, held := control.Held(o.Place.State); held {
+	if holder, held := daemon.Held(o.Place.State); held {
 		where = holder.String()
 	}
 	return errors.Join(do(look, where), look.Close())
@@ -77,7 +78,7 @@ func (a *app) running(ctx context.Context, o workspace.Options) (*connection, er
 		}
 		return c, err
 	}
-	holder, held := control.Held(o.Place.State)
+	holder, held := daemon.Held(o.Place.State)
 	if !held {
 		return nil, nil
 	}
@@ -99,7 +100,7 @@ func (a *app) dial(ctx context.Context, e api.Endpoint, where string) (*connecti
 
 // tellVersion says before a plan that its manager is of another version: what the
 // one of this command would do shows only once that one is the manager.
-func (a *app) tellVersion(r control.Reader) {
+func (a *app) tellVersion(r installation.Reader) {
 	if c, ok := r.(*connection); ok && c.version != "" && c.version != a.version {
 		fmt.Fprintf(a.err, "Note: the running manager has version %s, this command %s. The plan was made by the manager.\n", c.version, a.version)
 	}
@@ -152,7 +153,7 @@ func (a *app) installed(c *cobra.Command) (workspace.Options, error) {
 
 // withService runs a command that changes things in an installation, other than
 // its definition.
-func (a *app) withService(c *cobra.Command, do func(context.Context, control.Service) error) error {
+func (a *app) withService(c *cobra.Command, do func(context.Context, installation.Service) error) error {
 	options, err := a.installed(c)
 	if err != nil {
 		return err

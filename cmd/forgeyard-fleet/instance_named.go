@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 )
 
 // instanceNamed is the instance of an argument, which may be the beginning or the end
@@ -19,7 +19,7 @@ func (a *app) instanceNamed(c *cobra.Command, word string) (id fleet.CapacityIns
 	if whole := strings.ToLower(word); fleet.ValidULID(whole) {
 		return fleet.CapacityInstanceID(whole), nil
 	}
-	err = a.look(c, func(ctx context.Context, look control.Reader, _ string) error {
+	err = a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 		i, err := look.Instance(ctx, word)
 		id = i.ID
 		return err

@@ -8,17 +8,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// progress shows each move of each instance as a line; on a terminal a last
+// progressLines shows each move of each instance as a line; on a terminal a last
 // line that changes in place sums up where everything is. Elsewhere a line says
 // what is waited for where nothing else has been said for a while: whoever reads
 // the log of a pipeline must see that it isn't hung.
-type progress struct {
+type progressLines struct {
 	app   *app
 	began time.Time
 	stop  chan struct{}
@@ -26,21 +27,21 @@ type progress struct {
 
 	mu     sync.Mutex
 	said   time.Time
-	held   map[fleet.RunnerFleetID]string
+	held   map[fleet.RunnerFleetID]reason.Reason
 	unseen map[fleet.SchedulerAddress]string
 	faults map[fleet.ProviderAddress]string
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
 	stages map[fleet.FleetAddress]planner.RolloutStage
-	last   control.Progress
+	last   progress.Progress
 	status bool
 }
 
 // quietFor is how long a pipe sees no line at most.
 const quietFor = 30 * time.Second
 
-func (a *app) newProgress() *progress {
-	p := &progress{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]string{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+func (a *app) newProgressLines() *progressLines {
+	p := &progressLines{
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]reason.Reason{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stages: map[fleet.FleetAddress]planner.RolloutStage{},
 		stop:   make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -53,7 +54,7 @@ func (a *app) newProgress() *progress {
 }
 
 // remind breaks the silence until the progress ends.
-func (p *progress) remind() {
+func (p *progressLines) remind() {
 	defer close(p.ended)
 	timer := time.NewTimer(quietFor)
 	defer timer.Stop()
@@ -74,7 +75,7 @@ func (p *progress) remind() {
 }
 
 // observe is called after every step.
-func (p *progress) observe(res control.Progress) {
+func (p *progressLines) observe(res progress.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
@@ -94,18 +95,18 @@ func (p *progress) observe(res control.Progress) {
 }
 
 // observeRollouts says how far rollouts are, each time one comes to another stage.
-func (p *progress) observeRollouts(res control.Progress) {
+func (p *progressLines) observeRollouts(res progress.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
 		if r := res.Rollouts[address]; p.stages[address] != r.Stage {
 			p.stages[address] = r.Stage
-			p.line("%s: %s", address.Name(), r.Sentence)
+			p.line("%s: %s", address.Name(), r.Reason)
 		}
 	}
 	maps.DeleteFunc(p.stages, func(a fleet.FleetAddress, _ planner.RolloutStage) bool { _, still := res.Rollouts[a]; return !still })
 }
 
 // observeHolds says which fleets start nothing now, each time the reason changes.
-func (p *progress) observeHolds(res control.Progress) {
+func (p *progressLines) observeHolds(res progress.Progress) {
 	for _, held := range heldBack(res) {
 		changed := false
 		for id, hold := range res.Holds {
@@ -114,15 +115,15 @@ func (p *progress) observeHolds(res control.Progress) {
 			}
 		}
 		if changed {
-			p.line("%s held back: %s", strings.Join(held.names, ", "), planner.HoldSentence(held.hold, res.At))
+			p.line("%s held back: %s", strings.Join(held.names, ", "), holdText(held.hold, res.At))
 		}
 	}
-	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ string) bool { _, still := res.Holds[id]; return !still })
+	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ reason.Reason) bool { _, still := res.Holds[id]; return !still })
 }
 
 // observeFaults says what went wrong with providers, each time that changes, and
 // which work again. What holds a fleet back was said as its reason.
-func (p *progress) observeFaults(res control.Progress) {
+func (p *progressLines) observeFaults(res progress.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Faults)) {
 		if why := res.Faults[address]; p.faults[address] != why {
 			p.faults[address] = why
@@ -141,7 +142,7 @@ func (p *progress) observeFaults(res control.Progress) {
 
 // observeSchedulers says which schedulers can't be seen, each time the reason
 // changes, and which can be again.
-func (p *progress) observeSchedulers(res control.Progress) {
+func (p *progressLines) observeSchedulers(res progress.Progress) {
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
 		if why := res.Schedulers[address]; p.unseen[address] != why {
 			p.unseen[address] = why
@@ -157,7 +158,7 @@ func (p *progress) observeSchedulers(res control.Progress) {
 }
 
 // observeSilence says which agents stopped beating, and which came back.
-func (p *progress) observeSilence(res control.Progress) {
+func (p *progressLines) observeSilence(res progress.Progress) {
 	for _, id := range slices.Sorted(maps.Keys(res.Silent)) {
 		if _, known := p.silent[id]; !known {
 			p.silent[id] = res.Silent[id]
@@ -177,13 +178,13 @@ func (p *progress) observeSilence(res control.Progress) {
 }
 
 // line is one line with the time since the begin. The lock is held.
-func (p *progress) line(format string, args ...any) {
+func (p *progressLines) line(format string, args ...any) {
 	p.said = p.app.now()
 	p.app.printf("%6s  %s\n", p.app.now().Sub(p.began).Round(100*time.Millisecond), fmt.Sprintf(format, args...))
 }
 
 // clear takes the line that changes in place away.
-func (p *progress) clear() {
+func (p *progressLines) clear() {
 	if p.status {
 		fmt.Fprint(p.app.out, "\r\033[K")
 		p.status = false
@@ -191,7 +192,7 @@ func (p *progress) clear() {
 }
 
 // end is called once, after the last observe.
-func (p *progress) end() {
+func (p *progressLines) end() {
 	close(p.stop)
 	<-p.ended
 	p.mu.Lock()
@@ -202,7 +203,7 @@ func (p *progress) end() {
 // step is one move in words.
 func step(t loop.Transition) string {
 	if t.From == "" {
-		return fmt.Sprintf("%s. %s", t.To, t.Reason)
+		return fmt.Sprintf("%s: %s", t.To, t.Reason)
 	}
-	return fmt.Sprintf("%s → %s. %s", t.From, t.To, t.Reason)
+	return fmt.Sprintf("%s → %s: %s", t.From, t.To, t.Reason)
 }

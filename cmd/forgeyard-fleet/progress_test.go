@@ -7,10 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -22,11 +23,11 @@ func lines(out *bytes.Buffer) []string {
 func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, now: time.Now}).newProgress()
+		p := (&app{out: &out, now: time.Now}).newProgressLines()
 		time.Sleep(quietFor + time.Second)
-		p.observe(control.Progress{
+		p.observe(progress.Progress{
 			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
-			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 failures in a row"}},
+			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 failures in a row")}},
 			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 			Unobserved: map[fleet.ProviderAddress]string{"local.here": "it hangs"},
 		})
@@ -48,7 +49,7 @@ func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 func TestATerminalIsNotReminded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, outTerminal: true, now: time.Now}).newProgress()
+		p := (&app{out: &out, outTerminal: true, now: time.Now}).newProgressLines()
 		time.Sleep(10 * quietFor)
 		p.end()
 		if out.Len() > 0 {
@@ -60,9 +61,9 @@ func TestATerminalIsNotReminded(t *testing.T) {
 func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, now: time.Now}).newProgress()
-		silent := func(ids ...fleet.CapacityInstanceID) control.Progress {
-			res := control.Progress{At: time.Now(), Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}}
+		p := (&app{out: &out, now: time.Now}).newProgressLines()
+		silent := func(ids ...fleet.CapacityInstanceID) progress.Progress {
+			res := progress.Progress{At: time.Now(), Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}}
 			for _, id := range ids {
 				res.Silent[id] = "fleet.demo"
 			}
@@ -71,13 +72,13 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 		p.observe(silent("a", "b"))
 		p.observe(silent("a", "b"))
 		ended := silent()
-		ended.Transitions = []loop.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: "Gone."}}
+		ended.Transitions = []loop.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: reason.Plain("Gone.")}}
 		p.observe(ended)
 		p.observe(silent())
 		p.end()
 		want := `    0s  demo a: heartbeats stopped
     0s  demo b: heartbeats stopped
-    0s  demo b: terminating → terminated. Gone.
+    0s  demo b: terminating → terminated: Gone
     0s  demo a: heartbeats resumed
 `
 		if out.String() != want {
@@ -90,8 +91,8 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 // nobody keeps.
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
-	_ = (&app{out: &out, now: time.Now}).renderOutcome(control.Outcome{Ending: control.Stuck, Last: control.Progress{
-		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "1 failure in a row. Last: no (INVALID)", Until: time.Now().Add(time.Hour), NeedsPerson: true}},
+	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{
+		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("1 failure in a row. Last: no (INVALID)"), Until: time.Now().Add(time.Hour), NeedsPerson: true}},
 		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 	}}, time.Minute, false)
 	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") || strings.Contains(out.String(), "next try") {
@@ -103,22 +104,22 @@ func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := (&app{out: &out, now: time.Now}).newProgress()
+		p := (&app{out: &out, now: time.Now}).newProgressLines()
 		at := func(stage planner.RolloutStage, sentence string) {
-			p.observe(control.Progress{At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 4},
-				Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": {Stage: stage, Sentence: sentence}}})
+			p.observe(progress.Progress{At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 4},
+				Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": {Stage: stage, Reason: reason.Plain(sentence)}}})
 		}
 		at(planner.RolloutCanary, "0 of 1 canary healthy.")
 		at(planner.RolloutCanary, "1 canary healthy for 0 of 15 minutes.")
 		time.Sleep(quietFor + time.Second)
 		at(planner.RolloutRolling, "3 of 4 left.")
-		p.observe(control.Progress{At: time.Now()})
+		p.observe(progress.Progress{At: time.Now()})
 		p.end()
 		got := lines(&out)
 		want := []string{
-			"    0s  demo: 0 of 1 canary healthy.",
+			"    0s  demo: 0 of 1 canary healthy",
 			"   30s  waiting: 4 healthy; demo: 1 canary healthy for 0 of 15 minutes",
-			"   31s  demo: 3 of 4 left.",
+			"   31s  demo: 3 of 4 left",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

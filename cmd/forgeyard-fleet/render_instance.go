@@ -18,7 +18,7 @@ func (a *app) renderInstance(i view.Instance) {
 		a.printf("  ! %s\n", i.Conflict)
 	}
 	if i.Interruption != nil {
-		a.printf("  ! %s\n", i.Interruption.Sentence)
+		a.renderReason("  ", "! ", i.Interruption.Reason)
 	}
 	if i.Runner != nil && i.Runner.Alert != "" {
 		a.printf("  ! %s\n", i.Runner.Alert)

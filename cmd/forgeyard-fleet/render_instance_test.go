@@ -9,13 +9,14 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 func TestInstanceShowAlignsItsColumns(t *testing.T) {
 	var i view.Instance
 	i.ID, i.Fleet, i.Provider, i.ProviderInstance = "01jabc", "fleet.demo", "local.here", "pid-7"
-	i.State, i.Since, i.Reason, i.Seen = fleet.Healthy, noon.Add(-time.Minute), "All 2 admission checks passed.", "running"
+	i.State, i.Since, i.Reason, i.Seen = fleet.Healthy, noon.Add(-time.Minute), reason.Plain("All 2 admission checks passed."), "running"
 	i.Admission.State = "passed"
 	i.Admission.Checks = []fleet.AdmissionCheck{
 		{Name: "os", Result: "passed", Evidence: "linux"}, {Name: "job_isolation_of_processes", Result: "passed", Evidence: "cgroup"},
@@ -25,7 +26,7 @@ func TestInstanceShowAlignsItsColumns(t *testing.T) {
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	a.renderInstance(i)
 	want := `01jabc   healthy for 1m0s
-  All 2 admission checks passed.
+  All 2 admission checks passed
   fleet              fleet.demo
   provider           local.here
   provider instance  pid-7 (running)

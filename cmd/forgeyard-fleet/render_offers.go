@@ -24,7 +24,7 @@ func (a *app) renderOffers(indent string, r *planner.OfferReport, most int) {
 	}
 	shown := min(len(r.Considered), most)
 	for _, c := range r.Considered[:shown] {
-		a.printf("%s  %s%s: %s\n", indent, c.Label(), price(c), c.Words(a.now()))
+		a.printf("%s  %s%s: %s\n", indent, c.Label(), price(c), a.offerState(c))
 	}
 	if more := len(r.Considered) - shown + r.More; more > 0 {
 		a.printf("%s  and %d more\n", indent, more)
@@ -32,6 +32,14 @@ func (a *app) renderOffers(indent string, r *planner.OfferReport, most int) {
 	for _, why := range r.Ignored {
 		a.printf("%s  ! ignored offer: %s\n", indent, why)
 	}
+}
+
+// offerState is whether an offer can be used, and why not.
+func (a *app) offerState(c planner.OfferChoice) string {
+	if c.State == planner.Usable {
+		return "usable"
+	}
+	return c.Reason.TextAt(a.now())
 }
 
 // offersAge says how old the offers are, and why there are no newer ones.

@@ -7,19 +7,21 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestOffersAreShownWithPriceAgeAndBreakerInWords(t *testing.T) {
 	at := func(zone string, state planner.OfferState) planner.OfferChoice {
 		return planner.OfferChoice{
 			Offer:  fleet.Offer{Zone: zone, MachineType: "m7i.xlarge", Lifetime: fleet.LifetimePreemptible, Estimate: true},
-			Hourly: fleet.Money{Micros: 78000, Currency: "USD"}, State: state, Reason: "no capacity", Since: noon.Add(-time.Minute), Next: noon.Add(3 * time.Minute),
+			Hourly: fleet.Money{Micros: 78000, Currency: "USD"}, State: state,
+			Reason: reason.Of(reason.OfferExhausted{Class: "capacity", Since: reason.At(noon.Add(-time.Minute)), NextTry: reason.At(noon.Add(3 * time.Minute)), Trying: state == planner.Probed}),
 		}
 	}
 	usable := at("eu-central-1b", planner.Usable)
-	usable.Reason = ""
+	usable.Reason = reason.Reason{}
 	out := at("us-east-1a", planner.LeftOut)
-	out.Reason, out.Hourly = `its region "us-east-1" isn't among "eu-central-1"`, fleet.Money{}
+	out.Reason, out.Hourly = reason.Of(reason.OfferPlaceDisallowed{Kind: "region", Place: "us-east-1", Allowed: reason.ListOf("eu-central-1")}), fleet.Money{}
 	since := noon.Add(-time.Minute).UTC().Format("15:04 UTC")
 	for name, test := range map[string]struct {
 		report *planner.OfferReport
@@ -31,7 +33,7 @@ func TestOffersAreShownWithPriceAgeAndBreakerInWords(t *testing.T) {
   eu-central-1b m7i.xlarge preemptible, about 0.078 USD/h: usable
   eu-central-1a m7i.xlarge preemptible, about 0.078 USD/h: no capacity since ` + since + `, next try in 3m
   eu-central-1c m7i.xlarge preemptible, about 0.078 USD/h: no capacity since ` + since + `, one request tries now
-  us-east-1a m7i.xlarge preemptible: its region "us-east-1" isn't among "eu-central-1"
+  us-east-1a m7i.xlarge preemptible: its region "us-east-1" is not among "eu-central-1"
   and 2 more
   ! ignored offer: offers[7]: its price is -1
 `},

@@ -3,22 +3,22 @@ package main
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/view"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // renderOutcome says how an apply ended and what is left.
-func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) error {
+func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
 	for provider, u := range o.Last.Unrecorded {
-		a.printf("! %s has %s. List them with:\n  forgeyard-fleet instance list --unrecorded\n", provider, view.UnrecordedWords(u))
+		a.renderReason("", "! ", reason.Of(reason.ResourcesUnrecorded{Provider: string(provider), Orphans: u.Orphans, Foreign: u.Foreign}))
 	}
 	switch o.Ending {
-	case control.Settled:
-		a.printf("Applied. %s.\n", capital(sum(o.Last)))
+	case progress.Settled:
+		a.printf("Applied. %s.\n", text.Capital(sum(o.Last)))
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Schedulers)) {
 			a.printf("! scheduler.%s is unobservable (%s): the number of queued jobs is unknown.\n", address, o.Last.Schedulers[address])
 		}
@@ -30,19 +30,19 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 			a.printf("No instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n")
 		}
 		return nil
-	case control.Interrupted:
+	case progress.Interrupted:
 		a.printf("Interrupted: %s. The definition is stored; the next apply continues from here.\n", sum(o.Last))
 		return exitStatus(exitInterrupted)
-	case control.Stuck:
+	case progress.Stuck:
 		a.printf("Stopped: %s. The rest needs your action:\n", sum(o.Last))
-		for provider, reason := range o.Last.Blocked {
-			a.printf("  provider.%s: %s\n", provider, reason)
+		for provider, why := range o.Last.Blocked {
+			a.printf("  provider.%s: %s\n", provider, why)
 		}
 		for _, id := range slices.Sorted(maps.Keys(o.Last.Holds)) {
 			a.printf("  %s: %s\n", o.Last.Fleets[id], o.Last.Holds[id].Reason)
 		}
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Rollouts)) {
-			a.printf("  %s: %s\n", address, o.Last.Rollouts[address].Sentence)
+			a.renderReason("  ", string(address)+": ", o.Last.Rollouts[address].Reason)
 		}
 		return exitStatus(exitUnresolved)
 	}
@@ -51,7 +51,7 @@ func (a *app) renderOutcome(o control.Outcome, wait time.Duration, daemon bool) 
 }
 
 // renderUnfinished says what is still waited for, and who goes on.
-func (a *app) renderUnfinished(last control.Progress, wait time.Duration, daemon bool) {
+func (a *app) renderUnfinished(last progress.Progress, wait time.Duration, daemon bool) {
 	next := "The next apply continues from here."
 	if daemon {
 		next = "The manager continues. To see its progress:\n  forgeyard-fleet status"
@@ -62,11 +62,8 @@ func (a *app) renderUnfinished(last control.Progress, wait time.Duration, daemon
 		return
 	}
 	a.printf("Not finished after %s: %s. Waiting for:\n", wait, state(last))
-	for _, reason := range why {
-		a.printf("  %s.\n", reason)
+	for _, text := range why {
+		a.printf("  %s.\n", text)
 	}
 	a.printf("%s\n", next)
 }
-
-// capital begins a text with a capital letter.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

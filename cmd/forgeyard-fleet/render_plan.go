@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // marks begin the line of a change.
@@ -16,7 +16,7 @@ var marks = map[config.Action]string{config.Create: "+", config.Modify: "~", con
 
 // renderPlan shows a plan: changes with their consequence beside them, then the
 // forecast for each fleet, the sums last.
-func (a *app) renderPlan(p control.Plan) {
+func (a *app) renderPlan(p plans.Plan) {
 	sums := map[config.Action]int{}
 	for _, c := range p.Changes {
 		sums[c.Action]++
@@ -41,7 +41,7 @@ func (a *app) renderPlan(p control.Plan) {
 	starts, replaced, leave, unseen := 0, 0, 0, ""
 	for _, f := range p.Preview.Fleets {
 		a.renderPreview(f)
-		if f.Unseen != "" {
+		if !f.Unseen.IsZero() {
 			unseen = " The demand of queued jobs is unknown."
 		}
 		starts, replaced = starts+f.Create, replaced+len(f.Drifted)
@@ -53,7 +53,7 @@ func (a *app) renderPlan(p control.Plan) {
 	}
 	a.renderUnkept(p.Preview.Reservations)
 	for _, u := range p.Preview.Unplaced {
-		a.printf("! %s\n", u.Sentence)
+		a.renderReason("", "! ", u.Reason)
 	}
 	if p.Unresolved > 0 {
 		a.printf("! %s of provider calls: the next apply inspects the provider.\n", plural(p.Unresolved, "unknown outcome"))
@@ -100,7 +100,7 @@ func (a *app) renderPreview(f planner.FleetPlan) {
 	var chain []string
 	for _, b := range f.Bounds {
 		link := fmt.Sprintf("%s %d", b.Name, b.After)
-		if b.Name == "demand" && f.Unseen != "" {
+		if b.Name == "demand" && !f.Unseen.IsZero() {
 			link = fmt.Sprintf("demand unknown, keep %d", b.After)
 		}
 		chain = append(chain, link)
@@ -113,13 +113,13 @@ func (a *app) renderPreview(f planner.FleetPlan) {
 		a.printf("; %s", way)
 	}
 	a.printf("\n")
-	if f.Unseen != "" {
-		a.printf("      ! %s.\n", f.Unseen)
+	if !f.Unseen.IsZero() {
+		a.renderReason("      ", "! ", f.Unseen)
 	}
 	a.renderNextWarm("      ", f.NextWarm)
 	a.renderCost("      ", f.Cost)
-	for _, text := range f.Overrides {
-		a.printf("      * %s\n", text)
+	for _, r := range f.Overrides {
+		a.renderReason("      ", "* ", r)
 	}
 	for _, act := range f.Actions {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
@@ -128,13 +128,13 @@ func (a *app) renderPreview(f planner.FleetPlan) {
 		a.printf("      %s to replace, each after its job\n", plural(n, "instance"))
 	}
 	if f.Rollout != nil {
-		a.printf("      %s\n", f.Rollout.Sentence)
+		a.renderReason("      ", "", f.Rollout.Reason)
 	}
 	a.renderOffers("      ", f.Offers, planOffers)
 	a.renderToJoin("      ", f.Address, f.ToJoin)
 	for _, w := range f.Waiting {
-		if w.Code != planner.RolloutStopped { // said above
-			a.printf("      ! %s\n", w.Sentence)
+		if !planner.StandsStill(w) { // said above
+			a.renderReason("      ", "! ", w)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func underWay(c planner.Counts) string {
 // afterJob says in words what happens to a running job.
 func afterJob(act planner.Action) string {
 	if act.Kind == planner.Drain {
-		return " It is removed after its job."
+		return "; it is removed after its job"
 	}
 	return ""
 }

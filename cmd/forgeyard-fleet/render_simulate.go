@@ -51,7 +51,7 @@ func (a *app) renderUnrun(indent string, r *replay.Result) {
 		a.printf("%s! %s of them never got an instance.\n", indent, count(r.Unfinished))
 	}
 	for _, u := range r.Unplaced {
-		a.printf("%s    %s\n", indent, u.Sentence)
+		a.printf("%s    %s\n", indent, u.Reason)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/replay"
 )
 
@@ -17,8 +18,9 @@ func morning() *replay.Result {
 	begin := time.Date(2026, 10, 5, 8, 0, 0, 0, time.UTC)
 	r := &replay.Result{
 		Begin: begin, End: begin.Add(8 * time.Minute), Jobs: 1200, Ran: 1198, Unrunnable: 2,
-		Unplaced: []planner.UnplacedDemand{{Sentence: "2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os \"darwin\", and it has \"linux\"."}},
-		Wait:     replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
+		Unplaced: []planner.UnplacedDemand{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 2, Nearest: "fleet.a",
+			Because: reason.Of(reason.RequirementDiffers{Attribute: "os", Required: "darwin", Has: "linux"})})}},
+		Wait: replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
 		Total: replay.Use{Jobs: 1198, Launches: 40, Relaunches: 4, MostHosts: 12, InstanceHours: 100, BusyHours: 80, Utilisation: 0.625,
 			InstanceHoursPerBusyHour: 1.25, LaunchesPerJob: 0.0334, RelaunchesPerJob: 0.0033},
 		Costs: []fleet.Money{{Micros: 19_200_000, Currency: "USD"}}, MomentSeconds: 60,
@@ -40,7 +42,7 @@ func rendered(a *app, r *replay.Result) string {
 func TestAReplayIsShownPlainWhereThereIsNoTerminal(t *testing.T) {
 	want := `1200 jobs from 2026-10-05 08:00:00 UTC to 2026-10-05 08:08:00 UTC.
 ! 2 of them: no fleet can run them.
-    2 jobs wait that no fleet can run. The nearest is fleet.a: the jobs require os "darwin", and it has "linux".
+    2 queued jobs that no fleet can run; the nearest is fleet.a: the jobs require os "darwin", and the class has "linux"
 
 Waiting time for an instance: median 0.0 s, 95% 1.6 min, 99% 1.6 min, maximum 2.0 h, average 12.3 s; 25.0% of the jobs waited.
 

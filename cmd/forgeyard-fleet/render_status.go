@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -45,16 +45,16 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
 	a.renderCost("  ", f.Cost)
-	for _, text := range f.Overrides {
-		a.printf("  * %s\n", text)
+	for _, r := range f.Overrides {
+		a.renderReason("  ", "* ", r)
 	}
 	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons
-		a.printf("  > %s\n", r.Sentence)
+		a.renderReason("  ", "> ", r.Reason)
 	}
 	for _, r := range f.Reasons {
-		a.printf("  ! %s\n", r)
+		a.renderReason("  ", "! ", r)
 	}
-	a.renderCalmWaits(f)
+	a.renderExpectedWaits(f)
 	a.renderOffers("  ", f.Offers, statusOffers)
 	a.renderToJoin("  ", f.Address, f.ToJoin)
 	if len(f.Decisions) > 0 {
@@ -74,21 +74,21 @@ func busyWords(f view.Fleet, manager string) string {
 	return fmt.Sprintf("busy %d, idle %d", f.Counts.Busy, f.Counts.Idle)
 }
 
-// renderBounds shows the chain of bounds, each with its sentence.
+// renderBounds shows the chain of bounds, and the reason of each.
 func (a *app) renderBounds(indent string, bounds []fleet.Bound) {
 	width := 8
 	for _, b := range bounds {
 		width = max(width, len(b.Name))
 	}
 	for _, b := range bounds {
-		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Sentence)
+		a.printf("%s%-*s → %d  %s\n", indent, width, b.Name, b.After, b.Reason)
 	}
 }
 
 // renderNextWarm says when a schedule changes how many idle runners are kept.
 func (a *app) renderNextWarm(indent string, change *planner.WarmChange) {
 	if change != nil {
-		a.printf("%s%s\n", indent, change.Sentence)
+		a.printf("%s%s\n", indent, change.Reason)
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *app) ages(f view.Fleet) string {
 }
 
 // renderHistory shows live and ended instances and how to go on.
-func (a *app) renderHistory(page control.History) {
+func (a *app) renderHistory(page query.History) {
 	a.table([]string{"INSTANCE", "FLEET", "STATE", "SINCE", "CREATED", "WHY"}, len(page.Instances), func(n int) []any {
 		i := page.Instances[n]
 		return []any{i.ID, orDash(string(i.Fleet)), i.State, moment(i.Since), moment(i.Created), i.Reason}

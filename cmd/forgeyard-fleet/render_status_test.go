@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 func TestStatusShowsRecentDecisions(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{out: &out}
+	a := &app{out: &out, now: time.Now}
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	f := view.Fleet{Address: "fleet.demo", Decisions: []view.LastDecision{
-		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: "3 ready, 2 wanted."}, {At: at, Kind: fleet.ScaleUp, Reason: "0 ready, 2 wanted."},
+		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: reason.Plain("3 ready, 2 wanted.")}, {At: at, Kind: fleet.ScaleUp, Reason: reason.Plain("0 ready, 2 wanted.")},
 	}}
 	a.renderFleet(f, "process 7")
 	want := `  recent decisions
-    2026-11-29 12:01:00 UTC  scale_down  3 ready, 2 wanted.
-    2026-11-29 12:00:00 UTC  scale_up    0 ready, 2 wanted.
+    2026-11-29 12:01:00 UTC  scale_down  3 ready, 2 wanted
+    2026-11-29 12:00:00 UTC  scale_up    0 ready, 2 wanted
 `
 	if !strings.HasSuffix(out.String(), want) {
 		t.Errorf("it shows\n%s\nwant at the end\n%s", out.String(), want)
@@ -34,9 +35,9 @@ func TestStatusShowsRecentDecisions(t *testing.T) {
 
 func TestALongBoundKeepsTheChainAligned(t *testing.T) {
 	var out strings.Builder
-	a := &app{out: &out}
-	a.renderBounds("  ", []fleet.Bound{{Name: "demand", Sentence: "No job waits."}, {Name: "reservation", After: 3, Sentence: "3 are reserved."}})
-	want := "  demand      → 0  No job waits.\n  reservation → 3  3 are reserved.\n"
+	a := &app{out: &out, now: time.Now}
+	a.renderBounds("  ", []fleet.Bound{{Name: "demand", Reason: reason.Of(reason.NoJobsQueued{})}, {Name: "reservation", After: 3, Reason: reason.Of(reason.RaisedToMin{Min: 3})}})
+	want := "  demand      → 0  no jobs queued\n  reservation → 3  raised to min = 3\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -109,10 +110,10 @@ func TestWhatCannotGoWithASavedPlanIsSaid(t *testing.T) {
 	}{
 		{[]string{"apply", "--auto-approve", "--prune", file}, "plan again with --prune"},
 		{[]string{"apply", "--auto-approve", "--var", "size=3", file}, "--var size is none of its sensitive ones"},
-		{[]string{"apply", "--auto-approve", hcl}, "it is no plan file"},
-		{[]string{"show", hcl}, "it is no plan file"},
+		{[]string{"apply", "--auto-approve", hcl}, "not a plan file"},
+		{[]string{"show", hcl}, "not a plan file"},
 		{[]string{"show", filepath.Join(d.files, "missing")}, "no such file"},
-		{[]string{"plan", "--out", hcl, d.files}, "is no plan file; nothing was written"},
+		{[]string{"plan", "--out", hcl, d.files}, "is not a plan file; nothing was written"},
 		{[]string{"plan", "--out", filepath.Join(d.files, "missing", "plan"), d.files}, "no such file"},
 	} {
 		out, errors := d.must(exitError, test.args...)
@@ -201,22 +202,22 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
-	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "3 in a row failed", NeedsPerson: true}}
-	for _, p := range []control.Progress{
-		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: "1 wanted"}}},
-		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: "stored"}}, Holds: held},
+	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 in a row failed"), NeedsPerson: true}}
+	for _, p := range []progress.Progress{
+		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: reason.Plain("1 wanted")}}},
+		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: reason.Plain("stored")}}, Holds: held},
 		{At: at, Holds: held}, // told once
 	} {
 		l.observe(p)
 	}
-	err := l.ended(control.Outcome{Ending: control.Stuck, Last: control.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}}}, false)
+	err := l.ended(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}}}, false)
 	if got := l.sumUp(context.Background(), err); got != exitStatus(exitUnresolved) {
 		t.Errorf("it ends with %v", got)
 	}
 	want := `{"type":"version","at":"2026-05-04T10:20:30Z","format":1,"version":"0.1.0"}
-{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","to":"requested","reason":"1 wanted"}
-{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","from":"requested","to":"provisioning","reason":"stored"}
-{"type":"held","at":"2026-05-04T10:20:30Z","fleet_id":"f1","reason":"3 in a row failed","needs_person":true}
+{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","to":"requested","reason":{"code":"note","params":{"words":"1 wanted"},"text":"1 wanted"}}
+{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","from":"requested","to":"provisioning","reason":{"code":"note","params":{"words":"stored"},"text":"stored"}}
+{"type":"held","at":"2026-05-04T10:20:30Z","fleet_id":"f1","reason":{"code":"note","params":{"words":"3 in a row failed"},"text":"3 in a row failed"},"needs_person":true}
 {"type":"summary","at":"2026-05-04T10:20:30Z","outcome":"stuck","exit_code":3,"serial":0,"changed":false,"states":{"failed":1},"unresolved":0}
 `
 	if out.String() != want {

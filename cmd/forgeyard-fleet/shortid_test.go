@@ -75,7 +75,7 @@ func TestAMisspeltFleetQuarantinesNoInstance(t *testing.T) {
 	d := newDesk(t)
 	d.withInstances("01jabcdefghjkmnpqrcet6vksa")
 	for _, word := range []string{"vksa", "01jabcd", "dem"} {
-		if _, said := d.must(exitError, "quarantine", "--auto-approve", word); !strings.Contains(said, `there is no fleet "`+word+`"`) {
+		if _, said := d.must(exitError, "quarantine", "--auto-approve", word); !strings.Contains(said, `fleet "`+word+`" not found`) {
 			t.Errorf("quarantine %s: %s", word, said)
 		}
 	}

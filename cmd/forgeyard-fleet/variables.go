@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -34,13 +34,13 @@ func (a *app) values(v variableFlags) (config.Variables, error) {
 
 // submission reads the workspace of the directory argument as it is sent to a
 // manager, which reads the definition.
-func (a *app) submission(args []string, v variableFlags, prune bool) (workspace.Workspace, control.Submission, error) {
+func (a *app) submission(args []string, v variableFlags, prune bool) (workspace.Workspace, plans.Submission, error) {
 	w, err := a.workspace(args)
 	if err != nil {
-		return w, control.Submission{}, err
+		return w, plans.Submission{}, err
 	}
 	variables, err := a.values(v)
-	return w, control.NewSubmission(w, variables, prune), err
+	return w, plans.NewSubmission(w, variables, prune), err
 }
 
 // report prints warnings and returns errors.

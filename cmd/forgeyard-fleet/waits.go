@@ -7,13 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // waitsFor says in one line what keeps an apply from its end.
-func waitsFor(res control.Progress) string {
+func waitsFor(res progress.Progress) string {
 	if res.At.IsZero() {
 		return "the manager hasn't started yet"
 	}
@@ -21,7 +23,7 @@ func waitsFor(res control.Progress) string {
 }
 
 // state counts the instances, and what isn't known of them.
-func state(res control.Progress) string {
+func state(res progress.Progress) string {
 	text := sum(res)
 	if res.Unresolved > 0 {
 		text += ", " + plural(res.Unresolved, "unknown outcome")
@@ -31,7 +33,7 @@ func state(res control.Progress) string {
 
 // reasons are sentences without their full stops: why the fleets don't match the
 // definition yet.
-func reasons(res control.Progress) (out []string) {
+func reasons(res progress.Progress) (out []string) {
 	say := func(format string, args ...any) {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf(format, args...), "."))
 	}
@@ -43,20 +45,20 @@ func reasons(res control.Progress) (out []string) {
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Waits)) {
 		for _, wait := range res.Waits[address] {
-			say("%s: %s", address.Name(), wait.Sentence)
+			say("%s: %s", address.Name(), wait.TextAt(res.At))
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
 		say("scheduler.%s is unobservable (%s)", address, res.Schedulers[address])
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
-		say("%s: %s", address.Name(), res.Rollouts[address].Sentence)
+		say("%s: %s", address.Name(), res.Rollouts[address].Reason)
 		if !res.Rollouts[address].SoakEnds.IsZero() {
-			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", shellWord(address.Name()))
+			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", text.ShellQuote(address.Name()))
 		}
 	}
 	for _, u := range res.Unplaced {
-		say("%s", u.Sentence)
+		say("%s", u.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {
 		if why := res.Unobserved[address]; !isReason(res, why) {
@@ -74,7 +76,7 @@ type held struct {
 
 // heldBack are the fleets that are held back, by what holds them: where a provider
 // fails, that is one reason for all of its fleets.
-func heldBack(res control.Progress) (all []*held) {
+func heldBack(res progress.Progress) (all []*held) {
 	ids := slices.SortedFunc(maps.Keys(res.Holds), func(a, b fleet.RunnerFleetID) int {
 		return cmp.Or(cmp.Compare(res.Fleets[a], res.Fleets[b]), cmp.Compare(a, b))
 	})
@@ -95,9 +97,9 @@ func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(l
 
 // isReason says that what is wrong with a provider is why a fleet is held back, and
 // so needn't be said twice.
-func isReason(res control.Progress, why string) bool {
+func isReason(res progress.Progress, why string) bool {
 	for _, hold := range res.Holds {
-		if strings.Contains(hold.Reason, why) {
+		if reason.Message(hold.Reason) == why {
 			return true
 		}
 	}
@@ -105,7 +107,7 @@ func isReason(res control.Progress, why string) bool {
 }
 
 // sum counts the instances by state.
-func sum(res control.Progress) string {
+func sum(res progress.Progress) string {
 	var parts []string
 	for _, s := range fleet.CapacityInstanceStates() {
 		if n := res.States[s]; n > 0 {

@@ -5,66 +5,68 @@ import (
 	"testing"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // ended is what an apply says at its end.
-func ended(ending control.Ending, last control.Progress, daemon bool) string {
+func ended(ending progress.Ending, last progress.Progress, daemon bool) string {
 	var out bytes.Buffer
 	last.At = time.Now()
-	_ = (&app{out: &out, now: time.Now}).renderOutcome(control.Outcome{Ending: ending, Last: last}, time.Minute, daemon)
+	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: ending, Last: last}, time.Minute, daemon)
 	return out.String()
 }
 
 func TestUnfinishedApplySaysWhatItWaitsFor(t *testing.T) {
 	const why = "no credentials were found"
-	last := control.Progress{
+	last := progress.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
 		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
-			"f2": {Reason: "What its provider offers isn't known: " + why}, "f1": {Reason: "What its provider offers isn't known: " + why},
-			"f3": {Reason: "3 failures in a row. Last: no route (transient)", Until: time.Now().Add(time.Hour)},
+			"f2": {Reason: reason.Of(reason.OffersUnknown{Message: why})}, "f1": {Reason: reason.Of(reason.OffersUnknown{Message: why})},
+			"f3": {Reason: reason.Of(reason.FailuresInRow{Failures: 3, Message: "no route", Class: "transient"}), Until: time.Now().Add(time.Hour)},
 		},
 		Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.linux", "f2": "fleet.spot", "f3": "fleet.mac"},
-		Waits:      map[fleet.FleetAddress][]planner.Wait{"fleet.big": {{Code: planner.CostGuardrail, Sentence: "max_hourly 1 USD binds; 1 instance is missing."}}},
+		Waits:      map[fleet.FleetAddress][]reason.Reason{"fleet.big": {reason.Of(reason.MaxHourlyReached{Missing: 1, Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"}, Price: "2 USD"})}},
 		Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"},
 		Unobserved: map[fleet.ProviderAddress]string{"aws.virginia": why, "local.here": "it hangs"},
 	}
 	want := `
 Not finished after 1m0s: 1 healthy. Waiting for:
-  linux, spot are held back: What its provider offers isn't known: no credentials were found.
-  mac is held back: 3 failures in a row. Last: no route (transient).
-  big: max_hourly 1 USD binds; 1 instance is missing.
+  linux, spot are held back: the provider's offers are not known: no credentials were found.
+  mac is held back: 3 failures in a row; last: no route (transient).
+  big: 1 instance missing: limited by max_hourly = 1 USD: one instance costs 2 USD an hour.
   scheduler.reviewos.main is unobservable (connection refused).
   provider.local.here is unreachable (it hangs).
 The next apply continues from here.
 `
-	if got := ended(control.WaitOver, last, false); got != want {
+	if got := ended(progress.WaitOver, last, false); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
 	const brief = "\nNot finished after 1m0s: 1 provisioning, 2 unknown outcomes. The manager continues. To see its progress:\n  forgeyard-fleet status\n"
-	if got := ended(control.WaitOver, control.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 1}, Unresolved: 2}, true); got != brief {
+	if got := ended(progress.WaitOver, progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 1}, Unresolved: 2}, true); got != brief {
 		t.Errorf("where a manager runs it says\n%s\nwant\n%s", got, brief)
 	}
 }
 
 func TestApplyOfAScaledFleetPointsToServe(t *testing.T) {
-	follows := control.Progress{Following: 1}
-	unseen := control.Progress{Following: 1, Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"}}
+	follows := progress.Progress{Following: 1}
+	unseen := progress.Progress{Following: 1, Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"}}
 	for _, test := range []struct {
 		name   string
-		last   control.Progress
+		last   progress.Progress
 		daemon bool
 		want   string
 	}{
 		{"a fleet that follows a scheduler", follows, false, "\nApplied. No instances.\nNo instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n"},
 		{"where a manager runs", follows, true, "\nApplied. No instances.\n"},
-		{"no fleet is left", control.Progress{}, false, "\nApplied. No instances.\n"},
+		{"no fleet is left", progress.Progress{}, false, "\nApplied. No instances.\n"},
 		{"its scheduler can't be seen", unseen, true, "\nApplied. No instances.\n! scheduler.reviewos.main is unobservable (connection refused): the number of queued jobs is unknown.\n"},
 	} {
-		if got := ended(control.Settled, test.last, test.daemon); got != test.want {
+		if got := ended(progress.Settled, test.last, test.daemon); got != test.want {
 			t.Errorf("%s: it says\n%s\nwant\n%s", test.name, got, test.want)
 		}
 	}
@@ -73,11 +75,11 @@ func TestApplyOfAScaledFleetPointsToServe(t *testing.T) {
 func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Now()
-	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return at }}).newProgress()
-	fails := control.Progress{At: at, Faults: map[fleet.ProviderAddress]string{"local.here": "it hangs"}}
+	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return at }}).newProgressLines()
+	fails := progress.Progress{At: at, Faults: map[fleet.ProviderAddress]string{"local.here": "it hangs"}}
 	p.observe(fails)
 	p.observe(fails)
-	p.observe(control.Progress{At: at})
+	p.observe(progress.Progress{At: at})
 	p.end()
 	const want = "    0s  provider.local.here failed: it hangs\n    0s  provider.local.here recovered\n"
 	if out.String() != want {
@@ -88,12 +90,12 @@ func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 // A first plan said "demand 0", as if somebody had asked.
 func TestPlanWithoutDemandSaysSo(t *testing.T) {
 	var out bytes.Buffer
-	(&app{out: &out, now: time.Now}).renderPlan(control.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{{
+	(&app{out: &out, now: time.Now}).renderPlan(plans.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{{
 		Address: "fleet.demo", Desired: 1, Counts: planner.Counts{Ready: 1, Footprint: 1}, Bounds: []fleet.Bound{{Name: "demand", After: 1}},
-		Unseen: "scheduler.forgeyard.ci has not been asked yet how many jobs wait",
+		Unseen: reason.Plain("scheduler.forgeyard.ci has not been asked yet how many jobs wait"),
 	}}}})
 	const want = `  fleet.demo: 1 ready, 1 desired (demand unknown, keep 1)
-      ! scheduler.forgeyard.ci has not been asked yet how many jobs wait.
+      ! scheduler.forgeyard.ci has not been asked yet how many jobs wait
 No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
 `
 	if out.String() != want {
@@ -102,8 +104,8 @@ No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
 }
 
 func TestAnApplyThatSoaksShowsHowToSkipIt(t *testing.T) {
-	soaking := planner.RolloutPlan{Stage: planner.RolloutCanary, SoakEnds: time.Now().Add(time.Minute), Sentence: "1 canary healthy for 1 of 15 minutes."}
-	got := ended(control.WaitOver, control.Progress{
+	soaking := planner.RolloutPlan{Stage: planner.RolloutCanary, SoakEnds: time.Now().Add(time.Minute), Reason: reason.Plain("1 canary healthy for 1 of 15 minutes")}
+	got := ended(progress.WaitOver, progress.Progress{
 		States:   map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
 		Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": soaking},
 	}, false)

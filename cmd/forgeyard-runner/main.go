@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitDone
 	}
 	if *documentPath == "" || flags.NArg() > 0 {
-		fmt.Fprintln(errs, "--bootstrap FILE is required, and there are no other arguments. The provider of the fleet manager writes that file. See forgeyard-runner --help.")
+		fmt.Fprintln(errs, "--bootstrap FILE is the only argument, and required. The provider of the fleet manager writes that file. See forgeyard-runner --help.")
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))

@@ -41,7 +41,7 @@ func (e *NotFoundError) Error() string {
 	if e.Kind == "fleet" {
 		list = "list"
 	}
-	return fmt.Sprintf("there is no %s %q; run: forgeyard-fleet %s", e.Kind, e.ID, list)
+	return fmt.Sprintf("%s %q not found; run: forgeyard-fleet %s", e.Kind, e.ID, list)
 }
 
 // DeniedError says that the caller lacks what a use case needs.
@@ -55,7 +55,7 @@ type DeniedError struct {
 func (e *DeniedError) Error() string {
 	who := e.Caller
 	if who == "" {
-		who = "nobody in particular"
+		who = "an unknown caller"
 	}
 	if e.Fleet != "" {
 		return fmt.Sprintf("%s may not %s %s; use a token that isn't limited to other fleets", who, e.UseCase, e.Fleet)

@@ -125,7 +125,7 @@ func (s TokenStore) checkNewToken(ctx context.Context, wanted NewToken) error {
 	}
 	for _, p := range wanted.Permissions {
 		if !slices.Contains(AllPermissions(), p) {
-			return Invalid("there is no permission %q; there are %s", p, joined(AllPermissions()))
+			return Invalid("invalid permission %q: use %s", p, joined(AllPermissions()))
 		}
 	}
 	if len(wanted.Fleets) == 0 {
@@ -139,7 +139,7 @@ func (s TokenStore) checkNewToken(ctx context.Context, wanted NewToken) error {
 		// A misspelled fleet would make a token that does nothing, and says so late.
 		only := Caller{Fleets: []fleet.FleetAddress{address}}
 		if !slices.ContainsFunc(there, func(f fleet.ManagedFleet) bool { return only.MayTouch(f.Address) }) {
-			return Invalid("there is no fleet %q to limit the token %q to; write fleet.NAME of a fleet that was applied, as forgeyard-fleet list shows it", address, wanted.Name)
+			return Invalid("fleet %q, to which the token %q is to be limited, was not applied; write fleet.NAME as forgeyard-fleet list shows it", address, wanted.Name)
 		}
 	}
 	return nil

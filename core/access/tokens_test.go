@@ -133,9 +133,9 @@ func TestATokenThatWouldBeUselessIsRefused(t *testing.T) {
 	}{
 		"no name":              {NewToken{Permissions: read}, "use lower-case letters"},
 		"no permission":        {NewToken{Name: "x"}, "give one or more of fleet.read"},
-		"an unknown one":       {NewToken{Name: "x", Permissions: []Permission{"fleet.own"}}, `no permission "fleet.own"`},
+		"an unknown one":       {NewToken{Name: "x", Permissions: []Permission{"fleet.own"}}, `invalid permission "fleet.own"`},
 		"a time that is over":  {NewToken{Name: "x", Permissions: read, For: -time.Hour}, "1h0m0s ago"},
-		"a misspelled fleet":   {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linus"}}, `no fleet "fleet.linus"`},
+		"a misspelled fleet":   {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linus"}}, `fleet "fleet.linus"`},
 		"a fleet's bare name":  {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"linux"}}, "write fleet.NAME"},
 		"a block that's there": {NewToken{Name: "each", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.each", `fleet.each["a"]`}}, ""},
 	} {

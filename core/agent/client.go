@@ -24,12 +24,12 @@ const callTimeout = 15 * time.Second
 // client calls the manager over TLS that is pinned to its authority.
 type client struct {
 	url string
-	// newcomer calls before there is a certificate. A host may boot with any
+	// unenrolled calls before there is a certificate. A host may boot with any
 	// clock, and the manager tells it so better than a failed handshake: the
 	// manager's own certificate isn't judged by it until the agent is enrolled.
-	newcomer, enrolled *http.Client
-	certificate        atomic.Pointer[tls.Certificate]
-	config             Config
+	unenrolled, enrolled *http.Client
+	certificate          atomic.Pointer[tls.Certificate]
+	config               Config
 }
 
 // UntrustedManagerError says that whoever answers isn't the manager that the
@@ -87,12 +87,12 @@ func (k *client) trust(t agentapi.Trust) {
 	if k.enrolled != nil {
 		k.close()
 	}
-	k.newcomer, k.enrolled = k.over(k.config.TLS(t, false), k.config.Now), k.over(k.config.TLS(t, true), k.config.Now)
+	k.unenrolled, k.enrolled = k.newHTTPClient(k.config.TLS(t, false), k.config.Now), k.newHTTPClient(k.config.TLS(t, true), k.config.Now)
 }
 
-// over makes a client over the pinned TLS that shows the agent's certificate
+// newHTTPClient makes a client over the pinned TLS that shows the agent's certificate
 // where there is one.
-func (k *client) over(pinned *tls.Config, now func() time.Time) *http.Client {
+func (k *client) newHTTPClient(pinned *tls.Config, now func() time.Time) *http.Client {
 	pinned.Time = now
 	check := pinned.VerifyConnection
 	pinned.VerifyConnection = func(state tls.ConnectionState) error {
@@ -127,7 +127,7 @@ func (k *client) use(certificate *tls.Certificate) {
 }
 
 func (k *client) close() {
-	k.newcomer.CloseIdleConnections()
+	k.unenrolled.CloseIdleConnections()
 	k.enrolled.CloseIdleConnections()
 }
 
@@ -143,7 +143,7 @@ func (k *client) call(ctx context.Context, path string, in, out any) error {
 		return fmt.Errorf("make the request to %s: %w", path, err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	caller := k.newcomer
+	caller := k.unenrolled
 	if k.certificate.Load() != nil {
 		caller = k.enrolled
 	}

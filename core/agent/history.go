@@ -27,7 +27,7 @@ type historyRecord struct {
 	LastExit string     `json:"last_exit,omitempty"`
 	Running  *jobRecord `json:"running,omitempty"`
 	// Left is what a job that is over left and couldn't be removed yet.
-	Left *leftRecord `json:"left,omitempty"`
+	Left *remains `json:"left,omitempty"`
 	// Cleanup is the hook that must succeed before another job begins; none: it has.
 	// It comes with the job, so that the host is cleaned as was said when it began.
 	Cleanup []string `json:"cleanup,omitempty"`
@@ -41,8 +41,8 @@ type jobRecord struct {
 	Folder string `json:"folder"`
 }
 
-// leftRecord finds what a job left when none of its processes is there any more.
-type leftRecord struct {
+// remains finds what a job left when none of its processes is there any more.
+type remains struct {
 	Folder string `json:"folder"`
 	// UID is of the isolated job's user, who may have left things elsewhere; 0: the
 	// job wasn't isolated.
@@ -85,14 +85,14 @@ func (h *history) finish(exit string, started bool) error {
 	return writeStateJSON(h.path, h.record)
 }
 
-// swept records that nothing is left.
-func (h *history) swept() error {
+// clearRemains records that nothing is left.
+func (h *history) clearRemains() error {
 	h.record.Left = nil
 	return writeStateJSON(h.path, h.record)
 }
 
-// cleaned records how the clean-up hook ended; an empty failure: well.
-func (h *history) cleaned(failure string) error {
+// recordCleanup records how the clean-up hook ended; an empty failure: well.
+func (h *history) recordCleanup(failure string) error {
 	h.record.CleanupFailed = failure
 	if failure == "" {
 		h.record.Cleanup = nil

@@ -23,17 +23,17 @@ func (r *runner) hookDue() bool {
 //
 // A hook that failed is not run again: the host is for people to look at [145].
 func (r *runner) startHook() {
-	if r.hookRunning || !r.hookDue() || r.somethingLeft() || r.history.record.CleanupFailed != "" {
+	if r.hookRunning || !r.hookDue() || r.hasRemains() || r.history.record.CleanupFailed != "" {
 		return
 	}
 	r.hookRunning = true
 	argv := r.history.record.Cleanup
-	go func() { r.hookOver <- runHook(r.beside, r.Config, argv) }()
+	go func() { r.hookOver <- runHook(r.background, r.Config, argv) }()
 }
 
 func (r *runner) keepHook(err error) {
 	r.hookRunning = false
-	if r.beside.Err() != nil {
+	if r.background.Err() != nil {
 		return // the agent ends; the next one runs it
 	}
 	failure := ""
@@ -41,11 +41,11 @@ func (r *runner) keepHook(err error) {
 		failure = "the clean-up hook failed: " + err.Error()
 		r.Logger.Error("the clean-up hook failed; this host starts no more jobs", "error", err)
 	}
-	if err := r.history.cleaned(failure); err != nil {
+	if err := r.history.recordCleanup(failure); err != nil {
 		// The record in memory is right; the next one that is written carries it.
 		r.Logger.Error("could not record the end of the clean-up hook", "error", err)
 	}
-	r.beatSoonIfChanged()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // runHook gives why the hook failed, with the end of what it wrote.

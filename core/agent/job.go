@@ -24,8 +24,8 @@ const HostMarkVariable = "FORGEYARD_HOST_MARK"
 // How long the processes and the folder of a job that is over may resist before
 // the agent complains, and how often it looks.
 const (
-	resistTime = 10 * time.Second
-	lookAgain  = 20 * time.Millisecond
+	endPatience  = 10 * time.Second
+	pollInterval = 20 * time.Millisecond
 )
 
 // job is one run of the command, from its first process until none is left.
@@ -37,11 +37,11 @@ type job struct {
 	folder string
 	uid    int // of an isolated job's user, whose files in shared folders go too; 0: none
 	begun  time.Time
-	// worker says that the command is a scheduler's worker, asked that it was asked
-	// to end.
-	worker, asked bool
-	// hearsItself says that the worker's scheduler tells it to end.
-	hearsItself bool
+	// worker says that the command is a scheduler's worker, stopRequested that it was
+	// asked to stop.
+	worker, stopRequested bool
+	// stoppedByScheduler says that the scheduler itself stops the worker.
+	stoppedByScheduler bool
 	// stuck says which processes resist; nil: none.
 	stuck atomic.Pointer[string]
 }
@@ -70,7 +70,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 	if j.log, err = openJobLog(c.StateDir, c.LogLimit); err != nil {
 		return nil, err
 	}
-	j.worker, j.hearsItself = d.Worker, d.HearsItself
+	j.worker, j.stoppedByScheduler = d.Worker, d.StoppedByScheduler
 	j.cmd = u.Command(c.host(), d.Command)
 	j.cmd.Dir = j.folder
 	j.cmd.Env = append(isolation.Environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), process.MarkVariable+"="+mark)
@@ -147,8 +147,8 @@ func (j *job) endProcesses(ctx context.Context) bool {
 			return true
 		}
 		err = errors.Join(err, j.group.Signal(true))
-		wait := lookAgain
-		if time.Since(begun) > resistTime {
+		wait := pollInterval
+		if time.Since(begun) > endPatience {
 			wait = time.Second
 			text := stuckText(len(left), err)
 			j.stuck.Store(&text)
@@ -174,7 +174,7 @@ func stuckText(left int, err error) string {
 func (j *job) removeFolder() error {
 	err := isolation.RemoveFolder(j.folder)
 	for begun := time.Now(); err != nil && time.Since(begun) < time.Second; err = isolation.RemoveFolder(j.folder) {
-		time.Sleep(lookAgain) // Windows lets go of files a moment after their process
+		time.Sleep(pollInterval) // Windows lets go of files a moment after their process
 	}
 	if j.uid != 0 {
 		err = errors.Join(err, isolation.SweepUser(j.config.host(), j.uid))

@@ -198,7 +198,7 @@ func TestAJobThatIsAskedToEndAndDoesNotIsForced(t *testing.T) {
 			r := newRunner(h.config, nil, &identity{}, h.history, 0)
 			defer r.close()
 			r.job = h.start(c.script, nil)
-			go func() { r.jobOver <- r.job.finish(r.beside) }()
+			go func() { r.jobOver <- r.job.finish(r.background) }()
 			h.waitForLog("ready")
 			if !r.endJob() || r.job != nil || !r.groupEmpty() {
 				t.Error("the host isn't empty")
@@ -239,9 +239,9 @@ func TestACommandThatFailsAtOnceIsHeldBackMoreAndMore(t *testing.T) {
 	for _, c := range []struct {
 		failed bool
 		wait   time.Duration
-	}{{true, time.Second}, {true, 2 * time.Second}, {true, 4 * time.Second}, {false, betweenJobs}, {true, time.Second}} {
+	}{{true, time.Second}, {true, 2 * time.Second}, {true, 4 * time.Second}, {false, minJobInterval}, {true, time.Second}} {
 		before := time.Now()
-		r.holdBack(c.failed)
+		r.delayNextJob(c.failed)
 		if after := time.Now(); r.jobNotBefore.Before(before.Add(c.wait)) || r.jobNotBefore.After(after.Add(c.wait)) {
 			t.Errorf("after failed=%v it waits until %v, want %v after a moment from %v to %v", c.failed, r.jobNotBefore, c.wait, before, after)
 		}

@@ -20,7 +20,7 @@ func demandOf(d agentapi.Directive) isolation.Demand {
 // no job runs and nothing is left of one. What failed is tried again.
 func (r *runner) settleJobUser() {
 	demand := demandOf(r.directive)
-	if !r.heard || r.settling || r.job != nil || r.somethingLeft() || r.hookDue() {
+	if !r.directiveReceived || r.settling || r.job != nil || r.hasRemains() || r.hookDue() {
 		return
 	}
 	if demand == (isolation.Demand{}) && r.settled == nil {
@@ -38,21 +38,21 @@ func (r *runner) settleJobUser() {
 		return
 	}
 	r.settling = true
-	go func() { r.settlements <- isolation.Settle(r.beside, r.Config.host(), demand) }()
+	go func() { r.settlements <- isolation.Settle(r.background, r.Config.host(), demand) }()
 }
 
 func (r *runner) keepSettlement(s isolation.Settlement) {
 	r.settling = false
 	before := r.settled
-	r.settled, r.settleDue = &s, time.Now().Add(probeAgain)
+	r.settled, r.settleDue = &s, time.Now().Add(probeRetry)
 	switch {
 	case s.Err == nil:
-		r.tellJobs() // who jobs are says where they find it
+		r.updateInterruptionFile() // who jobs are says where they find it
 		r.Logger.Info("job user ready", "user", s.User.String(), "evidence", s.Evidence)
 	case before == nil || before.Err == nil || before.Err.Error() != s.Err.Error():
 		r.Logger.Warn("jobs can't run as the fleet requires; trying again", "error", s.Err)
 	}
-	r.beatSoonIfChanged()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // jobUserSettled says that jobs can run as the manager demands now.
@@ -68,9 +68,9 @@ func (r *runner) jobUserSettled() bool {
 func (r *runner) isolation() (state, evidence string) {
 	s := r.settled
 	switch demand := demandOf(r.directive); {
-	case r.heard && s == nil && demand == isolation.Demand{}:
+	case r.directiveReceived && s == nil && demand == isolation.Demand{}:
 		s = &isolation.Settlement{}
-	case !r.heard || s == nil || s.Demand != demand:
+	case !r.directiveReceived || s == nil || s.Demand != demand:
 		return agentapi.IsolationPending, ""
 	}
 	switch {
@@ -82,9 +82,9 @@ func (r *runner) isolation() (state, evidence string) {
 	return agentapi.IsolationNone, "not isolated: the fleet does not require it, and jobs run as " + s.User.String()
 }
 
-// isolationComplaint is why an admitted agent begins no job; empty: nothing
+// isolationProblem is why an admitted agent begins no job; empty: nothing
 // stands against it.
-func (r *runner) isolationComplaint() string {
+func (r *runner) isolationProblem() string {
 	if s := r.settled; s != nil && s.Err != nil && s.Demand == demandOf(r.directive) && r.directive.Want == agentapi.WantRun {
 		return clip("no job starts, since it would not run as the fleet requires: " + s.Err.Error())
 	}

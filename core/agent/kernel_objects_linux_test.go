@@ -126,7 +126,7 @@ func TestWhatAnIsolatedJobLeftIsSweptByTheNextAgent(t *testing.T) {
 	if err := os.Chown(left, u.UID, u.GID); err != nil {
 		t.Fatal(err)
 	}
-	result.problem = "the files of a job could not be removed"
+	result.problem = "could not remove the files of a job"
 	r.keepResult(result)
 	r.cancel()
 
@@ -136,11 +136,11 @@ func TestWhatAnIsolatedJobLeftIsSweptByTheNextAgent(t *testing.T) {
 	}
 	next := newRunner(h.config, nil, &identity{}, again, 0)
 	defer next.cancel()
-	if !next.somethingLeft() {
+	if !next.hasRemains() {
 		t.Fatal("the next agent knows of nothing that is left")
 	}
 	next.cleanUp()
-	if _, err := os.Lstat(left); !os.IsNotExist(err) || next.problem != "" || next.somethingLeft() {
+	if _, err := os.Lstat(left); !os.IsNotExist(err) || next.problem != "" || next.hasRemains() {
 		t.Errorf("it is left: %v; %s", err, next.problem)
 	}
 	if last, err := openHistory(h.config.StateDir); err != nil || last.record.Left != nil {

@@ -41,9 +41,9 @@ type interruptionFile struct {
 	Detail   string    `json:"detail,omitempty"`
 }
 
-// recallNotices reads what stood when the agent ended: until the metadata service
+// loadNotices reads what stood when the agent ended: until the metadata service
 // says otherwise it stands. What can't be read is found out anew.
-func (r *runner) recallNotices() {
+func (r *runner) loadNotices() {
 	content, err := os.ReadFile(noticesPath(r.Config))
 	if err == nil {
 		err = json.Unmarshal(content, &r.notices)
@@ -61,7 +61,7 @@ func (r *runner) startReadingNotices() {
 	}
 	r.readingNotices = true
 	go func() {
-		found, err := r.metadata.Notices(r.beside, r.Now())
+		found, err := r.metadata.Notices(r.background, r.Now())
 		r.noticesRead <- noticesRead{found, err}
 	}()
 }
@@ -108,15 +108,15 @@ func (r *runner) keepNotices(l noticesRead) {
 	if err := writeStateJSON(noticesPath(r.Config), now); err != nil {
 		r.Logger.Error("could not store the notices; a restarted agent asks for them again", "error", err)
 	}
-	r.tellJobs()
-	r.beatSoonIfChanged()
+	r.updateInterruptionFile()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // interruption is the first end of this host that is announced, by its platform or
 // by the manager; nil: none is.
 func (r *runner) interruption() *metadata.Notice {
 	var first *metadata.Notice
-	for _, n := range append(slices.Clone(r.notices), r.told...) {
+	for _, n := range append(slices.Clone(r.notices), r.managerNotices...) {
 		if n.Kind == agentapi.NoticeInterruption && (first == nil || first.Deadline.IsZero() || !n.Deadline.IsZero() && n.Deadline.Before(first.Deadline)) {
 			first = &n
 		}
@@ -124,28 +124,28 @@ func (r *runner) interruption() *metadata.Notice {
 	return first
 }
 
-// hearInterruption takes in what the manager knows of this host's end. It says it
+// keepInterruption takes in what the manager knows of this host's end. It says it
 // in every answer as a duration, so that only a change counts.
-func (r *runner) hearInterruption(told *agentapi.Interruption) {
+func (r *runner) keepInterruption(told *agentapi.Interruption) {
 	var now []metadata.Notice
 	if told != nil {
 		n := metadata.Notice{ID: "manager", Kind: agentapi.NoticeInterruption, Detail: told.Detail}
 		if told.DeadlineSeconds != nil {
 			n.Deadline = r.Now().Add(time.Duration(*told.DeadlineSeconds * float64(time.Second)))
 		}
-		if len(r.told) == 1 && n.Same(r.told[0]) {
+		if len(r.managerNotices) == 1 && n.Same(r.managerNotices[0]) {
 			return
 		}
 		now = []metadata.Notice{n}
 	}
-	if now != nil || r.told != nil {
-		r.told = now
-		r.tellJobs()
+	if now != nil || r.managerNotices != nil {
+		r.managerNotices = now
+		r.updateInterruptionFile()
 	}
 }
 
-// tellJobs makes the file say what is so: it comes and goes whole.
-func (r *runner) tellJobs() {
+// updateInterruptionFile makes the file say what is so: it comes and goes whole.
+func (r *runner) updateInterruptionFile() {
 	var u *isolation.User
 	if r.settled != nil {
 		u = r.settled.User

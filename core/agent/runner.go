@@ -19,15 +19,15 @@ const (
 )
 
 const (
-	// failedAtOnce is how soon a command must fail to be held back.
-	failedAtOnce = 10 * time.Second
-	// betweenJobs is the least time between two runs of the command.
-	betweenJobs = 100 * time.Millisecond
-	// betweenBeats is the least time between two beats because of a change that
+	// quickFailure is how soon a command must fail to be held back.
+	quickFailure = 10 * time.Second
+	// minJobInterval is the least time between two runs of the command.
+	minJobInterval = 100 * time.Millisecond
+	// minHeartbeatInterval is the least time between two beats because of a change that
 	// nobody waits for: a command of milliseconds must not make a storm.
-	betweenBeats = time.Second
-	// probeAgain is how often a capability that wasn't shown is looked for again.
-	probeAgain = 10 * time.Second
+	minHeartbeatInterval = time.Second
+	// probeRetry is how often a capability that wasn't shown is looked for again.
+	probeRetry = 10 * time.Second
 )
 
 // runner is an enrolled agent. One goroutine, run, owns all of it; calls, probes
@@ -44,9 +44,9 @@ type runner struct {
 	// remove removes a job's folder.
 	remove func(folder string) error
 
-	// beside is the life of everything that runs beside run.
-	beside context.Context
-	cancel context.CancelFunc
+	// background ends everything that runs beside run.
+	background context.Context
+	cancel     context.CancelFunc
 
 	directive agentapi.Directive // what is wanted; begins as "wait"
 	interval  time.Duration      // between beats
@@ -54,45 +54,45 @@ type runner struct {
 	// One call is made at a time.
 	calling                    bool
 	answers                    chan func()
-	beatDue                    time.Time
-	lastBeat                   time.Time
+	heartbeatDue               time.Time
+	lastHeartbeat              time.Time
 	lastPhase                  string // in the last beat that was sent
 	lastEmpty                  bool
 	lastHeard                  string
 	lastOrder                  string
 	lastIsolation, lastProblem string
 	lastNotices                []metadata.Notice // as the last beat said them
-	beatFailed                 int               // in a row
+	failedHeartbeats           int               // in a row
 	renewDue                   time.Time
-	renewFailed                int
+	failedRenewals             int
 
 	trustNotBefore time.Time // when a trust that failed may be tried again
 
-	probeNames []string
-	probing    bool
-	probed     chan map[string]agentapi.Probe
-	shown      map[string]agentapi.Probe
-	probeDue   time.Time
+	probeNames   []string
+	probing      bool
+	probed       chan map[string]agentapi.Probe
+	probeResults map[string]agentapi.Probe
+	probeDue     time.Time
 
 	job          *job
 	jobOver      chan jobResult
 	jobNotBefore time.Time
 	jobFailed    int // at once, in a row
 
-	// heard: a directive has come. settled is who jobs run as.
-	heard       bool
-	settling    bool
-	settlements chan isolation.Settlement
-	settled     *isolation.Settlement
-	settleDue   time.Time
+	// directiveReceived: the manager has answered a heartbeat. settled is who jobs run as.
+	directiveReceived bool
+	settling          bool
+	settlements       chan isolation.Settlement
+	settled           *isolation.Settlement
+	settleDue         time.Time
 
-	// notices are what the platform announces, told what the manager does.
-	notices, told  []metadata.Notice
-	metadata       *metadata.Client
-	readingNotices bool
-	noticesRead    chan noticesRead
-	noticesDue     time.Time
-	noticesFailed  int // in a row
+	// notices are what the platform announces, managerNotices what the manager does.
+	notices, managerNotices []metadata.Notice
+	metadata                *metadata.Client
+	readingNotices          bool
+	noticesRead             chan noticesRead
+	noticesDue              time.Time
+	noticesFailed           int // in a row
 
 	hookRunning bool
 	hookOver    chan error
@@ -113,15 +113,15 @@ func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Dur
 		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
 		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
 		settlements: make(chan isolation.Settlement, 1), hookOver: make(chan error, 1), noticesRead: make(chan noticesRead, 1),
-		beatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
+		heartbeatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
 	}
-	r.beside, r.cancel = context.WithCancel(context.Background())
-	r.findLeftFolder()
+	r.background, r.cancel = context.WithCancel(context.Background())
+	r.findRemains()
 	if c.Metadata != nil {
 		r.metadata = metadata.NewClient(*c.Metadata)
-		r.recallNotices()
+		r.loadNotices()
 	}
-	r.tellJobs()
+	r.updateInterruptionFile()
 	return r
 }
 
@@ -163,7 +163,7 @@ func (r *runner) run(ctx context.Context) error {
 			return r.refused
 		}
 		r.startJobIfWanted()
-		r.askWorkerToEnd()
+		r.stopWorkerIfUnwanted()
 		r.startProbes()
 		r.startReadingNotices()
 		r.startCall()
@@ -221,8 +221,8 @@ func (r *runner) nextMoment() time.Time {
 	}
 	if !r.calling {
 		sooner(r.renewDue)
-		if r.shown != nil || len(r.probeNames) == 0 {
-			sooner(r.beatDue)
+		if r.probeResults != nil || len(r.probeNames) == 0 {
+			sooner(r.heartbeatDue)
 		}
 	}
 	if !r.probing && r.probesMissing() {
@@ -234,10 +234,10 @@ func (r *runner) nextMoment() time.Time {
 	if r.job == nil && r.mayStart() {
 		sooner(r.jobNotBefore)
 	}
-	if r.somethingLeft() {
+	if r.hasRemains() {
 		sooner(r.cleanDue)
 	}
-	if s := r.settled; s != nil && s.Err != nil && !r.settling && r.job == nil && !r.somethingLeft() && !r.hookDue() {
+	if s := r.settled; s != nil && s.Err != nil && !r.settling && r.job == nil && !r.hasRemains() && !r.hookDue() {
 		sooner(r.settleDue)
 	}
 	if age := r.maxAge(); age > 0 && r.mayLeave() {

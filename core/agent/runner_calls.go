@@ -17,34 +17,34 @@ func (r *runner) startCall() {
 	switch {
 	case r.calling:
 	case !now.Before(r.renewDue):
-		r.beginRenewal()
-	case !now.Before(r.beatDue) && (r.shown != nil || len(r.probeNames) == 0):
-		r.beginBeat()
+		r.startRenewal()
+	case !now.Before(r.heartbeatDue) && (r.probeResults != nil || len(r.probeNames) == 0):
+		r.startHeartbeat()
 	}
 }
 
 // begin makes a call beside the loop; what it returns runs in the loop.
 func (r *runner) begin(call func(context.Context) func()) {
 	r.calling = true
-	go func() { r.answers <- call(r.beside) }()
+	go func() { r.answers <- call(r.background) }()
 }
 
-func (r *runner) beginBeat() {
+func (r *runner) startHeartbeat() {
 	beat := r.beat()
-	r.lastBeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
+	r.lastHeartbeat, r.lastPhase, r.lastEmpty = time.Now(), beat.Phase, beat.GroupEmpty
 	r.lastHeard, r.lastOrder = beat.Heard, beat.Order
 	r.lastIsolation, r.lastProblem, r.lastNotices = beat.Isolation, beat.Unhealthy, r.notices
 	r.begin(func(ctx context.Context) func() {
 		var answer agentapi.HeartbeatResponse
 		err := r.client.call(ctx, agentapi.HeartbeatPath, beat, &answer)
-		return func() { r.keepAnswer(answer, err) }
+		return func() { r.keepHeartbeatResponse(answer, err) }
 	})
 }
 
 // beat is the state of this moment, under the directive that it names: the loop
 // has done what that one asks before it makes a beat.
 func (r *runner) beat() agentapi.Heartbeat {
-	problem := cmp.Or(r.problem, r.history.record.CleanupFailed, r.isolationComplaint())
+	problem := cmp.Or(r.problem, r.history.record.CleanupFailed, r.isolationProblem())
 	if r.job != nil {
 		_, _ = r.job.group.Members() // reaps orphans while the job runs on
 		if stuck := r.job.stuck.Load(); stuck != nil {
@@ -55,7 +55,7 @@ func (r *runner) beat() agentapi.Heartbeat {
 	return agentapi.Heartbeat{
 		Clock: r.Now().UTC(), AgentVersion: r.Version, Phase: r.phase(), GroupEmpty: r.groupEmpty(),
 		Order: r.directive.Order, Heard: r.directive.Want,
-		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.shown,
+		JobsRun: r.jobsRun(), LastExit: r.history.record.LastExit, Probes: r.probeResults,
 		Isolation: isolation, IsolationEvidence: evidence,
 		Load1: load1(), DiskFree: diskFree(r.StateDir), Unhealthy: problem,
 		Notices: r.wireNotices(),
@@ -71,47 +71,47 @@ func (r *runner) jobsRun() int {
 	return n
 }
 
-// keepAnswer makes the manager's answer what is wanted. Without an answer
+// keepHeartbeatResponse makes the manager's answer what is wanted. Without an answer
 // nothing changes: the job goes on.
-func (r *runner) keepAnswer(answer agentapi.HeartbeatResponse, err error) {
-	r.judgeTrust(err)
+func (r *runner) keepHeartbeatResponse(answer agentapi.HeartbeatResponse, err error) {
+	r.finishTrustTrial(err)
 	if err != nil {
-		if hasCode(err, agentapi.CodeCertificateExpired) && r.renewFailed == 0 {
+		if hasCode(err, agentapi.CodeCertificateExpired) && r.failedRenewals == 0 {
 			r.renewDue = time.Now()
 		}
-		r.beatFailed++
-		if r.failed("heartbeat", r.beatFailed, err) {
+		r.failedHeartbeats++
+		if r.handleFailure("heartbeat", r.failedHeartbeats, err) {
 			return
 		}
 		// No rarer than beats are due, so that the manager's return is seen soon.
 		wait := Backoff{First: min(r.Retry.First, r.interval), Most: min(r.Retry.Most, r.interval)}
-		r.beatDue = time.Now().Add(wait.Jittered(r.beatFailed, r.Random()))
+		r.heartbeatDue = time.Now().Add(wait.Jittered(r.failedHeartbeats, r.Random()))
 		return
 	}
-	r.accepted()
-	if r.beatFailed > 0 {
-		r.Logger.Info("the manager answers again", "failed_beats", r.beatFailed)
-		r.beatFailed = 0
+	r.clearRefusal()
+	if r.failedHeartbeats > 0 {
+		r.Logger.Info("the manager answers again", "failed_beats", r.failedHeartbeats)
+		r.failedHeartbeats = 0
 	}
 	if answer.Directive.Want != r.directive.Want {
 		r.Logger.Info("new instruction from the manager", "want", answer.Directive.Want, "before", r.directive.Want)
 	}
-	r.directive, r.heard = answer.Directive, true
-	r.hearInterruption(answer.Directive.Interruption)
+	r.directive, r.directiveReceived = answer.Directive, true
+	r.keepInterruption(answer.Directive.Interruption)
 	r.interval = min(max(time.Duration(answer.NextMillis)*time.Millisecond, 50*time.Millisecond), 5*time.Minute)
-	r.beatDue = r.lastBeat.Add(r.interval)
+	r.heartbeatDue = r.lastHeartbeat.Add(r.interval)
 	if answer.Trust != nil {
 		r.tryTrust(*answer.Trust)
 	}
 	if len(answer.ProbeCapabilities) > 0 {
 		r.probeNames = answer.ProbeCapabilities
 	}
-	r.beatSoonIfChanged()
+	r.scheduleHeartbeatIfChanged()
 }
 
-// beatSoonIfChanged brings the next beat forward when the last one is no longer
+// scheduleHeartbeatIfChanged brings the next beat forward when the last one is no longer
 // true: at once when the manager waits for it, else not too often.
-func (r *runner) beatSoonIfChanged() {
+func (r *runner) scheduleHeartbeatIfChanged() {
 	heard := r.directive.Want != r.lastHeard || r.directive.Order != r.lastOrder
 	isolation, _ := r.isolation()
 	complains := r.history.record.CleanupFailed != "" && r.lastProblem == ""
@@ -121,14 +121,14 @@ func (r *runner) beatSoonIfChanged() {
 	}
 	soon := time.Now()
 	if r.directive.Want != agentapi.WantStop && isolation == r.lastIsolation && !heard && !announced {
-		soon = r.lastBeat.Add(betweenBeats)
+		soon = r.lastHeartbeat.Add(minHeartbeatInterval)
 	}
-	if soon.Before(r.beatDue) && r.beatFailed == 0 {
-		r.beatDue = soon
+	if soon.Before(r.heartbeatDue) && r.failedHeartbeats == 0 {
+		r.heartbeatDue = soon
 	}
 }
 
-func (r *runner) beginRenewal() {
+func (r *runner) startRenewal() {
 	csr, err := r.identity.request()
 	if err != nil {
 		r.fatal = err
@@ -143,22 +143,22 @@ func (r *runner) beginRenewal() {
 }
 
 func (r *runner) keepRenewal(answer agentapi.Certificate, err error) {
-	r.judgeTrust(err)
+	r.finishTrustTrial(err)
 	if err == nil {
 		err = r.useCertificate(answer)
 	}
 	if err != nil {
-		r.renewFailed++
-		if !r.failed("renewal", r.renewFailed, err) {
-			r.renewDue = time.Now().Add(r.Retry.Jittered(r.renewFailed, r.Random()))
+		r.failedRenewals++
+		if !r.handleFailure("renewal", r.failedRenewals, err) {
+			r.renewDue = time.Now().Add(r.Retry.Jittered(r.failedRenewals, r.Random()))
 		}
 		return
 	}
-	r.accepted()
-	r.renewFailed = 0
+	r.clearRefusal()
+	r.failedRenewals = 0
 	r.renewDue = time.Now().Add(seconds(answer.RenewAfterSeconds))
-	if r.beatFailed > 0 {
-		r.beatDue = time.Now() // perhaps it was the certificate
+	if r.failedHeartbeats > 0 {
+		r.heartbeatDue = time.Now() // perhaps it was the certificate
 	}
 }
 
@@ -174,9 +174,9 @@ func (r *runner) useCertificate(c agentapi.Certificate) error {
 	return nil
 }
 
-// failed takes note of a call's failure and says whether it ends the agent now.
+// handleFailure takes note of a call's failure and says whether it ends the agent now.
 // The first of a row is logged, and then ever fewer.
-func (r *runner) failed(call string, times int, err error) bool {
+func (r *runner) handleFailure(call string, times int, err error) bool {
 	switch reaction, refused := reactionTo(err); reaction {
 	case agentapi.EndJob:
 		r.fatal = refused
@@ -193,8 +193,8 @@ func (r *runner) failed(call string, times int, err error) bool {
 	return false
 }
 
-// accepted takes note that the manager took a call of this agent.
-func (r *runner) accepted() {
+// clearRefusal takes note that the manager took a call of this agent.
+func (r *runner) clearRefusal() {
 	if r.refused != nil {
 		r.Logger.Info("the manager accepts this agent again", "refused_with", r.refused.Code)
 		r.refused = nil

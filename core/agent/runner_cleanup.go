@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// leftoverAgain is how often processes of a job from before a crash are ended
+	// leftoverRetry is how often processes of a job from before a crash are ended
 	// at the first look, and firstLook how long that one lasts.
-	leftoverAgain = 50 * time.Millisecond
+	leftoverRetry = 50 * time.Millisecond
 	firstLook     = 2 * time.Second
-	// cleanAgain is how often it is tried again to remove what a job left.
-	cleanAgain = time.Second
+	// cleanRetry is how often it is tried again to remove what a job left.
+	cleanRetry = time.Second
 )
 
-// somethingLeft says that a job that is over left processes or files.
-func (r *runner) somethingLeft() bool {
+// hasRemains says that a job that is over left processes or files.
+func (r *runner) hasRemains() bool {
 	return r.job == nil && (r.history.record.Running != nil || r.history.record.Left != nil)
 }
 
 // cleanUp tries again and again to remove what jobs left. Until all of it is
 // gone the agent says so and begins no job; then the complaint is over.
 func (r *runner) cleanUp() {
-	if !r.somethingLeft() || r.problem != "" && time.Now().Before(r.cleanDue) {
+	if !r.hasRemains() || r.problem != "" && time.Now().Before(r.cleanDue) {
 		return
 	}
-	complaint := r.clearProcesses()
+	complaint := r.endLeftoverProcesses()
 	if complaint == "" {
-		complaint = r.clearFolder()
+		complaint = r.removeRemains()
 	}
 	if complaint != "" {
-		r.cleanDue = time.Now().Add(cleanAgain)
+		r.cleanDue = time.Now().Add(cleanRetry)
 	} else if r.problem != "" {
 		r.Logger.Info("the remains of a job are removed", "problem", r.problem)
 	}
@@ -58,14 +58,14 @@ func holdUser(uid int) (release func(), held bool, err error) {
 	return lock.Release, true, nil
 }
 
-// clearProcesses ends what a job left when this agent was killed. Until nothing
+// endLeftoverProcesses ends what a job left when this agent was killed. Until nothing
 // is left the host isn't empty.
-func (r *runner) clearProcesses() (complaint string) {
+func (r *runner) endLeftoverProcesses() (complaint string) {
 	left := r.history.record.Running
 	if left == nil {
 		return ""
 	}
-	for begun := time.Now(); ; time.Sleep(leftoverAgain) {
+	for begun := time.Now(); ; time.Sleep(leftoverRetry) {
 		gone, err := process.EndLeftover(left.Leftover, holdUser)
 		if gone && err == nil {
 			break
@@ -79,13 +79,13 @@ func (r *runner) clearProcesses() (complaint string) {
 			return complaint
 		}
 	}
-	r.history.record.Left = &leftRecord{Folder: left.Folder, UID: left.UID}
+	r.history.record.Left = &remains{Folder: left.Folder, UID: left.UID}
 	r.Logger.Warn("ended the processes of a job that ran when the agent was killed")
-	r.noteFinished("interrupted: the agent was killed while the job ran", true)
+	r.recordFinished("interrupted: the agent was killed while the job ran", true)
 	return ""
 }
 
-func (r *runner) clearFolder() (complaint string) {
+func (r *runner) removeRemains() (complaint string) {
 	left := r.history.record.Left
 	if left == nil {
 		return ""
@@ -97,22 +97,22 @@ func (r *runner) clearFolder() (complaint string) {
 	if err != nil {
 		return fmt.Sprintf("the files of a job could not be removed: %v", err)
 	}
-	if err := r.history.swept(); err != nil {
+	if err := r.history.clearRemains(); err != nil {
 		// The record in memory is right; the next one that is written carries it.
 		r.Logger.Error("could not record that the remains of a job are removed", "error", err)
 	}
 	return ""
 }
 
-// findLeftFolder finds the files of a job that the agent of before could not
+// findRemains finds the files of a job that the agent of before could not
 // remove, where its history doesn't tell of them.
-func (r *runner) findLeftFolder() {
+func (r *runner) findRemains() {
 	if r.history.record.Running != nil || r.history.record.Left != nil {
 		return
 	}
 	for _, folder := range []string{isolation.JobFolder(r.Config.host(), nil), isolation.OtherUserFolder(r.Config.host())} {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
-			r.history.record.Left = &leftRecord{Folder: folder}
+			r.history.record.Left = &remains{Folder: folder}
 		}
 	}
 }

@@ -23,13 +23,13 @@ func (r *runner) startJobIfWanted() {
 	if err != nil {
 		r.Logger.Error("the job could not be started", "error", err)
 		r.history.record.LastExit = "did not start: " + err.Error()
-		r.holdBack(true)
+		r.delayNextJob(true)
 		return
 	}
 	r.Logger.Info("job started", "pid", j.cmd.Process.Pid)
 	r.job = j
-	go func() { r.jobOver <- j.finish(r.beside) }()
-	r.beatSoonIfChanged()
+	go func() { r.jobOver <- j.finish(r.background) }()
+	r.scheduleHeartbeatIfChanged()
 }
 
 // startJob starts a job as the settled user. Whether it is isolated is shown anew
@@ -40,9 +40,9 @@ func (r *runner) startJob() (*job, error) {
 		u = r.settled.User
 	}
 	if u.IsolatedUID() != 0 {
-		if _, err := u.Prove(r.beside, r.Config.host()); err != nil {
+		if _, err := u.Prove(r.background, r.Config.host()); err != nil {
 			u.Release()
-			r.settled.User, r.settled.Err, r.settleDue = nil, err, time.Now().Add(probeAgain)
+			r.settled.User, r.settled.Err, r.settleDue = nil, err, time.Now().Add(probeRetry)
 			return nil, fmt.Errorf("no longer isolated: %w", err)
 		}
 	}
@@ -51,32 +51,32 @@ func (r *runner) startJob() (*job, error) {
 
 // keepResult takes note that job ended.
 func (r *runner) keepResult(result jobResult) {
-	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanAgain)
+	r.problem, r.cleanDue = result.problem, time.Now().Add(cleanRetry)
 	if result.clean {
 		if result.problem != "" {
-			r.history.record.Left = &leftRecord{Folder: r.job.folder, UID: r.job.uid}
+			r.history.record.Left = &remains{Folder: r.job.folder, UID: r.job.uid}
 		}
-		r.noteFinished(result.exit, true)
+		r.recordFinished(result.exit, true)
 	}
 	// A worker is meant to go on: one that ends at once is held back whatever it
 	// says of itself.
 	failed := result.failed || r.job.worker
 	r.job = nil
 	r.Logger.Info("job ended", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
-	r.holdBack(failed && result.took < failedAtOnce)
-	r.beatSoonIfChanged()
+	r.delayNextJob(failed && result.took < quickFailure)
+	r.scheduleHeartbeatIfChanged()
 }
 
-func (r *runner) noteFinished(exit string, started bool) {
+func (r *runner) recordFinished(exit string, started bool) {
 	if err := r.history.finish(exit, started); err != nil {
 		// The record in memory is right; the next one that is written carries it.
 		r.Logger.Error("could not record the end of a job", "error", err)
 	}
 }
 
-// holdBack sets when the next job may begin.
-func (r *runner) holdBack(failed bool) {
-	wait := betweenJobs
+// delayNextJob sets when the next job may begin.
+func (r *runner) delayNextJob(failed bool) {
+	wait := minJobInterval
 	if failed {
 		r.jobFailed++
 		wait = max(wait, r.Restart.After(r.jobFailed))
@@ -90,7 +90,7 @@ func (r *runner) holdBack(failed bool) {
 // nothing of it is left.
 func (r *runner) endJob() bool {
 	_ = r.job.group.Signal(false)
-	for _, wait := range []time.Duration{r.Grace, resistTime} {
+	for _, wait := range []time.Duration{r.Grace, endPatience} {
 		select {
 		case result := <-r.jobOver:
 			r.keepResult(result)
@@ -113,12 +113,12 @@ func (r *runner) startProbes() {
 	}
 	r.probing = true
 	names := slices.Clone(r.probeNames)
-	go func() { r.probed <- probeAll(r.beside, r.Probes, names) }()
+	go func() { r.probed <- probeAll(r.background, r.Probes, names) }()
 }
 
 func (r *runner) probesMissing() bool {
 	for _, name := range r.probeNames {
-		shown, done := r.shown[name]
+		shown, done := r.probeResults[name]
 		if !done || !shown.OK && r.directive.Want == agentapi.WantWait {
 			return true
 		}
@@ -128,6 +128,6 @@ func (r *runner) probesMissing() bool {
 
 func (r *runner) keepProbes(shown map[string]agentapi.Probe) {
 	r.probing = false
-	r.shown = shown
-	r.probeDue = time.Now().Add(probeAgain)
+	r.probeResults = shown
+	r.probeDue = time.Now().Add(probeRetry)
 }

@@ -133,11 +133,11 @@ func TestANewOrderBringsAHeartbeat(t *testing.T) {
 	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantStop, Order: "stop-1"}}
 	r := h.against(m)
 	beat := func() (early bool) {
-		r.beatDue = time.Now()
+		r.heartbeatDue = time.Now()
 		r.startCall()
 		(<-r.answers)()
 		r.calling = false
-		return !r.beatDue.After(time.Now())
+		return !r.heartbeatDue.After(time.Now())
 	}
 	defer r.close()
 	if !beat() || beat() {
@@ -221,7 +221,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 				if beat := r.beat(); !strings.Contains(beat.Unhealthy, "in use") || r.mayStart() {
 					t.Fatalf("it may start a job: %v; the beat is %+v", r.mayStart(), beat)
 				}
-				if due := time.Until(r.nextMoment()); due > cleanAgain {
+				if due := time.Until(r.nextMoment()); due > cleanRetry {
 					t.Errorf("it looks again only after %v", due)
 				}
 				r.cleanDue = time.Now()
@@ -231,7 +231,7 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 			}
 			r.remove = isolation.RemoveFolder
 			r.cleanUp()
-			if beat := r.beat(); beat.Unhealthy != "" || !r.mayStart() || r.somethingLeft() {
+			if beat := r.beat(); beat.Unhealthy != "" || !r.mayStart() || r.hasRemains() {
 				t.Errorf("the files are gone; it may start a job: %v; the beat is %+v", r.mayStart(), beat)
 			}
 		})

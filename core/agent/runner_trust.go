@@ -6,8 +6,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-// trustAgain is how long a new trust that failed isn't tried.
-const trustAgain = time.Minute
+// trustRetry is how long a new trust that failed isn't tried.
+const trustRetry = time.Minute
 
 // tryTrust begins to know the manager as it says that it should be known from now
 // on. The old trust is kept beside it until a call under the new one succeeded: a
@@ -21,28 +21,28 @@ func (r *runner) tryTrust(t agentapi.Trust) {
 	r.Logger.Info("the manager has a new authority; trying it", "ca_fingerprint", t.CAFingerprint, "server_name", t.ServerName)
 	r.keepTrust(t, &before)
 	r.client.trust(t)
-	r.beatDue = time.Now()
+	r.heartbeatDue = time.Now()
 }
 
-// judgeTrust ends the trial of a new trust, if there is one, by how the first
+// finishTrustTrial ends the trial of a new trust, if there is one, by how the first
 // call under it went.
-func (r *runner) judgeTrust(err error) {
+func (r *runner) finishTrustTrial(err error) {
 	before := r.identity.record.Before
 	switch {
 	case before == nil:
-	case trusted(err):
+	case managerAnswered(err):
 		r.Logger.Info("the new authority works; the old one is no longer trusted")
 		r.keepTrust(r.identity.record.Trust, nil)
 	default:
 		r.Logger.Warn("the manager could not be reached under its new authority; using the old one for now", "error", err)
-		r.trustNotBefore = time.Now().Add(trustAgain)
+		r.trustNotBefore = time.Now().Add(trustRetry)
 		r.keepTrust(*before, nil)
 		r.client.trust(*before)
 	}
 }
 
-// trusted says whether the manager answered a call, be it with a refusal.
-func trusted(err error) bool { return err == nil || hasProblem(err) }
+// managerAnswered says whether the manager answered a call, be it with a refusal.
+func managerAnswered(err error) bool { return err == nil || hasProblem(err) }
 
 // keepTrust stores a trust before it is used, so that an agent that is killed at
 // any moment still knows its manager.

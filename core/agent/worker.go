@@ -5,16 +5,16 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-// askWorkerToEnd tells a scheduler's worker, once, that no more jobs are to be
+// stopWorkerIfUnwanted tells a scheduler's worker, once, that no more jobs are to be
 // taken: it ends after the job that it has, however long that takes. Only the
 // worker's own process is told; its job goes on. One whose scheduler tells it isn't
 // told twice: nobody here knows what a signal would do to its job.
-func (r *runner) askWorkerToEnd() {
+func (r *runner) stopWorkerIfUnwanted() {
 	unwanted := r.directive.Want == agentapi.WantStop || r.refused != nil || r.interruption() != nil
-	if r.job == nil || !r.job.worker || r.job.hearsItself || r.job.asked || !unwanted {
+	if r.job == nil || !r.job.worker || r.job.stoppedByScheduler || r.job.stopRequested || !unwanted {
 		return
 	}
-	r.job.asked = true
+	r.job.stopRequested = true
 	if err := process.Terminate(r.job.cmd.Process); err != nil {
 		r.Logger.Warn("could not ask the worker to stop; waiting for it", "error", err)
 		return

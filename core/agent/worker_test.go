@@ -143,7 +143,7 @@ func TestAnAgentThatIsRefusedAsksItsWorkerToEnd(t *testing.T) {
 func TestWorkerStoppedByItsSchedulerGetsNoSignal(t *testing.T) {
 	h, folder := newJobHost(t), t.TempDir()
 	d := workerRun(folder, 0)
-	d.HearsItself = true
+	d.StoppedByScheduler = true
 	m := &playedManager{t: t, directive: d, next: 50 * time.Millisecond}
 	end := h.begin(h.against(m))
 	waitFor(t, "the worker's job runs", func() bool { return strings.Contains(notes(folder), "the job runs") })

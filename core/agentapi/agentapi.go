@@ -89,7 +89,7 @@ type Notice struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
 	// DeadlineSeconds is in how much time it happens, as a duration since the host's
-	// clock may be wrong; nil: nobody said.
+	// clock may be wrong; nil: not announced.
 	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
 	Detail          string   `json:"detail,omitempty"`
 }
@@ -163,10 +163,10 @@ type Directive struct {
 	// as long as it runs. On a stop it is asked to end, by SIGTERM, and ends after
 	// the job that it has.
 	Worker bool `json:"worker,omitempty"`
-	// HearsItself says that the worker's scheduler tells it to end: the agent asks
+	// StoppedByScheduler says that the scheduler itself stops the worker: the agent asks
 	// nothing of it and waits, however long that takes.
-	HearsItself bool              `json:"hears_itself,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
+	StoppedByScheduler bool              `json:"stopped_by_scheduler,omitempty"`
+	Env                map[string]string `json:"env,omitempty"`
 	// Cleanup is run after each job, as the agent's own user; empty: nothing.
 	Cleanup []string `json:"cleanup,omitempty"`
 	MaxJobs int      `json:"max_jobs,omitempty"`
@@ -180,7 +180,7 @@ type Directive struct {
 
 // Interruption is the announced end of a host.
 type Interruption struct {
-	// DeadlineSeconds is in how much time; nil: nobody said.
+	// DeadlineSeconds is in how much time; nil: not announced.
 	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
 	Detail          string   `json:"detail,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 
 // enrollMember takes the token of a batch, which all its hosts have. It is good once
 // for each member, and only what the provider's signature says of a host tells which
-// one that is: whatever the fleet asks for by now, nobody enrolls by it without. A
+// one that is: whatever the fleet requires by now, no host enrolls without it. A
 // token that leaked is worth nothing to who isn't a member, and can't make one of them
 // suspicious.
 func (s *Server) enrollMember(r *http.Request, call agentapi.EnrollRequest, csr pki.CertificateRequest, token enrollmentToken) (any, error) {
@@ -56,15 +56,15 @@ func (s *Server) refuseAll(call agentapi.EnrollRequest, members []fleet.Enrollme
 
 // identifyMember finds the one member that the evidence is of.
 func (s *Server) identifyMember(ctx context.Context, call agentapi.EnrollRequest, members []fleet.EnrollmentSubject) (fleet.EnrollmentSubject, fleet.VerifiedIdentity, *refusal) {
-	var nobody fleet.EnrollmentSubject
+	var none fleet.EnrollmentSubject
 	evidence, refused := evidenceIn(call)
 	if refused != nil {
-		return nobody, fleet.VerifiedIdentity{}, refused
+		return none, fleet.VerifiedIdentity{}, refused
 	}
 	provider := members[0].Instance.Provider
 	found, refused := s.verify(ctx, provider, fleet.IdentityQuestion{Evidence: evidence, Fleet: members[0].Fleet.Address})
 	if refused != nil {
-		return nobody, fleet.VerifiedIdentity{}, refused
+		return none, fleet.VerifiedIdentity{}, refused
 	}
 	unnamed := 0
 	for _, member := range members {
@@ -77,8 +77,8 @@ func (s *Server) identifyMember(ctx context.Context, call agentapi.EnrollRequest
 	}
 	resource := clean(string(found.Resource), maxName)
 	if resource == "" || unnamed > 0 {
-		return nobody, fleet.VerifiedIdentity{}, unverified("the host is %q, and the provider hasn't named the resources of %d instances of the batch yet", resource, unnamed)
+		return none, fleet.VerifiedIdentity{}, unverified("the host is %q, and the provider hasn't named the resources of %d instances of the batch yet", resource, unnamed)
 	}
-	return nobody, fleet.VerifiedIdentity{}, forbidden(agentapi.CodeIdentityNotMember,
-		"the host is %s as provider.%s verified, and that is none of the %d instances that the token is for", resource, provider, len(members))
+	return none, fleet.VerifiedIdentity{}, forbidden(agentapi.CodeIdentityNotMember,
+		"provider.%s verified the host as %s, which is not one of the %d instances of the token", provider, resource, len(members))
 }

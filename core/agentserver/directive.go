@@ -68,7 +68,7 @@ func connect(subject fleet.EnrollmentSubject, connections connectionLookup, d *a
 		d.Want, d.Order = agentapi.WantWait, "unconnected-"+d.Order
 		return
 	}
-	d.HearsItself = connection.HearsItself
+	d.StoppedByScheduler = connection.StoppedByScheduler
 	d.Worker, d.Command, d.Env, d.Cleanup = true, policy.Command, maps.Clone(policy.Env), policy.Cleanup
 	if len(d.Command) == 0 {
 		d.Command = connection.Command

@@ -55,7 +55,7 @@ func (v *verifications) begin(provider fleet.ProviderAddress) (done func(), ok b
 // identify has the agent's evidence verified where its fleet asks for that: the
 // result is what the provider's signature says, and is of the resource that the
 // instance has. Zero without a refusal: the fleet asks for none. The token has been
-// verified before, so that a stranger can't have anything verified.
+// verified before, so that unknown callers can't have anything verified.
 func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subject fleet.EnrollmentSubject) (fleet.VerifiedIdentity, *refusal) {
 	var none fleet.VerifiedIdentity
 	if !subject.Fleet.Admission.RequiresIdentity() {

@@ -128,8 +128,8 @@ func (s *Server) refuseEnrollment(call agentapi.EnrollRequest, subject fleet.Enr
 	}
 	if !accepts {
 		why := ""
-		if subject.Instance.Reason != "" {
-			why = ": " + subject.Instance.Reason
+		if !subject.Instance.Reason.IsZero() {
+			why = ": " + subject.Instance.Reason.Text()
 		}
 		return ended("instance %s is %s since %s and accepts no agent any more%s", subject.Instance.ID, subject.Instance.State, stamp(subject.Instance.Since), why)
 	}

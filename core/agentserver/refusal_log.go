@@ -11,7 +11,7 @@ import (
 )
 
 // refusalLog tells people which calls of agents were refused. Ten thousand
-// agents call while the store is down, and strangers call as often as they like:
+// agents call while the store is down, and unknown callers as often as they like:
 // of each kind the first refusal is told at once and in full, and then one line a
 // minute with their number. Of what was the manager's own fault the end is told
 // too, after a minute without it.

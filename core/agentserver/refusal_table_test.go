@@ -114,7 +114,7 @@ func batchRefusals() []enrollmentRefusal {
 		}, code, says, ending, false}
 	}
 	return []enrollmentRefusal{
-		row("a verified host that is none of its token's batch", func(*world, *region, []host, *agent.Config) {}, agentapi.CodeIdentityNotMember, givesUp, "the host is i-3 as provider.aws.main verified", "none of the 2 instances"),
+		row("a verified host that is none of its token's batch", func(*world, *region, []host, *agent.Config) {}, agentapi.CodeIdentityNotMember, givesUp, "provider.aws.main verified the host as i-3", "not one of the 2 instances"),
 		row("a host of a batch without evidence", func(_ *world, _ *region, _ []host, c *agent.Config) { c.Metadata = nil }, agentapi.CodeIdentityMissing, keepsTrying, "the host sent none"),
 		row("a host of a batch with a forged document", func(w *world, _ *region, _ []host, c *agent.Config) {
 			c.Metadata = newRegion(w.t).metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})

@@ -72,12 +72,12 @@ type Config struct {
 type Connection struct {
 	Command     []string
 	Environment map[string]string
-	// HearsItself says that the scheduler tells the process to end, and the agent
+	// StoppedByScheduler says that the scheduler stops the process itself, and the agent
 	// doesn't.
-	HearsItself bool
+	StoppedByScheduler bool
 }
 
-// Bounds of the endpoint. Nothing that a stranger sends may hold the manager up.
+// Bounds of the endpoint. Nothing that an unknown caller sends may block the manager.
 const (
 	maxCalls       = 512 // calls in work at once
 	maxDownloads   = 64

@@ -22,6 +22,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -73,10 +74,10 @@ func (w *world) change(f func(s *memoryStore)) {
 	defer w.store.mu.Unlock()
 	f(w.store)
 }
-func (w *world) setState(id fleet.CapacityInstanceID, state fleet.CapacityInstanceState, reason string) {
+func (w *world) setState(id fleet.CapacityInstanceID, state fleet.CapacityInstanceState, why string) {
 	w.change(func(s *memoryStore) {
 		i := s.instances[id]
-		i.State, i.Reason, i.Since = state, reason, w.now()
+		i.State, i.Reason, i.Since = state, reason.Plain(why), w.now()
 		s.instances[id] = i
 	})
 }

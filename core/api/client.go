@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
 )
 
@@ -34,7 +34,7 @@ type Endpoint struct {
 	Now func() time.Time
 }
 
-// Client is a control.Service that asks a manager elsewhere. The caller is who
+// Client is a installation.Service that asks a manager elsewhere. The caller is who
 // the manager takes the client for, whatever the context says.
 type Client struct {
 	at    string // for errors
@@ -44,7 +44,7 @@ type Client struct {
 	about About
 }
 
-var _ control.Service = (*Client)(nil)
+var _ installation.Service = (*Client)(nil)
 
 // UnreachableError says that nobody answers at an endpoint, or whoever does
 // isn't trusted.
@@ -88,7 +88,7 @@ func newClient(e Endpoint) (*Client, error) {
 	}}
 	if e.Socket != "" {
 		if e.URL != "" || e.Token != "" || e.CAFingerprint != "" {
-			return nil, errors.New("a socket takes no URL, token or fingerprint; give the socket alone, or leave it out")
+			return nil, errors.New("a socket takes no URL, token or fingerprint; give only the socket, or leave it out")
 		}
 		c.at, c.base = e.Socket, "http://manager"
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -98,7 +98,7 @@ func newClient(e Endpoint) (*Client, error) {
 	}
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, fmt.Errorf("the server %q isn't https://HOST[:PORT]; a token is sent over TLS alone", e.URL)
+		return nil, fmt.Errorf("the server %q isn't https://HOST[:PORT]; a token is sent only over TLS", e.URL)
 	}
 	if e.Token == "" {
 		return nil, fmt.Errorf("no token for %s; make one beside the manager with: forgeyard-fleet token create", e.URL)

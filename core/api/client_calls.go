@@ -10,31 +10,32 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
-// Plan is control.Service's.
-func (c *Client) Plan(ctx context.Context, s control.Submission) (control.Plan, error) {
-	var p control.Plan
+// Plan is installation.Service's.
+func (c *Client) Plan(ctx context.Context, s plans.Submission) (plans.Plan, error) {
+	var p plans.Plan
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/plan", send: complete(s), into: &p})
 	return p, err
 }
 
-// Apply is control.Service's. It isn't tried again by itself: planning anew says
+// Apply is installation.Service's. It isn't tried again by itself: planning anew says
 // whether it went through.
-func (c *Client) Apply(ctx context.Context, s control.Submission, approved control.Approval) (control.Receipt, error) {
+func (c *Client) Apply(ctx context.Context, s plans.Submission, approved plans.Approval) (plans.Receipt, error) {
 	if approved.Fleets == nil {
 		approved.Fleets = map[fleet.FleetAddress]int64{}
 	}
-	var r control.Receipt
+	var r plans.Receipt
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/apply", send: ApplyRequest{complete(s), approved}, into: &r})
 	return r, err
 }
 
 // complete makes what Go leaves out of JSON as null what it means: nothing.
-func complete(s control.Submission) control.Submission {
+func complete(s plans.Submission) plans.Submission {
 	s.Sources = withBytes(s.Sources)
 	s.Variables.Files = withBytes(s.Variables.Files)
 	return s
@@ -51,58 +52,58 @@ func withBytes(sources []config.Source) []config.Source {
 	return whole
 }
 
-// Fleets is control.Service's.
+// Fleets is installation.Service's.
 func (c *Client) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	return items[view.Fleet](ctx, c, "/v1/fleets", nil)
 }
 
-// Instances is control.Service's. It reads all pages.
+// Instances is installation.Service's. It reads all pages.
 func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
 	all := []view.Instance{}
-	query := url.Values{"limit": {strconv.Itoa(maxPage)}}
+	parameters := url.Values{"limit": {strconv.Itoa(maxPage)}}
 	for {
 		var page List[view.Instance]
-		if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: query, into: &page}); err != nil {
+		if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &page}); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
 		if page.Next == "" {
 			return all, nil
 		}
-		query.Set("cursor", page.Next)
+		parameters.Set("cursor", page.Next)
 	}
 }
 
-// History is control.Service's.
-func (c *Client) History(ctx context.Context, q control.HistoryQuery) (control.History, error) {
-	query := url.Values{"all": {"true"}}
+// History is installation.Service's.
+func (c *Client) History(ctx context.Context, q query.HistoryFilter) (query.History, error) {
+	parameters := url.Values{"all": {"true"}}
 	for name, value := range map[string]string{"fleet": q.Fleet, "state": string(q.State)} {
 		if value != "" {
-			query.Set(name, value)
+			parameters.Set(name, value)
 		}
 	}
 	if q.Limit > 0 {
-		query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+		parameters.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
 	}
 	if q.Before != "" {
-		query.Set("cursor", cursorOf(position{ID: q.Before}))
+		parameters.Set("cursor", cursorOf(position{ID: q.Before}))
 	}
 	var list List[view.Instance]
-	if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: query, into: &list}); err != nil {
-		return control.History{}, err
+	if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &list}); err != nil {
+		return query.History{}, err
 	}
 	next, err := readCursor(list.Next)
 	if err != nil {
-		return control.History{}, fmt.Errorf("read the cursor of the manager at %s: %w; is it of another version?", c.at, err)
+		return query.History{}, fmt.Errorf("read the cursor of the manager at %s: %w; is it of another version?", c.at, err)
 	}
-	page := control.History{Instances: list.Items}
+	page := query.History{Instances: list.Items}
 	if next != nil {
 		page.Next = next.ID
 	}
 	return page, nil
 }
 
-// Instance is control.Service's.
+// Instance is installation.Service's.
 func (c *Client) Instance(ctx context.Context, id string) (view.Instance, error) {
 	if id == "" {
 		return view.Instance{}, &access.NotFoundError{}
@@ -112,27 +113,27 @@ func (c *Client) Instance(ctx context.Context, id string) (view.Instance, error)
 	return i, err
 }
 
-// Decisions is control.Service's. With limit 0 it gives the newest 1000.
+// Decisions is installation.Service's. With limit 0 it gives the newest 1000.
 func (c *Client) Decisions(ctx context.Context, address fleet.FleetAddress, limit int) ([]fleet.Decision, error) {
 	return items[fleet.Decision](ctx, c, "/v1/fleets/"+url.PathEscape(string(address))+"/decisions", newest(limit))
 }
 
-// Events is control.Service's.
-func (c *Client) Events(ctx context.Context, q control.EventQuery) ([]control.Event, error) {
-	query := url.Values{}
+// Events is installation.Service's.
+func (c *Client) Events(ctx context.Context, q query.EventFilter) ([]query.Event, error) {
+	parameters := url.Values{}
 	if q.Limit > 0 {
-		query.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
+		parameters.Set("limit", strconv.Itoa(min(q.Limit, maxPage)))
 	}
 	if q.Fleet != "" {
-		query.Set("fleet", q.Fleet)
+		parameters.Set("fleet", q.Fleet)
 	}
 	if !q.Since.IsZero() {
-		query.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+		parameters.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
 	}
-	return items[control.Event](ctx, c, "/v1/events/past", query)
+	return items[query.Event](ctx, c, "/v1/events/past", parameters)
 }
 
-// CreateToken is control.Service's. Parts of a second are lost.
+// CreateToken is installation.Service's. Parts of a second are lost.
 func (c *Client) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
 	if t.For < 0 || t.For > 0 && t.For < time.Second {
 		return access.Token{}, "", &access.InvalidError{Reason: "a token must be good for a second or more"}
@@ -144,12 +145,12 @@ func (c *Client) CreateToken(ctx context.Context, t access.NewToken) (access.Tok
 	return made.Token, made.Secret, err
 }
 
-// Tokens is control.Service's.
+// Tokens is installation.Service's.
 func (c *Client) Tokens(ctx context.Context) ([]access.Token, error) {
 	return items[access.Token](ctx, c, "/v1/tokens", nil)
 }
 
-// DeleteToken is control.Service's.
+// DeleteToken is installation.Service's.
 func (c *Client) DeleteToken(ctx context.Context, idOrName string) error {
 	if idOrName == "" {
 		return &access.NotFoundError{Kind: "token"}
@@ -157,7 +158,7 @@ func (c *Client) DeleteToken(ctx context.Context, idOrName string) error {
 	return c.call(ctx, call{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(idOrName)})
 }
 
-// Audit is control.Service's. With limit 0 it gives the newest 1000.
+// Audit is installation.Service's. With limit 0 it gives the newest 1000.
 func (c *Client) Audit(ctx context.Context, limit int) ([]access.AuditRecord, error) {
 	return items[access.AuditRecord](ctx, c, "/v1/audit", newest(limit))
 }
@@ -169,8 +170,8 @@ func newest(limit int) url.Values {
 	return url.Values{"limit": {strconv.Itoa(limit)}}
 }
 
-func items[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
+func items[T any](ctx context.Context, c *Client, path string, parameters url.Values) ([]T, error) {
 	var list List[T]
-	err := c.call(ctx, call{method: http.MethodGet, path: path, query: query, into: &list})
+	err := c.call(ctx, call{method: http.MethodGet, path: path, query: parameters, into: &list})
 	return list.Items, err
 }

@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 )
 
 // errSilent ends a stream whose connection is dead without having been closed.
@@ -24,12 +24,12 @@ const (
 	maxLine = 64 << 20
 )
 
-// Watch is control.Service's. It doesn't connect again: whoever watches decides
+// Watch is installation.Service's. It doesn't connect again: whoever watches decides
 // what the end means.
-func (c *Client) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
-	return func(yield func(control.Progress, error) bool) {
-		if err := c.watch(ctx, func(p control.Progress) bool { return yield(p, nil) }); err != nil && ctx.Err() == nil {
-			yield(control.Progress{}, err)
+func (c *Client) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
+	return func(yield func(progress.Progress, error) bool) {
+		if err := c.watch(ctx, func(p progress.Progress) bool { return yield(p, nil) }); err != nil && ctx.Err() == nil {
+			yield(progress.Progress{}, err)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (c *Client) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
 // errEnough ends a stream of which no more is wanted.
 var errEnough = errors.New("enough")
 
-func (c *Client) watch(ctx context.Context, each func(control.Progress) bool) error {
+func (c *Client) watch(ctx context.Context, each func(progress.Progress) bool) error {
 	alive, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	watchdog := time.AfterFunc(silence, func() { cut(errSilent) })
@@ -51,7 +51,7 @@ func (c *Client) watch(ctx context.Context, each func(control.Progress) bool) er
 	err = readEvents(lines, func() { watchdog.Reset(silence) }, func(name string, data []byte) error {
 		switch name {
 		case progressEvent:
-			var p control.Progress
+			var p progress.Progress
 			if err := plainjson.Read(data, &p); err != nil {
 				return fmt.Errorf("read an event of the manager at %s: %w; is it of another version?", c.at, err)
 			}

@@ -10,17 +10,17 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 )
 
-// Refusals is control.Service's.
+// Refusals is installation.Service's.
 func (c *Client) Refusals(ctx context.Context) ([]fleet.Refusal, error) {
 	return items[fleet.Refusal](ctx, c, "/v1/refusals", nil)
 }
 
-// Keys is control.Service's.
+// Keys is installation.Service's.
 func (c *Client) Keys(ctx context.Context) ([]keys.Key, error) {
 	return items[keys.Key](ctx, c, "/v1/keys", nil)
 }
 
-// RotateKey is control.Service's. It isn't tried again by itself: the list says
+// RotateKey is installation.Service's. It isn't tried again by itself: the list says
 // whether it went through.
 func (c *Client) RotateKey(ctx context.Context, kind string) (keys.Key, error) {
 	if kind == "" {
@@ -31,7 +31,7 @@ func (c *Client) RotateKey(ctx context.Context, kind string) (keys.Key, error) {
 	return key, err
 }
 
-// DeleteKey is control.Service's.
+// DeleteKey is installation.Service's.
 func (c *Client) DeleteKey(ctx context.Context, id string) error {
 	if id == "" {
 		return &access.NotFoundError{Kind: "key"}

@@ -16,10 +16,14 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -28,13 +32,13 @@ import (
 // as none.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(control.Plan{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plans.Plan{})); diff != "" {
 		t.Errorf("%s (-sent +came through):\n%s", what, diff)
 	}
 }
 
-func submission() control.Submission {
-	return control.Submission{
+func submission() plans.Submission {
+	return plans.Submission{
 		Sources:   []config.Source{{Name: "a.hcl", Bytes: []byte("fleet \"x\" {}\n\x00\xff")}, {Name: "empty.hcl"}},
 		Lock:      "lock",
 		Variables: config.Variables{Assignments: []string{"a=b"}, Files: []config.Source{{Name: "v"}}, Environment: []string{"FLEET_VAR_a=1"}},
@@ -44,12 +48,12 @@ func submission() control.Submission {
 
 func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 	s := lab()
-	s.history = control.History{Instances: s.instances, Next: "if1"}
-	s.plan = control.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
+	s.history = query.History{Instances: s.instances, Next: "if1"}
+	s.plan = plans.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
 		Changes: []config.Change{{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}}}},
-		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: "1 wanted.",
-			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: "r"}},
-			Waiting: []planner.Wait{{Code: planner.IsFrozen, Sentence: "s"}}, Drifted: []planner.Drift{{Instance: "i", Reason: "r"}}}}}}
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: reason.Plain("1 wanted."),
+			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: reason.Plain("r")}},
+			Waiting: []reason.Reason{reason.Of(reason.FleetFrozen{})}, Drifted: []planner.Drift{{Instance: "i", Reason: reason.Plain("r")}}}}}}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		ctx := t.Context()
 		ok := func(err error) {
@@ -63,12 +67,12 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "the plan", s.plan, plan)
 		same(t, "the submission", []any{submission()}, s.heard())
 
-		approval := control.Approval{Serial: 7, Format: control.PlanFormat, Lock: "l", Settings: "s", Fleets: map[fleet.FleetAddress]int64{`fleet.each["a"]`: 3}}
+		approval := plans.Approval{Serial: 7, Format: plans.Format, Lock: "l", Settings: "s", Fleets: map[fleet.FleetAddress]int64{`fleet.each["a"]`: 3}}
 		receipt, err := c.Apply(ctx, submission(), approval)
 		ok(err)
 		same(t, "the receipt", s.receipt, receipt)
 		same(t, "what was approved", []any{submission(), approval}, s.heard())
-		_, err = c.Apply(ctx, control.Submission{}, control.Approval{})
+		_, err = c.Apply(ctx, plans.Submission{}, plans.Approval{})
 		ok(err)
 
 		fleets, err := c.Fleets(ctx)
@@ -77,14 +81,14 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		instances, err := c.Instances(ctx)
 		ok(err)
 		same(t, "instances", []view.Instance{s.instances[1], s.instances[0]}, instances) // by fleet
-		query := control.HistoryQuery{Fleet: "linux", State: fleet.Terminated, Before: "ix", Limit: 5}
-		history, err := c.History(ctx, query)
+		asked := query.HistoryFilter{Fleet: "linux", State: fleet.Terminated, Before: "ix", Limit: 5}
+		history, err := c.History(ctx, asked)
 		ok(err)
 		same(t, "the history", s.history, history)
-		same(t, "what of it", []any{query}, s.heard())
-		_, err = c.History(ctx, control.HistoryQuery{})
+		same(t, "what of it", []any{asked}, s.heard())
+		_, err = c.History(ctx, query.HistoryFilter{})
 		ok(err)
-		same(t, "the usual history", []any{control.HistoryQuery{Limit: 100}}, s.heard())
+		same(t, "the usual history", []any{query.HistoryFilter{Limit: 100}}, s.heard())
 		instance, err := c.Instance(ctx, "if1")
 		ok(err)
 		same(t, "an instance", s.instances[0], instance)
@@ -93,36 +97,36 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "decisions", s.decisions, decisions)
 		same(t, "whose decisions", []any{fleet.FleetAddress(`fleet.each["a"]`), 5}, s.heard())
 
-		asked := control.EventQuery{Fleet: `fleet.each["a"]`, Since: now.Add(time.Microsecond), Limit: 5}
-		events, err := c.Events(ctx, asked)
+		wanted := query.EventFilter{Fleet: `fleet.each["a"]`, Since: now.Add(time.Microsecond), Limit: 5}
+		events, err := c.Events(ctx, wanted)
 		ok(err)
 		same(t, "events", s.events, events)
-		same(t, "which events", []any{asked}, s.heard())
-		_, err = c.Events(ctx, control.EventQuery{})
+		same(t, "which events", []any{wanted}, s.heard())
+		_, err = c.Events(ctx, query.EventFilter{})
 		ok(err)
-		same(t, "the usual events", []any{control.EventQuery{Limit: 100}}, s.heard())
+		same(t, "the usual events", []any{query.EventFilter{Limit: 100}}, s.heard())
 
 		unrecorded, err := c.Unrecorded(ctx)
 		ok(err)
 		same(t, "what has no record", s.unrecorded, unrecorded)
-		for _, o := range []control.InstanceOrder{
-			{Kind: loop.ResolveCreated, Instance: "if1", Resource: "vm-1"}, {Kind: loop.ResolveNotCreated, Instance: "if1"},
-			{Kind: loop.ResolveGone, Instance: "i/1"}, {Kind: loop.ReplaceInstance, Instance: "if1"},
-			{Kind: loop.DrainInstance, Instance: "if1"}, {Kind: loop.ForceDrain, Instance: "if1"},
-			{Kind: loop.AdoptResource, Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
+		for _, o := range []any{
+			orders.ResolveRequest{Instance: "if1", Outcome: orders.Created, Resource: "vm-1"}, orders.ResolveRequest{Instance: "if1", Outcome: orders.NotCreated},
+			orders.ResolveRequest{Instance: "i/1", Outcome: orders.Gone}, replaced{"if1"},
+			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true},
+			orders.AdoptRequest{Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
 		} {
-			receipt, err := c.Order(ctx, o)
+			receipt, err := give(ctx, c.Orders(), o)
 			ok(err)
 			same(t, "the order", []any{o}, s.heard())
-			same(t, "its receipt", control.OrderReceipt{Instance: "if1", Done: "it drains"}, receipt)
+			same(t, "its receipt", any(orders.InstanceReceipt{Instance: "if1", Done: "it drains"}), receipt)
 		}
 
-		wanted := access.NewToken{Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}
-		token, shown, err := c.CreateToken(ctx, wanted)
+		newToken := access.NewToken{Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}
+		token, shown, err := c.CreateToken(ctx, newToken)
 		ok(err)
 		same(t, "the token", s.token, token)
 		same(t, "the secret", secret, shown)
-		same(t, "the wanted token", []any{wanted}, s.heard())
+		same(t, "the asked token", []any{newToken}, s.heard())
 		all, err := c.Tokens(ctx)
 		ok(err)
 		same(t, "tokens", []access.Token{s.token}, all)
@@ -144,7 +148,7 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "which to rotate", []any{"authority"}, s.heard())
 		ok(c.DeleteKey(ctx, "k1"))
 		same(t, "which to drop", []any{"k1"}, s.heard())
-		same(t, "about", About{Version: "0.1.0", PlanFormat: control.PlanFormat}, c.About())
+		same(t, "about", About{Version: "0.1.0", PlanFormat: plans.Format}, c.About())
 	})
 }
 
@@ -170,7 +174,7 @@ func failures() []error {
 	return []error{
 		config.Diagnostics{{Severity: config.Error, Summary: "s", Detail: "d", Block: "b", Range: config.Range{File: "a.hcl", Line: 1, Column: 2, EndLine: 1, EndColumn: 3}, Snippet: config.Snippet{Before: "a", Marked: "<b>"}},
 			{Severity: config.Warning, Summary: "w"}},
-		&control.StalePlanError{By: "ada", At: now, Serial: 8, Changes: []config.Change{{Action: config.Create, Address: "fleet.mac"}}, Reason: "it was made from definition 7"},
+		&plans.StaleError{By: "ada", At: now, Serial: 8, Changes: []config.Change{{Action: config.Create, Address: "fleet.mac"}}, Reason: "it was made from definition 7"},
 		&access.DeniedError{Caller: "ada", UseCase: "apply", Needs: access.ManageFleets, Fleet: "fleet.mac"},
 		&access.DeniedError{Caller: "ada", UseCase: "apply", Needs: access.ManageFleets},
 		&access.NotFoundError{ID: "x"},
@@ -187,12 +191,12 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 		ctx := t.Context()
 		methods := map[string]func() error{
 			"Plan":      func() error { _, err := c.Plan(ctx, submission()); return err },
-			"Apply":     func() error { _, err := c.Apply(ctx, submission(), control.Approval{}); return err },
+			"Apply":     func() error { _, err := c.Apply(ctx, submission(), plans.Approval{}); return err },
 			"Fleets":    func() error { _, err := c.Fleets(ctx); return err },
 			"Instances": func() error { _, err := c.Instances(ctx); return err },
 			"Decisions": func() error { _, err := c.Decisions(ctx, "fleet.linux", 1); return err },
-			"Events":    func() error { _, err := c.Events(ctx, control.EventQuery{}); return err },
-			"History":   func() error { _, err := c.History(ctx, control.HistoryQuery{}); return err },
+			"Events":    func() error { _, err := c.Events(ctx, query.EventFilter{}); return err },
+			"History":   func() error { _, err := c.History(ctx, query.HistoryFilter{}); return err },
 			"CreateToken": func() error {
 				_, _, err := c.CreateToken(ctx, access.NewToken{Name: "x", Permissions: []access.Permission{access.ReadFleets}})
 				return err
@@ -297,13 +301,13 @@ func TestDialSaysWhetherNobodyIsThereOrTheTokenIsNotAccepted(t *testing.T) {
 }
 
 func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
-	first := control.Progress{At: now, Serial: 7, States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
-		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: "line\nbreak"}},
-		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: "r", NeedsPerson: true}},
+	first := progress.Progress{At: now, Serial: 7, States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
+		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: reason.Plain("line\nbreak")}},
+		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: reason.Plain("r"), NeedsPerson: true}},
 		Blocked:     map[fleet.ProviderAddress]string{"local.here": "why"}}
 	s := lab()
-	s.watch = func(ctx context.Context) iter.Seq2[control.Progress, error] {
-		return func(yield func(control.Progress, error) bool) {
+	s.watch = func(ctx context.Context) iter.Seq2[progress.Progress, error] {
+		return func(yield func(progress.Progress, error) bool) {
 			if yield(first, nil) {
 				<-ctx.Done()
 			}
@@ -312,7 +316,7 @@ func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var got []control.Progress
+		var got []progress.Progress
 		for p, err := range c.Watch(ctx) {
 			if err != nil {
 				t.Fatal(err)
@@ -320,7 +324,7 @@ func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
 			got = append(got, p)
 			cancel()
 		}
-		same(t, "progress", []control.Progress{first}, got)
+		same(t, "progress", []progress.Progress{first}, got)
 		for range c.Watch(t.Context()) {
 			break // must end the stream: goleak looks
 		}
@@ -329,8 +333,8 @@ func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
 
 func TestAWatchThatIsCutOffEndsWithAnError(t *testing.T) {
 	s := lab()
-	s.watch = func(ctx context.Context) iter.Seq2[control.Progress, error] {
-		return func(yield func(control.Progress, error) bool) { yield(control.Progress{At: now}, nil) }
+	s.watch = func(ctx context.Context) iter.Seq2[progress.Progress, error] {
+		return func(yield func(progress.Progress, error) bool) { yield(progress.Progress{At: now}, nil) }
 	}
 	var errs []error
 	for _, err := range dial(t, onSocket(t, handler(s, nil))).Watch(t.Context()) {

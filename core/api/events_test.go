@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
 )
 
 // fanOut passes progress to whoever watches, as a manager does: each has its own
@@ -23,19 +23,19 @@ import (
 type fanOut struct {
 	*service
 	mu       sync.Mutex
-	watchers map[chan control.Progress]bool
+	watchers map[chan progress.Progress]bool
 	came     chan struct{} // one for each that came
 	cut      chan struct{} // closed: all are cut off
 }
 
 func newFanOut() *fanOut {
-	return &fanOut{service: lab(), watchers: map[chan control.Progress]bool{}, came: make(chan struct{}, 1000), cut: make(chan struct{})}
+	return &fanOut{service: lab(), watchers: map[chan progress.Progress]bool{}, came: make(chan struct{}, 1000), cut: make(chan struct{})}
 }
 
-func (l *fanOut) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
+func (l *fanOut) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
 	l.note(ctx)
-	return func(yield func(control.Progress, error) bool) {
-		mine := make(chan control.Progress, 1000)
+	return func(yield func(progress.Progress, error) bool) {
+		mine := make(chan progress.Progress, 1000)
 		l.mu.Lock()
 		l.watchers[mine] = true
 		l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *fanOut) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
 					return
 				}
 			case <-l.cut:
-				yield(control.Progress{}, &access.ConflictError{Reason: "another manager took over"})
+				yield(progress.Progress{}, &access.ConflictError{Reason: "another manager took over"})
 				return
 			case <-ctx.Done():
 				return
@@ -65,7 +65,7 @@ func (l *fanOut) step(serial int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for w := range l.watchers {
-		w <- control.Progress{At: now, Serial: serial}
+		w <- progress.Progress{At: now, Serial: serial}
 	}
 }
 

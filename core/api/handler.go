@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
@@ -20,7 +20,7 @@ import (
 type Config struct {
 	// Service does what routes ask for. It keeps a caller who is limited to fleets
 	// to those: what is in others isn't there.
-	Service control.Service
+	Service installation.Service
 	// Authenticate finds the caller of a token, or fails with
 	// access.ErrUnauthenticated. It is asked on every request.
 	Authenticate func(ctx context.Context, secret string) (access.Caller, error)
@@ -36,7 +36,7 @@ type Config struct {
 // Handler serves the API. NewServer makes a server of it.
 type Handler struct {
 	config  Config
-	service control.Service
+	service installation.Service
 	mux     *http.ServeMux
 	api     huma.API
 	applied *replays
@@ -64,7 +64,7 @@ func NewHandler(c Config) *Handler {
 	h.addFleets()
 	h.addInstances()
 	h.addOrders()
-	h.addStanding()
+	h.addOverrides()
 	h.addImages()
 	h.addPlans()
 	h.addPastEvents()

@@ -12,7 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
 
 // The names of events.
@@ -27,28 +28,28 @@ const retryMillis = 2000
 // addPastEvents adds the events that the store tells of, beside the stream.
 func (h *Handler) addPastEvents() {
 	type pastInput struct {
-		Fleet string    `query:"fleet" maxLength:"512" doc:"About this fleet alone: its address or its name."`
-		Since time.Time `query:"since" doc:"Leave out what is older: date, time and zone."`
-		Limit int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many of the newest."`
+		Fleet string    `query:"fleet" maxLength:"512" doc:"Only events of this fleet: its address or name."`
+		Since time.Time `query:"since" doc:"Only events from this time on, with a time zone."`
+		Limit int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries; the newest are returned."`
 	}
 	add(h, route{id: "past-events", method: http.MethodGet, path: "/v1/events/past", useCase: "events", tag: "events",
-		summary: "What happened, in the order of time",
-		about: "Decisions, the last move of each instance, the ends of calls to providers and, to holders of fleet.manage, what was done by whom. " +
-			"With fleet, what was done is left out. Moves before an instance's last one are told by the stream alone."},
-		func(ctx context.Context, in *pastInput) (*body[List[control.Event]], error) {
-			events, err := h.service.Events(ctx, control.EventQuery{Fleet: in.Fleet, Since: in.Since, Limit: in.Limit})
+		summary: "Events, oldest first",
+		about: "Decisions, the last state change of each instance, the results of provider calls and, for holders of fleet.manage, the actions of users. " +
+			"With fleet, actions of users are left out. State changes before an instance's last one are only in the stream."},
+		func(ctx context.Context, in *pastInput) (*body[List[query.Event]], error) {
+			events, err := h.service.Events(ctx, query.EventFilter{Fleet: in.Fleet, Since: in.Since, Limit: in.Limit})
 			return listOf(events), err
 		})
 }
 
 func (h *Handler) addEvents() {
 	r := route{id: "events", method: http.MethodGet, path: "/v1/events", useCase: "watch", tag: "events",
-		summary: "The loop's progress as it happens",
-		about: "Server-sent events: progress with a Progress as its data, first where the loop stands; and at the end, if the manager ends the stream, problem with a Problem. " +
-			"A comment every 15 seconds says that the connection lives. Nothing is repeated: whoever connects again hears first where the loop stands then."}
+		summary: "The loop's progress as a stream",
+		about: "Server-sent events: progress with a Progress as its data, the first one with the current state; and problem with a Problem, if the manager ends the stream. " +
+			"A comment every 15 seconds keeps the connection alive. Events are not repeated: after reconnecting, the first one has the state at that time."}
 	components := h.api.OpenAPI().Components.Schemas
 	events := map[string]any{}
-	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[control.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
+	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[progress.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
 		events[name] = components.Schema(kind, true, name)
 	}
 	op := huma.Operation{
@@ -75,7 +76,7 @@ func (h *Handler) addEvents() {
 
 // heard is one thing that a watch yields.
 type heard struct {
-	progress control.Progress
+	progress progress.Progress
 	err      error
 }
 

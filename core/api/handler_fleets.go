@@ -31,7 +31,7 @@ type Capacity struct {
 	Warm    int                 `json:"warm"`
 	Desired int                 `json:"desired"`
 	Counts  planner.Counts      `json:"counts"`
-	Bounds  []fleet.Bound       `json:"bounds" doc:"The rules that made the desired number, in their order."`
+	Bounds  []fleet.Bound       `json:"bounds" doc:"The rules that changed the desired number, in the order in which they apply."`
 }
 
 type fleetInput struct {
@@ -39,12 +39,12 @@ type fleetInput struct {
 }
 
 type limitInput struct {
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many of the newest."`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries; the newest are returned."`
 }
 
 func (h *Handler) addFleets() {
 	add(h, route{id: "fleets", method: http.MethodGet, path: "/v1/fleets", useCase: "fleets", tag: "fleets",
-		summary: "All fleets with their numbers and health"},
+		summary: "List the fleets"},
 		func(ctx context.Context, _ *struct{}) (*body[List[view.Fleet]], error) {
 			fleets, err := h.service.Fleets(ctx)
 			return listOf(fleets), err
@@ -64,10 +64,10 @@ func (h *Handler) addFleets() {
 		})
 	type decisionsInput struct { // huma doesn't look into embedded ones
 		ID    string `path:"id" maxLength:"512" doc:"The fleet's address (fleet.linux), its name (linux) or its id."`
-		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many of the newest."`
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries; the newest are returned."`
 	}
 	add(h, route{id: "decisions", method: http.MethodGet, path: "/v1/fleets/{id}/decisions", useCase: "decisions", tag: "fleets",
-		summary: "What was decided about a fleet, the newest first"},
+		summary: "List the decisions about a fleet, newest first"},
 		func(ctx context.Context, in *decisionsInput) (*body[List[fleet.Decision]], error) {
 			f, err := h.fleet(ctx, in.ID)
 			if err != nil {

@@ -4,36 +4,27 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 // ResumeRequest takes a rollout up again.
 type ResumeRequest struct {
-	Pause    bool   `json:"pause,omitempty" doc:"Halt it instead, until it is taken up again."`
-	SkipSoak bool   `json:"skip_soak,omitempty" doc:"The others follow at once."`
+	Pause    bool   `json:"pause,omitempty" doc:"Pause the rollout until it is resumed."`
+	SkipSoak bool   `json:"skip_soak,omitempty" doc:"Replace the other instances without a soak."`
 	Reason   string `json:"reason,omitempty" maxLength:"500"`
-}
-
-// word is what the request says.
-func (r ResumeRequest) word() fleet.RolloutAction {
-	if r.Pause {
-		return fleet.PauseRollout
-	}
-	return fleet.ResumeRollout
 }
 
 type rolloutInput[T any] struct {
 	CheckInput
-	ID   string `path:"id" maxLength:"512" doc:"A fleet's address, name or id, or an image as image.NAME or by its declared digest: then every fleet whose file asks for it."`
+	ID   string `path:"id" maxLength:"512" doc:"A fleet's address, name or id, or an image as image.NAME or by its declared digest, which selects every fleet that declares it."`
 	Body T
 }
 
 func (h *Handler) addImages() {
 	add(h, route{id: "images", method: http.MethodGet, path: "/v1/images", useCase: "images", tag: "images",
-		summary: "The images of fleets and instances",
-		about:   "Each with its state in its fleets and the progress of its rollouts."},
+		summary: "List the images of fleets and instances",
+		about:   "With their state in each fleet and the progress of their rollouts."},
 		func(ctx context.Context, _ *struct{}) (*body[List[view.ImageReport]], error) {
 			found, err := h.service.Images(ctx)
 			return listOf(found), err
@@ -41,19 +32,19 @@ func (h *Handler) addImages() {
 	for _, of := range []struct{ prefix, path string }{{"", "/v1/images/{id}"}, {"fleet-", "/v1/fleets/{id}"}} {
 		add(h, route{id: of.prefix + "rollout", method: http.MethodPost, path: of.path + "/rollout", useCase: "image rollout", tag: "images", status: http.StatusOK,
 			summary: "Pause a rollout, or resume one that was paused, halted or rolled back",
-			about:   "After a halt or a rollback it starts with a canary again. If there is nothing to resume, the answer says so."},
-			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[control.RolloutReceipt], error) {
-				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Action: in.Body.word(), SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason})
+			about:   "After a halt or a rollback it starts with a canary again. If nothing can be resumed, the answer says so."},
+			func(ctx context.Context, in *rolloutInput[ResumeRequest]) (*body[orders.RolloutReceipt], error) {
+				o := h.orders(in.CheckInput)
+				if in.Body.Pause {
+					return respond(o.PauseRollout(ctx, orders.RolloutRequest{Subject: in.ID, Reason: in.Body.Reason}))
+				}
+				return respond(o.ResumeRollout(ctx, orders.ResumeRequest{Subject: in.ID, SkipSoak: in.Body.SkipSoak, Reason: in.Body.Reason}))
 			})
 		add(h, route{id: of.prefix + "rollback", method: http.MethodPost, path: of.path + "/rollback", useCase: "image rollback", tag: "images", status: http.StatusOK,
 			summary: "Return to the last known good image",
 			about:   "It holds until an apply changes the image, or the rollout is resumed. Without a known good image it is a problem 409."},
-			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[control.RolloutReceipt], error) {
-				return h.orderRollout(ctx, in.CheckInput, control.RolloutRequest{Subject: in.ID, Action: fleet.RollBack, Reason: in.Body.Reason})
+			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[orders.RolloutReceipt], error) {
+				return respond(h.orders(in.CheckInput).RollBack(ctx, orders.RolloutRequest{Subject: in.ID, Reason: in.Body.Reason}))
 			})
 	}
-}
-
-func (h *Handler) orderRollout(ctx context.Context, check CheckInput, r control.RolloutRequest) (*body[control.RolloutReceipt], error) {
-	return orderOrCheck(ctx, check, r, h.service.OrderRollout, h.service.CheckRollout)
 }

@@ -10,25 +10,25 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
 const maxPage = 1000
 
 type instancesInput struct {
-	Fleet  string `query:"fleet" maxLength:"512" doc:"Only of this fleet: its address or its name. An unknown fleet is a problem 404."`
-	State  string `query:"state" maxLength:"64" doc:"Only in this state."`
-	All    bool   `query:"all" doc:"Ended instances too, the newest first, without runners and operations."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many on a page."`
-	Cursor string `query:"cursor" maxLength:"1024" doc:"Where the page begins: next of the page before."`
+	Fleet  string `query:"fleet" maxLength:"512" doc:"Only instances of this fleet: its address or name. An unknown fleet is a problem 404."`
+	State  string `query:"state" maxLength:"64" doc:"Only instances in this state."`
+	All    bool   `query:"all" doc:"Include terminated instances, newest first, without runners and operations."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries on a page."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"The cursor of the page: next of the previous page."`
 }
 
 func (h *Handler) addInstances() {
 	add(h, route{id: "instances", method: http.MethodGet, path: "/v1/instances", useCase: "instances", tag: "instances",
-		summary: "The live instances, by fleet and age",
-		about:   "With all, ended instances too, the newest first. A page begins after the last instance of the previous page, even if that is gone: an instance that lives throughout is on exactly one page."},
+		summary: "List the live instances, by fleet and age",
+		about:   "With all, terminated instances too, newest first. A page begins after the last instance of the previous page, even if that has ended: an instance that exists throughout is on exactly one page."},
 		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
 			after, err := readCursor(in.Cursor)
 			if err != nil {
@@ -64,7 +64,7 @@ func (h *Handler) addInstances() {
 
 // history is a page of what is and was.
 func (h *Handler) history(ctx context.Context, in instancesInput, after *position) (*body[List[view.Instance]], error) {
-	q := control.HistoryQuery{Fleet: in.Fleet, State: fleet.CapacityInstanceState(in.State), Limit: in.Limit}
+	q := query.HistoryFilter{Fleet: in.Fleet, State: fleet.CapacityInstanceState(in.State), Limit: in.Limit}
 	if after != nil {
 		q.Before = after.ID
 	}

@@ -10,15 +10,15 @@ import (
 
 func (h *Handler) addKeys() {
 	add(h, route{id: "refusals", method: http.MethodGet, path: "/v1/refusals", useCase: "refusals", tag: "instances",
-		summary: "Agents' calls that were refused since the manager started",
-		about:   "Counted by instance and code, the latest first. Calls without an instance's token or certificate belong to no instance; callers limited to fleets see those of their instances."},
+		summary: "List the agent calls refused since the manager started",
+		about:   "Counted by instance and code, latest first. Calls without an instance's token or certificate have no instance; callers limited to fleets see the calls of their instances."},
 		func(ctx context.Context, _ *struct{}) (*body[List[fleet.Refusal]], error) {
 			refusals, err := h.service.Refusals(ctx)
 			return listOf(refusals), err
 		})
 	add(h, route{id: "keys", method: http.MethodGet, path: "/v1/keys", useCase: "key list", tag: "keys",
-		summary: "The installation's keys, without the keys themselves",
-		about:   "Of each kind the one in use first, then those that are trusted until nothing needs them."},
+		summary: "List the installation's keys, without key material",
+		about:   "For each kind, the current key first, then older keys that are still trusted."},
 		func(ctx context.Context, _ *struct{}) (*body[List[keys.Key]], error) {
 			keys, err := h.service.Keys(ctx)
 			return listOf(keys), err

@@ -5,36 +5,35 @@ import (
 	"net/http"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 // ResolveRequest is what a person found out about an instance.
 type ResolveRequest struct {
-	Outcome string `json:"outcome" enum:"created,not_created,gone" doc:"created: its open provision made provider_instance. not_created: it made nothing. gone: its resource exists no more."`
+	Outcome string `json:"outcome" enum:"created,not_created,gone" doc:"created: its open provision created provider_instance. not_created: it created nothing. gone: its resource no longer exists."`
 	// ProviderInstance is for created.
-	ProviderInstance fleet.ProviderInstanceRef `json:"provider_instance,omitempty" maxLength:"512" doc:"With created: the provider's id of what was made."`
+	ProviderInstance fleet.ProviderInstanceRef `json:"provider_instance,omitempty" maxLength:"512" doc:"With created: the provider's id of the resource."`
 }
 
 // DrainRequest says how an instance leaves.
 type DrainRequest struct {
-	Force bool `json:"force,omitempty" doc:"Give up the job of an instance that drains already or is quarantined."`
+	Force bool `json:"force,omitempty" doc:"Give up the job of an instance that is draining or quarantined."`
 }
 
 // AdoptRequest names a resource that is nobody's and the fleet on whose books it
 // is removed.
 type AdoptRequest struct {
-	Provider fleet.ProviderAddress     `json:"provider" minLength:"1" maxLength:"256" doc:"The provider that lists it: PLUGIN.NAME."`
-	Resource fleet.ProviderInstanceRef `json:"resource" minLength:"1" maxLength:"512" doc:"The provider's id of it."`
-	Fleet    fleet.FleetAddress        `json:"fleet" minLength:"1" maxLength:"512" doc:"The fleet that counts it until it is gone: its address."`
-	Remove   bool                      `json:"remove" doc:"Must be true: what is adopted can't become a runner, and is removed."`
+	Provider fleet.ProviderAddress     `json:"provider" minLength:"1" maxLength:"256" doc:"The provider that lists the resource: PLUGIN.NAME."`
+	Resource fleet.ProviderInstanceRef `json:"resource" minLength:"1" maxLength:"512" doc:"The provider's id of the resource."`
+	Fleet    fleet.FleetAddress        `json:"fleet" minLength:"1" maxLength:"512" doc:"The address of the fleet that counts the resource until it is removed."`
+	Remove   bool                      `json:"remove" doc:"Must be true: an adopted resource can't become a runner and is removed."`
 }
 
 func (h *Handler) addOrders() {
 	add(h, route{id: "unrecorded", method: http.MethodGet, path: "/v1/unrecorded", useCase: "unrecorded", tag: "instances",
-		summary: "What providers have of the installation that no live instance accounts for",
-		about:   "Orphans are proven ours, everything else is foreign and never touched. Each says why, and what decides. At most 100 of each provider."},
+		summary: "List the resources that belong to no live instance",
+		about:   "Orphans carry a valid proof of ownership and are removed; foreign resources are never touched. Each has its reason. At most 100 for each provider."},
 		func(ctx context.Context, _ *struct{}) (*body[List[fleet.UnrecordedResource]], error) {
 			found, err := h.service.Unrecorded(ctx)
 			return listOf(found), err
@@ -45,20 +44,21 @@ func (h *Handler) addOrders() {
 		Body ResolveRequest
 	}
 	add(h, route{id: "resolve-instance", method: http.MethodPost, path: "/v1/instances/{id}/resolve", useCase: "instance resolve", tag: "instances", status: http.StatusOK,
-		summary: "Say what became of an instance's request or resource",
-		about:   "Where the manager can't find out by itself. A list of the provider or an agent that says otherwise makes it a problem 409."},
-		func(ctx context.Context, in *resolveInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.OrderKind(in.Body.Outcome), Instance: fleet.CapacityInstanceID(in.ID), Resource: in.Body.ProviderInstance})
+		summary: "Resolve an instance whose state the manager can't determine",
+		about:   "If the provider's listing or the agent contradicts the outcome, that is a problem 409."},
+		func(ctx context.Context, in *resolveInput) (*body[orders.InstanceReceipt], error) {
+			return respond(h.orders(in.CheckInput).ResolveInstance(ctx, orders.ResolveRequest{
+				Instance: fleet.CapacityInstanceID(in.ID), Outcome: orders.Resolution(in.Body.Outcome), Resource: in.Body.ProviderInstance}))
 		})
 	type replaceInput struct {
 		CheckInput
 		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 	}
 	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace", useCase: "instance replace", tag: "instances", status: http.StatusOK,
-		summary: "Drain an instance; its fleet makes another",
-		about:   "Its job is finished first."},
-		func(ctx context.Context, in *replaceInput) (*body[control.OrderReceipt], error) {
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.ReplaceInstance, Instance: fleet.CapacityInstanceID(in.ID)})
+		summary: "Replace an instance",
+		about:   "It is drained after its running job, and its fleet makes another."},
+		func(ctx context.Context, in *replaceInput) (*body[orders.InstanceReceipt], error) {
+			return respond(h.orders(in.CheckInput).ReplaceInstance(ctx, fleet.CapacityInstanceID(in.ID)))
 		})
 	type drainInput struct {
 		CheckInput
@@ -66,30 +66,25 @@ func (h *Handler) addOrders() {
 		Body DrainRequest
 	}
 	add(h, route{id: "drain-instance", method: http.MethodPost, path: "/v1/instances/{id}/drain", useCase: "instance drain", tag: "instances", status: http.StatusOK,
-		summary: "Let an instance leave after its job",
-		about:   "With force it doesn't wait for the job, where none can begin any more; one that still takes work is a problem 409."},
-		func(ctx context.Context, in *drainInput) (*body[control.OrderReceipt], error) {
-			kind := loop.DrainInstance
-			if in.Body.Force {
-				kind = loop.ForceDrain
-			}
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: kind, Instance: fleet.CapacityInstanceID(in.ID)})
+		summary: "Drain an instance",
+		about:   "It is removed after its running job. With force it doesn't wait for the job; an instance that still takes jobs is a problem 409."},
+		func(ctx context.Context, in *drainInput) (*body[orders.InstanceReceipt], error) {
+			return respond(h.orders(in.CheckInput).DrainInstance(ctx, orders.DrainRequest{Instance: fleet.CapacityInstanceID(in.ID), Force: in.Body.Force}))
 		})
 	type adoptInput struct {
 		CheckInput
 		Body AdoptRequest
 	}
 	add(h, route{id: "adopt", method: http.MethodPost, path: "/v1/unrecorded/adopt", useCase: "instance adopt", tag: "instances", status: http.StatusOK,
-		summary: "Take a resource that is nobody's onto a fleet's books and remove it",
-		about:   "It must be listed by an inspection begun now, once, and be of no instance."},
-		func(ctx context.Context, in *adoptInput) (*body[control.OrderReceipt], error) {
+		summary: "Adopt an orphan into a fleet and remove it",
+		about:   "An inspection that begins now must list it exactly once, and it must belong to no instance."},
+		func(ctx context.Context, in *adoptInput) (*body[orders.InstanceReceipt], error) {
 			if !in.Body.Remove {
 				return nil, &access.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
 			}
-			return h.order(ctx, in.CheckInput, control.InstanceOrder{Kind: loop.AdoptResource, Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet})
+			return respond(h.orders(in.CheckInput).AdoptResource(ctx, orders.AdoptRequest{Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet}))
 		})
 }
 
-func (h *Handler) order(ctx context.Context, check CheckInput, o control.InstanceOrder) (*body[control.OrderReceipt], error) {
-	return orderOrCheck(ctx, check, o, h.service.Order, h.service.CheckOrder)
-}
+// respond is a response of one value.
+func respond[T any](value T, err error) (*body[T], error) { return &body[T]{value}, err }

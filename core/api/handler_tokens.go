@@ -12,16 +12,16 @@ import (
 
 // TokenRequest is what a token is made from.
 type TokenRequest struct {
-	Name        string               `json:"name" minLength:"1" maxLength:"63" doc:"A name that no live token has."`
+	Name        string               `json:"name" minLength:"1" maxLength:"63" doc:"A name that no valid token has."`
 	Permissions []access.Permission  `json:"permissions" nullable:"false" minItems:"1" maxItems:"16"`
-	Fleets      []fleet.FleetAddress `json:"fleets,omitempty" maxItems:"1000" doc:"Limits the token to these; none: all."`
-	ForSeconds  int64                `json:"for_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"How long it is good, at most 3650 days; 0: until it is deleted."`
+	Fleets      []fleet.FleetAddress `json:"fleets,omitempty" maxItems:"1000" doc:"Limits the token to these fleets. Default: all."`
+	ForSeconds  int64                `json:"for_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"How long the token is valid, at most 3650 days; 0: until it is deleted."`
 }
 
 // NewToken is a token that was just made.
 type NewToken struct {
 	Token  access.Token `json:"token"`
-	Secret string       `json:"secret" doc:"What callers send. It is shown only now."`
+	Secret string       `json:"secret" doc:"The token that callers send. It is shown only once."`
 }
 
 func (h *Handler) addTokens() {
@@ -37,7 +37,7 @@ func (h *Handler) addTokens() {
 			return &body[NewToken]{NewToken{token, secret}}, err
 		})
 	add(h, route{id: "tokens", method: http.MethodGet, path: "/v1/tokens", useCase: "token list", tag: "tokens",
-		summary: "All tokens, without their secrets"},
+		summary: "List the tokens, without their secrets"},
 		func(ctx context.Context, _ *struct{}) (*body[List[access.Token]], error) {
 			tokens, err := h.service.Tokens(ctx)
 			return listOf(tokens), err
@@ -51,7 +51,7 @@ func (h *Handler) addTokens() {
 			return nil, h.service.DeleteToken(ctx, in.ID)
 		})
 	add(h, route{id: "audit", method: http.MethodGet, path: "/v1/audit", useCase: "audit", tag: "tokens",
-		summary: "The actions of users, newest first"},
+		summary: "List the actions of users, newest first"},
 		func(ctx context.Context, in *limitInput) (*body[List[access.AuditRecord]], error) {
 			records, err := h.service.Audit(ctx, in.Limit)
 			return listOf(records), err

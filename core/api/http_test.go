@@ -17,8 +17,9 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -30,7 +31,7 @@ func ask(method, path, body string) *http.Request {
 	return r
 }
 
-func allowing(s control.Service) *Handler { return handler(s, tokens{secret: everything}) }
+func allowing(s installation.Service) *Handler { return handler(s, tokens{secret: everything}) }
 
 const plainPlan = `{"sources":[{"name":"a.hcl","bytes":""}],"lock":"","variables":{}}`
 
@@ -168,7 +169,7 @@ func TestAPlansETagIsItsSerialAndAppliesMustAgreeWithIt(t *testing.T) {
 
 func TestAStaleApplySaysWhoAppliedWhat(t *testing.T) {
 	s := lab()
-	s.err = &control.StalePlanError{By: "bob", At: now, Serial: 8, Reason: "the plan was made from definition 7"}
+	s.err = &plans.StaleError{By: "bob", At: now, Serial: 8, Reason: "the plan was made from definition 7"}
 	w := answerTo(allowing(s), ask("POST", "/v1/apply", applyBody("7")))
 	wantProblem(t, operation{path: "/v1/apply"}, "a stale plan", w, http.StatusPreconditionFailed, codeStale)
 	if !strings.Contains(w.Body.String(), `"by":"bob"`) {
@@ -240,9 +241,9 @@ type slow struct {
 	open   bool
 }
 
-func (s *slow) Plan(context.Context, control.Submission) (control.Plan, error) {
+func (s *slow) Plan(context.Context, plans.Submission) (plans.Plan, error) {
 	s.during()
-	return control.Plan{}, nil
+	return plans.Plan{}, nil
 }
 
 type deadlines struct {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // replays remembers the applies that were carried out under a key, so that one
@@ -30,7 +30,7 @@ type replay struct {
 	at     time.Time
 	// done is closed once receipt and succeeded are final.
 	done      chan struct{}
-	receipt   control.Receipt
+	receipt   plans.Receipt
 	succeeded bool
 }
 
@@ -45,7 +45,7 @@ func newReplays(now func() time.Time) *replays {
 
 // once carries out the request of a key and digest, or waits for whoever does
 // and gives their receipt. What failed isn't remembered.
-func (r *replays) once(ctx context.Context, key, digest string, do func() (control.Receipt, error)) (control.Receipt, error) {
+func (r *replays) once(ctx context.Context, key, digest string, do func() (plans.Receipt, error)) (plans.Receipt, error) {
 	caller := access.CallerOf(ctx)
 	k := replayKey{caller.Name, key}
 	for {
@@ -54,11 +54,11 @@ func (r *replays) once(ctx context.Context, key, digest string, do func() (contr
 			return r.carryOut(k, one, do)
 		}
 		if one.digest != digest {
-			return control.Receipt{}, &access.ConflictError{Reason: "this Idempotency-Key was used for another request; choose a new key"}
+			return plans.Receipt{}, &access.ConflictError{Reason: "this Idempotency-Key was used for another request; choose a new key"}
 		}
 		select {
 		case <-ctx.Done():
-			return control.Receipt{}, ctx.Err()
+			return plans.Receipt{}, ctx.Err()
 		case <-one.done:
 		}
 		if one.succeeded {
@@ -89,7 +89,7 @@ func (r *replays) claim(k replayKey, digest string) (one *replay, mine bool) {
 	return one, true
 }
 
-func (r *replays) carryOut(k replayKey, one *replay, do func() (control.Receipt, error)) (receipt control.Receipt, err error) {
+func (r *replays) carryOut(k replayKey, one *replay, do func() (plans.Receipt, error)) (receipt plans.Receipt, err error) {
 	defer func() { // also when do panics
 		if !one.succeeded {
 			r.forget(k, one)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
 // counted is a service that counts its applies and lets them wait.
@@ -23,13 +23,13 @@ type counted struct {
 	fails   atomic.Bool
 }
 
-func (c *counted) Apply(context.Context, control.Submission, control.Approval) (control.Receipt, error) {
+func (c *counted) Apply(context.Context, plans.Submission, plans.Approval) (plans.Receipt, error) {
 	<-c.gate
 	n := c.applies.Add(1)
 	if c.fails.Load() {
-		return control.Receipt{}, errors.New("no")
+		return plans.Receipt{}, errors.New("no")
 	}
-	return control.Receipt{Serial: n, Changed: true}, nil
+	return plans.Receipt{Serial: n, Changed: true}, nil
 }
 
 func TestTheSameApplyWithTheSameKeyIsCarriedOutOnce(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAppliedKeysAreForgottenAfterADayAndBounded(t *testing.T) {
 	r := newReplays(func() time.Time { return clock })
 	applies := 0
 	once := func(key string) {
-		_, err := r.once(t.Context(), key, "d", func() (control.Receipt, error) { applies++; return control.Receipt{}, nil })
+		_, err := r.once(t.Context(), key, "d", func() (plans.Receipt, error) { applies++; return plans.Receipt{}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

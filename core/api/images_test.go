@@ -1,30 +1,27 @@
 package api
 
 import (
-	"errors"
 	"testing"
 
-	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
-func TestImagesAndWordsAboutRolloutsComeThroughAsTheyWereSent(t *testing.T) {
+func TestImagesAndRolloutsComeThroughAsSent(t *testing.T) {
 	s := lab()
-	words := []control.RolloutRequest{
-		{Subject: `fleet.each["a/b"]`, Action: fleet.ResumeRollout, SkipSoak: true, Reason: "it is fine"},
-		{Subject: "linux", Action: fleet.PauseRollout},
-		{Subject: "image.ubuntu-24", Action: fleet.RollBack, Reason: "incident 12"},
-		{Subject: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae", Action: fleet.ResumeRollout},
+	words := []any{
+		orders.ResumeRequest{Subject: `fleet.each["a/b"]`, SkipSoak: true, Reason: "it is fine"},
+		paused{orders.RolloutRequest{Subject: "linux", Reason: "wait"}},
+		rolledBackOrder{orders.RolloutRequest{Subject: "image.ubuntu-24", Reason: "incident 12"}},
+		orders.ResumeRequest{Subject: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"},
 	}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		for _, r := range words {
-			receipt, err := c.OrderRollout(t.Context(), r)
+			receipt, err := give(t.Context(), c.Orders(), r)
 			if err != nil {
 				t.Fatalf("%+v: %v", r, err)
 			}
-			same(t, "the word", []any{r}, s.heard())
-			same(t, "the receipt", rolledBack, receipt)
+			same(t, "the order", []any{r}, s.heard())
+			same(t, "the receipt", any(rolledBack), receipt)
 		}
 		images, err := c.Images(t.Context())
 		if err != nil {
@@ -32,14 +29,4 @@ func TestImagesAndWordsAboutRolloutsComeThroughAsTheyWereSent(t *testing.T) {
 		}
 		same(t, "the images", ubuntu, images[0])
 	})
-}
-
-func TestAWordAboutNoRolloutIsNotSent(t *testing.T) {
-	c := dial(t, onSocket(t, handler(lab(), nil)))
-	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Action: fleet.RollBack}); !errors.As(err, new(*access.NotFoundError)) {
-		t.Error(err)
-	}
-	if _, err := c.OrderRollout(t.Context(), control.RolloutRequest{Subject: "linux", Action: "dance"}); !errors.As(err, new(*access.InvalidError)) {
-		t.Error(err)
-	}
 }

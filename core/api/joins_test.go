@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
 
 func TestAHostIsJoinedOverTheWireAsInProcess(t *testing.T) {
 	s := lab()
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		s.err = nil
-		wanted := control.JoinRequest{Host: "mini-1", Fleet: "fleet.linux", Foreground: true}
+		wanted := orders.JoinRequest{Host: "mini-1", Fleet: "fleet.linux", Foreground: true}
 		ticket, err := c.Join(t.Context(), wanted)
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Document is the OpenAPI 3.1 document of the routes, as docs/openapi.json has it.
@@ -46,24 +47,24 @@ func document() huma.Config {
 			Info: &huma.Info{
 				Title:       "forgeyard-fleet",
 				Version:     apiVersion,
-				Description: "What people and programs do with an installation. Requests with unknown fields are refused; answers may get new fields at any time.",
+				Description: "Control and observe an installation. Requests with unknown fields are refused; answers may get new fields at any time.",
 			},
 			Components: &huma.Components{
-				Schemas: huma.NewMapRegistry(schemaPrefix, schemaName),
+				Schemas: schemas(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{tokenScheme: {
 					Type: "http", Scheme: "bearer",
-					Description: "A token (fyk_…), over TLS alone. The unix socket takes none: there, the caller is the peer's user.",
+					Description: "A token (fyk_…), only over TLS. The unix socket needs none: the caller is the user of the connecting process.",
 				}},
 			},
 			Security: []map[string][]string{{tokenScheme: {}}},
 			Tags: []*huma.Tag{
-				{Name: "fleets", Description: "What fleets are and why."},
+				{Name: "fleets", Description: "Fleets, their numbers and decisions."},
 				{Name: "instances", Description: "Single instances."},
 				{Name: "definition", Description: "Planning and applying fleet files."},
 				{Name: "images", Description: "Images and their rollouts."},
-				{Name: "events", Description: "Watching."},
-				{Name: "tokens", Description: "Who may do what, and who did what."},
-				{Name: "keys", Description: "What the installation signs and proves with."},
+				{Name: "events", Description: "Events and progress."},
+				{Name: "tokens", Description: "Tokens and the audit log."},
+				{Name: "keys", Description: "The installation's signing and ownership keys."},
 				{Name: "about", Description: "The manager itself."},
 			},
 		},
@@ -139,4 +140,18 @@ func reach(doc *huma.OpenAPI, s *huma.Schema, seen map[string]bool) {
 	if values, ok := s.AdditionalProperties.(*huma.Schema); ok {
 		reach(doc, values, seen)
 	}
+}
+
+// Reason is what a reason.Reason is in JSON.
+type Reason struct {
+	Code   string         `json:"code" doc:"The kind of reason; docs/reasons.md lists them."`
+	Params map[string]any `json:"params,omitempty" doc:"The parameters of the kind."`
+	Text   string         `json:"text" doc:"The reason as text, which may change in any version."`
+}
+
+// schemas are those of the document's components.
+func schemas() huma.Registry {
+	r := huma.NewMapRegistry(schemaPrefix, schemaName)
+	r.RegisterTypeAlias(reflect.TypeFor[reason.Reason](), reflect.TypeFor[Reason]())
+	return r
 }

@@ -15,7 +15,7 @@ import (
 type UntrustedError struct{ Reason string }
 
 func (e *UntrustedError) Error() string {
-	return "what answers there isn't the manager that the fingerprint belongs to: " + e.Reason
+	return "the server's certificate doesn't match the manager's fingerprint: " + e.Reason
 }
 
 // pinned trusts one authority by the digest of its certificate, and for that

@@ -9,7 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 	_ "github.com/forgeyard/forgeyard-fleet/core/problem/humaerror" // huma's refusals are problems
 )
@@ -19,10 +19,10 @@ import (
 type Problem struct {
 	problem.Problem
 	// What follows is there with its own code.
-	Diagnostics config.Diagnostics      `json:"diagnostics,omitempty" doc:"With diagnostics: the mistakes in the files, and warnings."`
-	Stale       *control.StalePlanError `json:"stale,omitempty" doc:"With stale: who applied what in between."`
-	Denied      *Denial                 `json:"denied,omitempty" doc:"With denied: what the caller lacks."`
-	Missing     *Absence                `json:"missing,omitempty" doc:"With not_found: what isn't there."`
+	Diagnostics config.Diagnostics `json:"diagnostics,omitempty" doc:"With the code diagnostics: the errors and warnings in the files."`
+	Stale       *plans.StaleError  `json:"stale,omitempty" doc:"With the code stale: who applied what in between."`
+	Denied      *Denial            `json:"denied,omitempty" doc:"With the code denied: the permission that the caller lacks."`
+	Missing     *Absence           `json:"missing,omitempty" doc:"With the code not_found: the missing object."`
 }
 
 // failed is the problem of a status, with its code and detail.
@@ -32,7 +32,7 @@ func failed(status int, code, detail string) *Problem {
 	return p
 }
 
-// Denial is a access.DeniedError.
+// Denial is an access.DeniedError.
 type Denial struct {
 	Caller  string `json:"caller"`
 	UseCase string `json:"use_case"`
@@ -40,7 +40,7 @@ type Denial struct {
 	Fleet   string `json:"fleet,omitempty"`
 }
 
-// Absence is a access.NotFoundError.
+// Absence is an access.NotFoundError.
 type Absence struct {
 	Kind string `json:"kind,omitempty"`
 	ID   string `json:"id"`
@@ -85,8 +85,8 @@ func problemOf(err error) *Problem {
 	}
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
 		as(http.StatusUnprocessableEntity, codeDiagnostics)
-		p.Diagnostics, p.Detail = found, "there are mistakes in the files: diagnostics has them"
-	} else if stale, ok := errors.AsType[*control.StalePlanError](err); ok {
+		p.Diagnostics, p.Detail = found, "the files have errors; see diagnostics"
+	} else if stale, ok := errors.AsType[*plans.StaleError](err); ok {
 		as(http.StatusPreconditionFailed, codeStale)
 		p.Stale = stale
 	} else if denied, ok := errors.AsType[*access.DeniedError](err); ok {
@@ -104,7 +104,7 @@ func problemOf(err error) *Problem {
 		p.Detail = access.ErrUnauthenticated.Error()
 	} else {
 		as(http.StatusInternalServerError, codeInternal)
-		p.Detail = "the manager failed; its log says more"
+		p.Detail = "internal error of the manager; see its log"
 	}
 	p.Title = http.StatusText(p.Status)
 	return p

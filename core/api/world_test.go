@@ -18,11 +18,16 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
-	"github.com/forgeyard/forgeyard-fleet/core/control"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/progress"
+	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -31,25 +36,25 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2026, 5, 4, 10, 20, 30, 0, time.UTC)
 
-// service is a control.Service with ready answers. It notes what it was asked.
+// service is a installation.Service with ready answers. It notes what it was asked.
 type service struct {
 	err error
 
-	plan      control.Plan
-	receipt   control.Receipt
+	plan      plans.Plan
+	receipt   plans.Receipt
 	fleets    []view.Fleet
 	instances []view.Instance
-	history   control.History
+	history   query.History
 	decisions []fleet.Decision
 	token     access.Token
-	ticket    control.JoinTicket
+	ticket    orders.JoinTicket
 	audit     []access.AuditRecord
-	events    []control.Event
+	events    []query.Event
 	// unrecorded is what providers have without a record.
 	unrecorded []fleet.UnrecordedResource
 	keys       []keys.Key
 	refusals   []fleet.Refusal
-	watch      func(context.Context) iter.Seq2[control.Progress, error]
+	watch      func(context.Context) iter.Seq2[progress.Progress, error]
 
 	mu     sync.Mutex
 	asked  []any
@@ -70,26 +75,26 @@ func (s *service) heard() []any {
 	return s.asked
 }
 
-func (s *service) Plan(ctx context.Context, sub control.Submission) (control.Plan, error) {
+func (s *service) Plan(ctx context.Context, sub plans.Submission) (plans.Plan, error) {
 	s.note(ctx, sub)
 	return s.plan, s.err
 }
 
-func (s *service) Apply(ctx context.Context, sub control.Submission, a control.Approval) (control.Receipt, error) {
+func (s *service) Apply(ctx context.Context, sub plans.Submission, a plans.Approval) (plans.Receipt, error) {
 	s.note(ctx, sub, a)
 	return s.receipt, s.err
 }
 
-func (s *service) Watch(ctx context.Context) iter.Seq2[control.Progress, error] {
+func (s *service) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
 	if s.watch != nil {
 		return s.watch(ctx)
 	}
-	return func(yield func(control.Progress, error) bool) {
+	return func(yield func(progress.Progress, error) bool) {
 		if s.err != nil {
-			yield(control.Progress{}, s.err)
+			yield(progress.Progress{}, s.err)
 			return
 		}
-		_ = yield(control.Progress{At: now, Settled: true}, nil)
+		_ = yield(progress.Progress{At: now, Settled: true}, nil)
 	}
 }
 
@@ -103,7 +108,7 @@ func (s *service) Instances(ctx context.Context) ([]view.Instance, error) {
 	return within(ctx, s.instances, func(i view.Instance) fleet.FleetAddress { return i.Fleet }), s.err
 }
 
-func (s *service) History(ctx context.Context, q control.HistoryQuery) (control.History, error) {
+func (s *service) History(ctx context.Context, q query.HistoryFilter) (query.History, error) {
 	s.note(ctx, q)
 	return s.history, s.err
 }
@@ -134,9 +139,9 @@ func (s *service) Decisions(ctx context.Context, a fleet.FleetAddress, limit int
 	return s.decisions, s.err
 }
 
-func (s *service) Events(ctx context.Context, q control.EventQuery) ([]control.Event, error) {
+func (s *service) Events(ctx context.Context, q query.EventFilter) ([]query.Event, error) {
 	s.note(ctx, q)
-	return within(ctx, s.events, func(e control.Event) fleet.FleetAddress { return e.Fleet }), s.err
+	return within(ctx, s.events, func(e query.Event) fleet.FleetAddress { return e.Fleet }), s.err
 }
 
 func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, error) {
@@ -144,51 +149,18 @@ func (s *service) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, e
 	return s.unrecorded, s.err
 }
 
-func (s *service) Order(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
-	s.note(ctx, o)
-	return control.OrderReceipt{Instance: "if1", Done: "it drains"}, s.err
-}
-
-// checked is an order that was only to be checked.
-type checked struct{ Order any }
-
-func (s *service) CheckOrder(ctx context.Context, o control.InstanceOrder) (control.OrderReceipt, error) {
-	s.note(ctx, checked{o})
-	return control.OrderReceipt{Instance: "if1", Done: "it would drain"}, s.err
-}
-
-func (s *service) CheckStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
-	s.note(ctx, checked{o})
-	return control.StandingReceipt{Subject: "fleet.linux", Done: "it would be frozen"}, s.err
-}
-
-func (s *service) CheckRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
-	s.note(ctx, checked{r})
-	return rolledBack, s.err
-}
-
-func (s *service) OrderStanding(ctx context.Context, o control.StandingOrder) (control.StandingReceipt, error) {
-	s.note(ctx, o)
-	return control.StandingReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}, s.err
-}
-
-func (s *service) OrderRollout(ctx context.Context, r control.RolloutRequest) (control.RolloutReceipt, error) {
-	s.note(ctx, r)
-	return rolledBack, s.err
-}
-
 func (s *service) Images(ctx context.Context) ([]view.ImageReport, error) {
 	s.note(ctx)
 	return []view.ImageReport{ubuntu}, s.err
 }
 
-var rolledBack = control.RolloutReceipt{Fleets: []control.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}}, Loop: true}
+var rolledBack = orders.RolloutReceipt{Fleets: []orders.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}}, Loop: true}
 
 // ubuntu is an image with something of everything.
 var ubuntu = view.ImageReport{
 	Name: "ubuntu-24", Digest: "sha256:2c26", Bootstrap: "cloud-init", State: view.ImageQuarantined,
 	Refs:   []view.ImageRef{{Provider: "aws.frankfurt", Ref: "ami-0abc", ID: "sha256:1234"}},
-	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Sentence: "1 canary soaks."}}, Instances: 1, Others: 6,
+	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")}}, Instances: 1, Others: 6,
 	Quarantine: &fleet.Quarantine{Image: "sha256:2c26", Attribution: fleet.Attribution{By: "ada", At: now, Reason: "odd"}},
 }
 
@@ -197,7 +169,7 @@ func (s *service) Reservations(ctx context.Context) ([]planner.ReservationPlan, 
 	return []planner.ReservationPlan{reserved}, s.err
 }
 
-func (s *service) Reserve(ctx context.Context, r control.ReservationRequest) (planner.ReservationPlan, error) {
+func (s *service) CreateReservation(ctx context.Context, r orders.ReservationRequest) (planner.ReservationPlan, error) {
 	s.note(ctx, r)
 	return reserved, s.err
 }
@@ -211,7 +183,7 @@ func (s *service) DeleteReservation(ctx context.Context, id fleet.CapacityReserv
 var reserved = planner.ReservationPlan{
 	CapacityReservation: fleet.CapacityReservation{ID: "r1", Class: fleet.CapacityClass{Name: "small"}, Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
 		Fleet: "fleet.linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Made: fleet.Attribution{By: "ada", At: now, Reason: "release"}},
-	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Sentence: "1 can't be there.",
+	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Reason: reason.Plain("1 can't be there"),
 }
 
 func (s *service) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
@@ -219,7 +191,7 @@ func (s *service) CreateToken(ctx context.Context, t access.NewToken) (access.To
 	return s.token, secret, s.err
 }
 
-func (s *service) Join(ctx context.Context, r control.JoinRequest) (control.JoinTicket, error) {
+func (s *service) Join(ctx context.Context, r orders.JoinRequest) (orders.JoinTicket, error) {
 	s.note(ctx, r)
 	return s.ticket, s.err
 }
@@ -262,12 +234,12 @@ func (s *service) DeleteKey(ctx context.Context, id string) error {
 // lab is a service with something of everything.
 func lab() *service {
 	s := &service{
-		plan:    control.Plan{Installation: "lab", Serial: 7},
-		receipt: control.Receipt{Serial: 8, Changed: true},
-		ticket:  control.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
+		plan:    plans.Plan{Installation: "lab", Serial: 7},
+		receipt: plans.Receipt{Serial: 8, Changed: true},
+		ticket:  orders.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
 		token:   access.Token{ID: "t1", Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
-		events: []control.Event{{At: now, Kind: control.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
-			{At: now, Kind: control.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
+		events: []query.Event{{At: now, Kind: query.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
+			{At: now, Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
 		audit:    []access.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
 		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
 		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
@@ -278,10 +250,10 @@ func lab() *service {
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
 		s.fleets = append(s.fleets, view.Fleet{Address: address, ID: id, Provider: "local.here", Class: "c", Operational: fleet.FleetActive,
-			Min: 1, Max: 3, Desired: 2, Bounds: []fleet.Bound{{Name: "min", After: 1, Sentence: "The least."}}, Health: view.Healthy})
+			Min: 1, Max: 3, Desired: 2, Bounds: []fleet.Bound{{Name: "min", After: 1, Reason: reason.Of(reason.RaisedToMin{Min: 1})}}, Health: view.Healthy})
 		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID("i" + string(id)), Fleet: address, Provider: "local.here",
 			State: fleet.Healthy, Since: now, Created: now, Runner: &view.Runner{ID: "r", Enrolled: now, Certificate: now}})
-		s.decisions = append(s.decisions, fleet.Decision{ID: "d" + string(id), At: now, Fleet: id, Kind: fleet.ScaleUp, Add: 1, Reason: "1 wanted, 0 there."})
+		s.decisions = append(s.decisions, fleet.Decision{ID: "d" + string(id), At: now, Fleet: id, Kind: fleet.ScaleUp, Add: 1, Reason: reason.Plain("1 wanted, 0 there.")})
 	}
 	return s
 }
@@ -296,7 +268,7 @@ func (t tokens) authenticate(_ context.Context, secret string) (access.Caller, e
 	return access.Caller{}, access.ErrUnauthenticated
 }
 
-func handler(s control.Service, t tokens) *Handler {
+func handler(s installation.Service, t tokens) *Handler {
 	return NewHandler(Config{Service: s, Authenticate: t.authenticate, Owner: os.Getuid(), Version: "0.1.0",
 		Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }})
 }
@@ -372,7 +344,7 @@ func dial(t testing.TB, e Endpoint) *Client {
 }
 
 // eachSurface runs a test with a client over the socket and one over TLS.
-func eachSurface(t *testing.T, s control.Service, test func(t *testing.T, c *Client)) {
+func eachSurface(t *testing.T, s installation.Service, test func(t *testing.T, c *Client)) {
 	t.Helper()
 	h := handler(s, tokens{secret: everything})
 	t.Run("over the socket", func(t *testing.T) { test(t, dial(t, onSocket(t, h))) })

@@ -12,7 +12,7 @@ type providerBlock struct {
 type imageBlock struct {
 	Name      string            `fleet:"-" label:"NAME" example:"workstation"`
 	Digest    string            `fleet:"digest,required" form:"digest" example:"sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" doc:"What the image is: 'sha256:' and 64 hexadecimal digits in lower case. A new digest replaces instances."`
-	Bootstrap string            `fleet:"bootstrap,required" form:"word" example:"file" doc:"How the image wants its first-boot document, as one word. The plugin decides which kinds it can write; 'local' takes '\"file\"', 'libvirt' also '\"cloud-init\"'."`
+	Bootstrap string            `fleet:"bootstrap,required" form:"word" example:"file" doc:"The format of first-boot document that the image expects, as one word. The plugin decides which formats it can write; 'local' takes '\"file\"', 'libvirt' also '\"cloud-init\"'."`
 	Refs      map[string]string `fleet:"refs,required" example:"{ \"local.here\" = \"workstation\" }" doc:"What each provider calls the image, by 'PLUGIN.NAME' of a provider block or by 'PLUGIN' for all of its blocks. The more exact one wins."`
 }
 
@@ -23,10 +23,10 @@ type classBlock struct {
 	Capabilities []string        `fleet:"capabilities" list:"set" form:"word" default:"[]" example:"[\"git\"]" doc:"What every instance must show before it is admitted, each a word in lower case. The agent can show 'docker', 'git', 'kvm', 'podman', 'shell' and 'xcode'; an instance is never admitted for any other."`
 	Toolchain    []string        `fleet:"toolchain" list:"set" form:"filled" default:"[]" notyet:"class" example:"[\"go-1.26\"]" doc:"Toolchains that jobs may require, such as '\"xcode-16.2\"'."`
 	Device       string          `fleet:"device" form:"word" notyet:"class" example:"android" doc:"Kind of device that is attached, as one word. Left out: none."`
-	Isolation    string          `fleet:"isolation" form:"word" notyet:"class" example:"vm" doc:"How jobs are kept apart from the rest of the world, as one word such as '\"vm\"'. Left out: nothing is said."`
+	Isolation    string          `fleet:"isolation" form:"word" notyet:"class" example:"vm" doc:"How jobs are isolated, as one word such as '\"vm\"'. Left out: unspecified."`
 	Signing      bool            `fleet:"signing" default:"false" example:"false" doc:"Instances may sign releases. Their fleets should be 'protected'. An instance is admitted only where its provider vouches for 'signing'."`
 	Confidential bool            `fleet:"confidential" default:"false" example:"false" doc:"Instances are confidential computers. An instance is admitted only where its provider vouches for 'confidential'."`
-	Platform     *platformBlock  `fleet:"platform,block,required" doc:"What the agent must report of its instance."`
+	Platform     *platformBlock  `fleet:"platform,block,required" doc:"The platform that the agent must report."`
 	Resources    *resourcesBlock `fleet:"resources,block,required" doc:"What one instance offers. The values are part of the class's identity; this version doesn't measure instances against them."`
 }
 
@@ -40,8 +40,8 @@ type platformBlock struct {
 type resourcesBlock struct {
 	CPUMilli    int64            `fleet:"cpu,required" unit:"cpu" example:"1" doc:"Processors, from 0.001 to 1000000 with at most three decimal places."`
 	MemoryBytes int64            `fleet:"memory,required" unit:"size" example:"512MiB" doc:"Memory, such as '\"16GiB\"'."`
-	DiskBytes   int64            `fleet:"disk" unit:"size" example:"10GiB" doc:"Disk. Left out: nothing is said about it."`
+	DiskBytes   int64            `fleet:"disk" unit:"size" example:"10GiB" doc:"Disk. Left out: unspecified."`
 	Slots       int64            `fleet:"slots" min:"1" max:"100000" default:"1" example:"1" doc:"Jobs side by side, from 1 to 100000. The agent of this version runs one job at a time whatever the number."`
-	GPU         int64            `fleet:"gpu" min:"0" max:"1024" default:"0" example:"0" doc:"Graphics processors, at most 1024. Where there are any, an instance is admitted only where its provider vouches for 'gpu'."`
-	Named       map[string]int64 `fleet:"named" keys:"name" min:"1" max:"1000000000" default:"{}" notyet:"class" example:"{ fpga = 2 }" doc:"What else there is to count, by name, each from 1 to 1000000000."`
+	GPU         int64            `fleet:"gpu" min:"0" max:"1024" default:"0" example:"0" doc:"Graphics processors, at most 1024. With 'gpu' above 0, an instance is admitted only where its provider vouches for 'gpu'."`
+	Named       map[string]int64 `fleet:"named" keys:"name" min:"1" max:"1000000000" default:"{}" notyet:"class" example:"{ fpga = 2 }" doc:"Other countable resources, by name, each from 1 to 1000000000."`
 }

@@ -9,11 +9,11 @@ type reservationBlock struct {
 	Name      string             `fleet:"-" label:"NAME" example:"release-1-0|benchmarks"`
 	Class     string             `fleet:"capacity_class,required" refers:"capacity_class" example:"capacity_class.small" doc:"'capacity_class.NAME': what kind of instances."`
 	Quantity  int                `fleet:"quantity,required" min:"1" max:"100000" example:"4|1" doc:"How many, from 1 to 100000. Reservations that overlap add up."`
-	Start     time.Time          `fleet:"start,required" example:"2027-01-10T08:00:00Z|2027-02-01T09:00:00+01:00" doc:"When they must be there: date, time and zone, such as '\"2027-01-10T08:00:00Z\"'."`
-	End       time.Time          `fleet:"end,required" example:"2027-01-10T18:00:00Z|2027-02-05T18:00:00+01:00" doc:"When they needn't be there any more."`
-	LeadTime  time.Duration      `fleet:"lead_time" default:"0" example:"15m" doc:"How long before 'start' they are made."`
-	Fleet     fleet.FleetAddress `fleet:"fleet" example:"fleet.demo" doc:"'fleet.NAME': the one that has to have them. Left out: any of the class whose 'scope' is none, or that of the reservation."`
-	Scope     *scopeBlock        `fleet:"scope,block" doc:"For whom it is."`
+	Start     time.Time          `fleet:"start,required" example:"2027-01-10T08:00:00Z|2027-02-01T09:00:00+01:00" doc:"When they must be ready: date, time and zone, such as '\"2027-01-10T08:00:00Z\"'."`
+	End       time.Time          `fleet:"end,required" example:"2027-01-10T18:00:00Z|2027-02-05T18:00:00+01:00" doc:"When they are no longer needed."`
+	LeadTime  time.Duration      `fleet:"lead_time" default:"0" example:"15m" doc:"How long before 'start' they are created."`
+	Fleet     fleet.FleetAddress `fleet:"fleet" example:"fleet.demo" doc:"'fleet.NAME': the one that must have them. Left out: any of the class whose 'scope' is none, or that of the reservation."`
+	Scope     *scopeBlock        `fleet:"scope,block" doc:"Who it is for."`
 	Dedicated bool               `fleet:"dedicated" default:"false" example:"false" doc:"Only fleets whose 'scope' is that of the reservation may have them: there the scheduler keeps others' jobs away. Otherwise others' jobs may use them, too."`
 }
 

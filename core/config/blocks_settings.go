@@ -30,7 +30,7 @@ type variableBlock struct {
 	Description string            `fleet:"description" example:"How many instances may run." doc:"A sentence for people. It has no effect."`
 	Type        expression        `fleet:"type" value:"type" example:"number" doc:"'string', 'number', 'bool', 'list(…)', 'map(…)', 'set(…)' or 'object({…})', where 'optional(TYPE, DEFAULT)' may stand within an object. Left out: anything. For types other than the first three, the text from the command line or the environment is read as an expression."`
 	Default     expression        `fleet:"default" value:"any value" example:"4" doc:"The value where none is given. It is a plain value. Left out: a value must be given."`
-	Sensitive   bool              `fleet:"sensitive" default:"false" example:"false" doc:"The value is shown in no message and may stand in nothing that is stored, and neither may what is made from it. A plugin's secret is no variable, but a ['secret(…)'](#secrets)."`
+	Sensitive   bool              `fleet:"sensitive" default:"false" example:"false" doc:"The value is shown in no message and may stand in nothing that is stored, and neither may what is made from it. A plugin's secret isn't a variable, but a ['secret(…)'](#secrets)."`
 	Validations []validationBlock `fleet:"validation,block" doc:"A rule for the variable's value."`
 }
 

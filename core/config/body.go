@@ -95,7 +95,7 @@ func (b *body) isNull(name string) bool {
 func (b *body) single(blockType string) *body {
 	found := b.children(blockType)
 	for _, extra := range found[min(1, len(found)):] {
-		b.fail(extra.header, b.where, fmt.Sprintf("There is a second %s block", blockType),
+		b.fail(extra.header, b.where, fmt.Sprintf("Duplicate %s block", blockType),
 			fmt.Sprintf("The first one is at %s. Put both into one.", place(found[0].header)))
 	}
 	if len(found) == 0 {
@@ -148,7 +148,7 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 	return fine
 }
 
-// close reports whatever nobody asked for.
+// close reports the attributes and blocks that were not read.
 func (b *body) close() {
 	if b.path != "" && !strings.Contains(b.path, ".") { // with all blocks within it
 		b.noteNotYet(b.takesEffect)
@@ -165,7 +165,7 @@ func (b *body) close() {
 		if slices.Contains(b.blocks, block.Type) {
 			continue
 		}
-		if len(b.list) >= maxDiagnostics { // nobody will read the advice
+		if len(b.list) >= maxDiagnostics { // the advice would not be shown
 			b.dropped++
 			b.droppedError = true
 			continue
@@ -178,8 +178,7 @@ func (b *body) close() {
 	}
 }
 
-// unread are the names of attributes that nobody asked for, in the order of the
-// text.
+// unread are the names of attributes that were not read, in the order of the text.
 func (b *body) unread() []string {
 	var names []string
 	for name := range b.syntax.Attributes {
@@ -193,7 +192,7 @@ func (b *body) unread() []string {
 	return names
 }
 
-// at is where a complaint about the attribute belongs: its value, or the
+// at is where a diagnostic of the attribute belongs: its value, or the
 // block's header where it isn't written.
 func (b *body) at(name string) hcl.Range {
 	if attribute := b.syntax.Attributes[name]; attribute != nil {

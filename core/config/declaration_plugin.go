@@ -27,8 +27,11 @@ func attributesFromPlugin(attributes []fleet.PluginAttribute) []*attribute {
 
 func typeFromPlugin(typ fleet.PluginType) valueType {
 	made := valueType{kind: typ.Kind, attributes: attributesFromPlugin(typ.Attributes)}
+	element := valueType{} // of no known kind, where a faulty plugin leaves it out
 	if typ.Element != nil {
-		element := typeFromPlugin(*typ.Element)
+		element = typeFromPlugin(*typ.Element)
+	}
+	if typ.Kind == fleet.KindList || typ.Kind == fleet.KindMap {
 		made.element = &element
 	}
 	return made

@@ -186,7 +186,7 @@ func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 func TestLocalReferenceSuggestsProvider(t *testing.T) {
 	text := strings.Replace(sample(), "provider       = provider.local.here", "provider       = local.here", 1)
 	_, found := loadSample(text)
-	if len(found) != 1 || found[0].Summary != `There is no local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
+	if len(found) != 1 || found[0].Summary != `Unknown local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
 		t.Errorf("%v", found)
 	}
 }
@@ -274,11 +274,11 @@ func TestWrongTagsAreFound(t *testing.T) {
 	}{
 		"no tag": {reflect.TypeFor[struct{ Size int }](), "no fleet tag"},
 		"an unknown form": {reflect.TypeFor[struct {
-			Name string `fleet:"name" form:"nmae"`
-		}](), `there is no form "nmae"`},
+			Name string `fleet:"name" form:"odd"`
+		}](), `there is no form "odd"`},
 		"an unknown form of keys": {reflect.TypeFor[struct {
-			Env map[string]string `fleet:"env" keys:"nmae"`
-		}](), `there is no form "nmae"`},
+			Env map[string]string `fleet:"env" keys:"odd"`
+		}](), `there is no form "odd"`},
 		"an unknown sentence": {reflect.TypeFor[struct {
 			Name string `fleet:"name" notyet:"soon"`
 		}](), `there is no sentence "soon"`},
@@ -297,5 +297,22 @@ func TestWrongTagsAreFound(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// faultySchemas is a plugin that leaves out what its list is of.
+type faultySchemas struct{ localSchemas }
+
+func (f faultySchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
+	found, err := f.localSchemas.Schemas(plugin)
+	found.Provider.Attributes[0].Type = fleet.PluginType{Kind: fleet.KindList}
+	return found, err
+}
+
+func TestPluginListWithoutElementTypeIsReported(t *testing.T) {
+	text := strings.Replace(sample(), `"/var/lib/acme-ci"`, `["/var/lib/acme-ci"]`, 1)
+	_, found := Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{}, faultySchemas{})
+	if len(found) != 1 || found[0].Summary != `"root[0]" has a type that this version doesn't know` {
+		t.Errorf("%v", found)
 	}
 }

@@ -196,7 +196,7 @@ func (c *collector) sorted() Diagnostics {
 		}
 		list = append(list, Diagnostic{
 			Severity: severity,
-			Summary:  fmt.Sprintf("There are %d more errors and warnings", c.dropped),
+			Summary:  fmt.Sprintf("%d more errors and warnings", c.dropped),
 			Detail:   "Fix the ones above and validate again.",
 		})
 	}

@@ -88,7 +88,7 @@ func (l *loader) checkSpread() {
 			continue
 		}
 		block := l.fleetBlocks[first.Address]
-		l.warn(block.within("placement.spread"), block.where, "There is nothing to spread over: only one provider is named",
+		l.warn(block.within("placement.spread"), block.where, "Nothing to spread over: only one provider is named",
 			fmt.Sprintf("A spread over providers covers the fleets of one class and scheduler that ask for it, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.", first.Class.Name, first.Provider))
 	}
 }

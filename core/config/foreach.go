@@ -37,7 +37,7 @@ func (l *loader) forEach(block *body) []forEachElement {
 		return nil
 	}
 	if value.LengthInt() > maxFleets {
-		l.fail(attribute.Expr.Range(), block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d, and this for_each has %d elements.", maxFleets, value.LengthInt()))
+		l.fail(attribute.Expr.Range(), block.where, "Too many fleets", fmt.Sprintf("A definition has at most %d fleets, and this for_each has %d elements.", maxFleets, value.LengthInt()))
 		return nil
 	}
 	var result []forEachElement

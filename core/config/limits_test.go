@@ -81,7 +81,7 @@ func TestHostileFilesUseBoundedMemory(t *testing.T) {
 		"brackets 1,000 deep":          {"locals {\n  a = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "\n}\n", "too deep"},
 		"blocks 100 deep":              {strings.Repeat("a {\n", 100) + strings.Repeat("}\n", 100), "Unexpected block"},
 		"texts 100 deep":               {"locals {\n  a = " + strings.Repeat("\"${", 99) + "1" + strings.Repeat("}\"", 99) + "\n}\n", ""},
-		"a circle of 100 locals":       {chainOfLocals(100, "local.a0"), "in a circle"},
+		"a circle of 100 locals":       {chainOfLocals(100, "local.a0"), "in a cycle"},
 		"a circle of 10,000 locals":    {chainOfLocals(10_000, "local.a0"), "too deeply"},
 		"a chain of 150 locals":        {chainOfLocals(150, "1"), ""},
 		"a block of 10 MiB":            {"locals {\n" + strings.Repeat("  a = [1, 2, 3, 4, 5, 6, 7, 8]\n", 300_000) + "}\n", "too large"},

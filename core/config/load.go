@@ -128,7 +128,7 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 		for _, attribute := range inTextOrder(parsed.Attributes) {
 			fine = false
 			l.fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
-				"At the top of a file there are only blocks. Values to refer to go into locals { … }.")
+				"Only blocks are allowed at the top of a file. Put values to refer to into locals { … }.")
 		}
 	}
 	return &body{collector: l.collector, scope: l.scope, header: header, syntax: all}, fine

@@ -97,7 +97,7 @@ func (l *localValues) reportCycle(cycle []string) {
 	for _, name := range append(ordered, ordered[0]) {
 		chain = append(chain, "local."+name)
 	}
-	l.fail(l.declared[ordered[0]].Range(), "locals", "These local values refer to each other in a circle",
+	l.fail(l.declared[ordered[0]].Range(), "locals", "These local values refer to each other in a cycle",
 		strings.Join(chain, " → ")+". Write one of them without the others.")
 }
 

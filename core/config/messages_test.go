@@ -27,14 +27,14 @@ func TestMessagesSayWhatToWrite(t *testing.T) {
 	const useSize = `Use a number with a unit, such as 4GiB; valid units: KiB, MiB, GiB, TiB.`
 	for name, one := range map[string]struct{ text, summary, detail string }{
 		"a reference without provider": {
-			"locals {\n  a = bare.rack\n}\n", `There is nothing called "bare"`, `Did you mean provider.bare.rack?`},
+			"locals {\n  a = bare.rack\n}\n", `Unknown name "bare"`, `Did you mean provider.bare.rack?`},
 		"a block with a label too few": {
 			"provider \"local\" {\n  alias = \"here\"\n}\n", `The block "provider" needs 2 labels, has 1`, `Write: provider "PLUGIN" "NAME" { … }`},
 		"a file's text": {
-			"locals {\n  a = file(\"x.sh\")\n}\n", `There is no function "file"`,
+			"locals {\n  a = file(\"x.sh\")\n}\n", `Unknown function "file"`,
 			`Fleet files read no other files. Write the text here, or set a variable from FLEET_VAR_NAME or --var-file; for a secret, write secret("file:/path").`},
 		"the environment": {
-			"locals {\n  a = env(\"HOME\")\n}\n", `There is no function "env"`,
+			"locals {\n  a = env(\"HOME\")\n}\n", `Unknown function "env"`,
 			`Fleet files read no environment. Declare a variable, which FLEET_VAR_NAME sets; for a secret, write secret("env:NAME").`},
 		"an attribute of a block within": {
 			scaling("idle_grace = \"5m\""), `Unexpected attribute "idle_grace"`, `It belongs in fleet.scaling.scale_down. Write: scale_down { idle_grace = … }`},

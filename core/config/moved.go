@@ -62,7 +62,7 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
 		if near := nearest(string(address), names); near != "" {
 			detail += fmt.Sprintf(" Did you mean %s?", near)
 		}
-		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("There is no fleet %s to remove", fleetText(address)), detail)
+		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("No fleet %s to remove", fleetText(address)), detail)
 	}
 	return report.sorted()
 }
@@ -170,7 +170,7 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 		}
 		if l.fleetBlocks[target] == nil {
 			if !slices.Contains(l.definition.Removed, target) && moves[one.to] == nil {
-				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("There is no fleet %s", fleetText(target)), l.moveTargets(target))
+				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("Unknown fleet %s", fleetText(target)), l.moveTargets(target))
 			}
 			continue
 		}

@@ -38,32 +38,32 @@ func (c *collector) parseText(name string, text []byte) (*hclsyntax.Body, bool) 
 // parsePiece is the shortest piece at start that can be read by itself, or the
 // report of why none can.
 func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
-	complaints := newCollector()
-	complaints.texts = c.texts
+	report := newCollector()
+	report.texts = c.texts
 	size := smallestPiece
 	for tries := 1; ; tries++ {
 		piece := pieceOf(text[start.Byte:], size)
 		if countWords(piece) > maxPieceWords {
-			if len(complaints.list) == 0 {
-				complaints.fail(hcl.Range{Filename: name, Start: start, End: start}, "", "A part of the fleet files is too large",
+			if len(report.list) == 0 {
+				report.fail(hcl.Range{Filename: name, Start: start, End: start}, "", "A part of the fleet files is too large",
 					fmt.Sprintf("One block may hold %d words and symbols. Split it, or close it if its closing brace is missing.", maxPieceWords))
 			}
-			c.takeOver(complaints)
+			c.takeOver(report)
 			return nil, nil, false
 		}
 		last := start.Byte+len(piece) == len(text)
-		complaints = newCollector()
-		complaints.texts = c.texts
-		if complaints.shallowPiece(name, piece, start) {
+		report = newCollector()
+		report.texts = c.texts
+		if report.shallowPiece(name, piece, start) {
 			file, problems := hclsyntax.ParseConfig(piece, name, start)
 			if !problems.HasErrors() && file != nil {
 				c.addParser(problems, "")
 				return piece, file.Body.(*hclsyntax.Body), true
 			}
-			complaints.addParser(problems, "")
+			report.addParser(problems, "")
 		}
 		if last {
-			c.takeOver(complaints)
+			c.takeOver(report)
 			return nil, nil, false
 		}
 		c.words += countWords(piece)

@@ -28,7 +28,7 @@ func checkPlacement(b *body, p *placementBlock) {
 			"It makes the spread a rule. Write spread = \"zone\", \"region\" or \"provider\" as well, or leave it out.")
 	}
 	if p.Required && (p.Spread == fleet.SpreadZone && len(p.Zones) == 1 || p.Spread == fleet.SpreadRegion && len(p.Regions) == 1) {
-		b.fail(b.at("required"), b.where, fmt.Sprintf("There is nothing to spread over: only one %s is allowed", p.Spread),
+		b.fail(b.at("required"), b.where, fmt.Sprintf("Nothing to spread over: only one %s is allowed", p.Spread),
 			"List more than one, or leave required out.")
 	}
 }
@@ -97,9 +97,9 @@ func checkModel(b *body, f *forecastBlock) {
 	switch {
 	case !b.given("model"):
 	case len(versions) == 0:
-		b.fail(b.at("model"), b.where, fmt.Sprintf("There is no forecast model %q", clip(f.Model)), didYouMean(f.Model, "models", names))
+		b.fail(b.at("model"), b.where, fmt.Sprintf("Unknown forecast model %q", clip(f.Model)), didYouMean(f.Model, "models", names))
 	case b.given("version") && !slices.Contains(forecast.Models(), fleet.Forecast(*f)):
-		b.fail(b.at("version"), b.where, fmt.Sprintf("There is no version %d of the model %q", f.Version, f.Model),
+		b.fail(b.at("version"), b.where, fmt.Sprintf("Unknown version %d of the model %q", f.Version, f.Model),
 			fmt.Sprintf("Valid: %s.", strings.Join(versions, ", ")))
 	}
 }

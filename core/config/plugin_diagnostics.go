@@ -7,39 +7,39 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// ProviderDiagnostics puts what a plugin says about a provider block on the
-// line that it is about.
-func (l *Loaded) ProviderDiagnostics(address fleet.ProviderAddress, complaints []fleet.PluginDiagnostic) Diagnostics {
-	return l.place(l.providers[address], "provider."+string(address), complaints)
+// ProviderDiagnostics puts a plugin's diagnostics of a provider block on the lines
+// that they are about.
+func (l *Loaded) ProviderDiagnostics(address fleet.ProviderAddress, found []fleet.PluginDiagnostic) Diagnostics {
+	return l.place(l.providers[address], "provider."+string(address), found)
 }
 
 // InstanceDiagnostics does the same for the instance block of a fleet.
-func (l *Loaded) InstanceDiagnostics(address fleet.FleetAddress, complaints []fleet.PluginDiagnostic) Diagnostics {
-	return l.place(l.instances[address], string(address), complaints)
+func (l *Loaded) InstanceDiagnostics(address fleet.FleetAddress, found []fleet.PluginDiagnostic) Diagnostics {
+	return l.place(l.instances[address], string(address), found)
 }
 
 // SchedulerDiagnostics does the same for what is found out about a scheduler
 // block after it was read.
-func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, complaints []fleet.PluginDiagnostic) Diagnostics {
-	return l.place(l.schedulers[address], "scheduler."+string(address), complaints)
+func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, found []fleet.PluginDiagnostic) Diagnostics {
+	return l.place(l.schedulers[address], "scheduler."+string(address), found)
 }
 
-func (l *Loaded) place(body blockSource, address string, complaints []fleet.PluginDiagnostic) Diagnostics {
+func (l *Loaded) place(body blockSource, address string, found []fleet.PluginDiagnostic) Diagnostics {
 	report := newCollector()
 	report.texts = l.report.texts
 	if body.where == "" {
 		body.where = address
 	}
-	for _, complaint := range complaints {
+	for _, one := range found {
 		severity := Error
-		if complaint.Warning {
+		if one.Warning {
 			severity = Warning
 		}
 		at := body.header
 		if body.syntax != nil {
-			at = rangeInBody(body.syntax, body.header, complaint.Path)
+			at = rangeInBody(body.syntax, body.header, one.Path)
 		}
-		report.add(severity, at, body.where, complaint.Summary, complaint.Detail)
+		report.add(severity, at, body.where, one.Summary, one.Detail)
 	}
 	return report.sorted()
 }

@@ -42,7 +42,7 @@ func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diag
 	}
 	providers := root.children("provider", "PLUGIN", "NAME")
 	if len(providers) != 1 {
-		l.fail(root.header, "", fmt.Sprintf("There are %s", counted(len(providers), "provider block")),
+		l.fail(root.header, "", fmt.Sprintf("Found %s, want 1", counted(len(providers), "provider block")),
 			fmt.Sprintf("A plugin is tested with one: provider %q \"test\" { … }", plugin.Name))
 		return test, l.sorted()
 	}

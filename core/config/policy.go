@@ -25,7 +25,7 @@ func (l *loader) readPolicy(block *body) {
 			plugin, known = name, l.scope.names["provider"]
 		}
 		if !slices.Contains(known, plugin) {
-			block.warn(block.at("providers"), block.where, fmt.Sprintf("There is no provider %q", clip(name)),
+			block.warn(block.at("providers"), block.where, fmt.Sprintf("Unknown provider %q", clip(name)),
 				strings.TrimSpace("Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, "providers", known)))
 		}
 	}

@@ -64,7 +64,7 @@ func (r Requirements) CheckVersion(running string) Diagnostics {
 func (l *loader) forgeyardBlock(root *body) *body {
 	block := root.single("forgeyard")
 	if block == nil {
-		l.fail(root.header, "", "There is no forgeyard block",
+		l.fail(root.header, "", "Missing forgeyard block",
 			"Every definition has one. For example: forgeyard { installation = \"acme-ci\" }")
 	}
 	return block

@@ -26,7 +26,7 @@ func (l *loader) readFleet(block *body) {
 
 func (l *loader) readOneFleet(block *body, key string) {
 	if len(l.definition.Fleets) >= maxFleets {
-		l.fail(block.header, block.where, "There are too many fleets", fmt.Sprintf("A definition has at most %d.", maxFleets))
+		l.fail(block.header, block.where, "Too many fleets", fmt.Sprintf("A definition has at most %d fleets.", maxFleets))
 		return
 	}
 	var written fleetBlock

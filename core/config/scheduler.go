@@ -15,7 +15,7 @@ var schedulerTypes = []string{fleet.SchedulerForgeyard, fleet.SchedulerReviewOS}
 func (l *loader) readScheduler(block *body) {
 	kind := block.labels[0]
 	if !slices.Contains(schedulerTypes, kind) {
-		l.fail(block.header, block.where, fmt.Sprintf("There is no scheduler of type %q", clip(kind)), didYouMean(kind, "types", schedulerTypes))
+		l.fail(block.header, block.where, fmt.Sprintf("Unknown scheduler type %q", clip(kind)), didYouMean(kind, "types", schedulerTypes))
 	}
 	block.scope = l.scope.withSecrets()
 	var written schedulerBlock

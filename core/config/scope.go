@@ -223,7 +223,7 @@ func (s *scope) checkCalls(report *collector, expr hclsyntax.Expression, where s
 			return nil
 		}
 		if _, known := functions[call.Name]; !known {
-			report.fail(call.NameRange, where, fmt.Sprintf("There is no function %q", clip(call.Name)), functionHint(call.Name))
+			report.fail(call.NameRange, where, fmt.Sprintf("Unknown function %q", clip(call.Name)), functionHint(call.Name))
 			fine = false
 		}
 		return nil
@@ -253,7 +253,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		return "Only plain values work here", fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
 	}
 	if root == "each" && s.names["each"] == nil {
-		return "each works only where there is for_each", "It is the key and value of one fleet of a block with for_each = …."
+		return "each works only in a block with for_each", "It is the key and value of one fleet of a block with for_each = …."
 	}
 	if !slices.Contains(allRoots, root) {
 		detail := fmt.Sprintf("References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, put it in quotes: %q.", root, clip(traversalText(traversal)))
@@ -262,7 +262,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		} else if near := nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
 		}
-		return fmt.Sprintf("There is nothing called %q", clip(root)), detail
+		return fmt.Sprintf("Unknown name %q", clip(root)), detail
 	}
 	steps := 1
 	form, two := referenceForms[root]
@@ -277,7 +277,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		return fmt.Sprintf("The reference %s is not complete", clip(traversalText(traversal))), fmt.Sprintf("Write: %s.", form)
 	}
 	if !slices.Contains(s.names[root], name) {
-		return fmt.Sprintf("There is no %s", describe(root, name)), s.declareHint(root, name)
+		return fmt.Sprintf("Unknown %s", describe(root, name)), s.declareHint(root, name)
 	}
 	if len(traversal) > steps+1 && slices.Contains(blockRoots, root) {
 		return fmt.Sprintf("%s.%s is a whole block", root, name), fmt.Sprintf("Blocks expose no attributes. Put the value into a locals block and refer to it from both places, or write %s.%s.", root, name)

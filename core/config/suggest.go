@@ -42,7 +42,7 @@ func didYouMean(given, noun string, known []string) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > 12:
-		return fmt.Sprintf("There are %d %s, among them %s.", len(names), noun, quotedList(names[:8]))
+		return fmt.Sprintf("%d %s are valid, among them %s.", len(names), noun, quotedList(names[:8]))
 	default:
 		return fmt.Sprintf("Valid %s: %s.", noun, quotedList(names))
 	}

@@ -119,7 +119,7 @@ func unknownUnit(unit string) string {
 	if unit == "" {
 		return "the unit is missing"
 	}
-	return fmt.Sprintf("there is no unit %q", clip(unit))
+	return fmt.Sprintf("unknown unit %q", clip(unit))
 }
 
 // durationText is a duration as people write it: 10m and not 10m0s.

@@ -116,7 +116,7 @@ func (l *loader) sensitiveValueOf(declared *variable, outside map[string]outside
 		_, _ = l.valueOf(&public, outside) // says that there is none
 	default:
 		l.failHidden(declared.header, "", declared.where, fmt.Sprintf("The value of variable %q can't be used", declared.name),
-			fmt.Sprintf("It must be %s. The variable is sensitive, so no details are shown.", typeexpr.TypeString(declared.kind)))
+			fmt.Sprintf("It must be of type %s. The variable is sensitive, so no details are shown.", typeexpr.TypeString(declared.kind)))
 	}
 	return value, ok
 }
@@ -180,8 +180,8 @@ func (l *loader) onlyItself(declared *variable, block *body, attribute *hclsynta
 	for _, traversal := range attribute.Expr.Variables() {
 		name, _ := nameAt(traversal, 1)
 		if traversal.RootName() != "var" || name != declared.name {
-			l.fail(traversal.SourceRange(), block.where, "A validation can't look at anything else",
-				fmt.Sprintf("It may refer to var.%s only.", declared.name))
+			l.fail(traversal.SourceRange(), block.where, "A validation can refer only to its own variable",
+				fmt.Sprintf("Refer to var.%s, or write the value itself.", declared.name))
 			return false
 		}
 	}

@@ -68,7 +68,7 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		case name == "":
 			l.fail(at, "", "A --var has no name", "Write: --var name=value")
 		case !slices.Contains(l.scope.names["var"], name):
-			l.fail(at, "", fmt.Sprintf("There is no variable %q", clip(name)), l.scope.declareHint("var", name))
+			l.fail(at, "", fmt.Sprintf("Unknown variable %q", clip(name)), l.scope.declareHint("var", name))
 		default:
 			values[name] = outsideValue{source: source, text: text}
 		}
@@ -106,7 +106,7 @@ func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden
 	}
 	for _, attribute := range inTextOrder(parsed.Attributes) {
 		if !slices.Contains(l.scope.names["var"], attribute.Name) {
-			l.fail(attribute.NameRange, "", fmt.Sprintf("There is no variable %q", clip(attribute.Name)), l.scope.declareHint("var", attribute.Name))
+			l.fail(attribute.NameRange, "", fmt.Sprintf("Unknown variable %q", clip(attribute.Name)), l.scope.declareHint("var", attribute.Name))
 			continue
 		}
 		values[attribute.Name] = outsideValue{source: file.Name, expr: attribute.Expr}

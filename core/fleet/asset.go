@@ -2,11 +2,12 @@ package fleet
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Asset is a host that exists already: one of a provider's inventory, free or
@@ -71,21 +72,21 @@ func (f RunnerFleet) AssetChoice() AssetChoice {
 	return c
 }
 
-// Unsuitable says why an asset can't be one of the fleet's hosts; "": it can.
-func (f RunnerFleet) Unsuitable(a Asset) string {
+// Unsuitable says why an asset can't be one of the fleet's hosts; zero: it can.
+func (f RunnerFleet) Unsuitable(a Asset) reason.Reason {
 	choice := f.AssetChoice()
 	if len(choice.Hosts) > 0 && !slices.Contains(choice.Hosts, a.ID) {
-		return fmt.Sprintf("the fleet's hosts are %s", strings.Join(choice.Hosts, ", "))
+		return reason.Of(reason.AssetNotListed{Assets: reason.ListOf(choice.Hosts...)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(choice.Labels)) {
 		if want := choice.Labels[name]; a.Labels[name] != want {
-			return fmt.Sprintf("the fleet asks for the label %s = %q, and the host has %q", name, want, a.Labels[name])
+			return reason.Of(reason.AssetLabelDiffers{Label: name, Required: want, Has: a.Labels[name]})
 		}
 	}
 	if want := f.Class.Platform; a.Platform != want {
-		return fmt.Sprintf("the fleet's class wants %s/%s, and the host is %s/%s", want.OS, want.Arch, a.Platform.OS, a.Platform.Arch)
+		return reason.Of(reason.AssetPlatformDiffers{Required: want.OS + "/" + want.Arch, Has: a.Platform.OS + "/" + a.Platform.Arch})
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // AssetClaim binds one asset to the one instance that has it, from the making of

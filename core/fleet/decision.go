@@ -1,6 +1,10 @@
 package fleet
 
-import "time"
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
+)
 
 // DecisionKind is what the planner decided about a fleet.
 type DecisionKind string
@@ -27,10 +31,9 @@ type Decision struct {
 	Add int `json:"add,omitempty"`
 	// Instances are the ones that the decision is about.
 	Instances []CapacityInstanceID `json:"instances,omitempty"`
-	// Reason is one sentence with numbers; Bounds is the chain that made the
-	// desired number.
-	Reason string  `json:"reason"`
-	Bounds []Bound `json:"bounds,omitempty"`
+	// Reason is why; Bounds is the chain that made the desired number.
+	Reason reason.Reason `json:"reason"`
+	Bounds []Bound       `json:"bounds,omitempty"`
 }
 
 // Bound is one link in the chain from demand to the desired number.
@@ -39,6 +42,6 @@ type Bound struct {
 	Name string `json:"name"`
 	// After is the number once the rule had its say.
 	After int `json:"after"`
-	// Sentence tells a person why.
-	Sentence string `json:"sentence"`
+	// Reason is why.
+	Reason reason.Reason `json:"reason"`
 }

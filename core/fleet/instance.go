@@ -1,6 +1,10 @@
 package fleet
 
-import "time"
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
+)
 
 // CapacityInstanceState is a state of the provisioned host lifecycle [51]. The
 // allowed moves are lifecycle's.
@@ -57,11 +61,11 @@ type CapacityInstance struct {
 	State CapacityInstanceState `json:"state"`
 	// Since is when State was entered; deadlines count from it.
 	Since time.Time `json:"since"`
-	// Cause and Reason tell why State was entered: a lifecycle cause, and a
-	// sentence for a person.
-	Cause  string    `json:"cause"`
-	Reason string    `json:"reason"`
-	Drain  DrainStep `json:"drain,omitempty"`
+	// Cause and Reason tell why State was entered: a lifecycle cause, and the reason for
+	// people.
+	Cause  string        `json:"cause"`
+	Reason reason.Reason `json:"reason,omitzero"`
+	Drain  DrainStep     `json:"drain,omitempty"`
 	// Ended is the cause for which it left its useful states; empty before, and
 	// where it was simply found gone.
 	Ended   string    `json:"ended,omitempty"`

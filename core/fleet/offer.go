@@ -33,6 +33,14 @@ func (o Offer) Name() string {
 	return strings.Join(strings.Fields(cmp.Or(o.Zone, o.Region)+" "+o.MachineType+" "+string(o.Lifetime)), " ")
 }
 
+// Label is Name, and for an offer of which only the lifetime is known "any stable host".
+func (o Offer) Label() string {
+	if o.Zone == "" && o.MachineType == "" && o.Region == "" {
+		return "any " + string(o.Lifetime) + " host"
+	}
+	return o.Name()
+}
+
 // Same says that two offers are of one zone, machine type and lifetime.
 func (o Offer) Same(other Offer) bool {
 	return o.Zone == other.Zone && o.MachineType == other.MachineType && o.Lifetime == other.Lifetime

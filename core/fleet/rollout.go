@@ -3,6 +3,8 @@ package fleet
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Make is what a fleet's instances are made from, and what a rollout replaces them
@@ -77,8 +79,8 @@ type Rollout struct {
 
 // RolloutHalt is what went wrong, and when.
 type RolloutHalt struct {
-	At     time.Time `json:"at"`
-	Reason string    `json:"reason"`
+	At     time.Time     `json:"at"`
+	Reason reason.Reason `json:"reason"`
 }
 
 // RolloutAction is what a person asks of a rollout.

@@ -53,6 +53,9 @@ type Runner struct {
 	Tampered bool `json:"tampered,omitempty"`
 }
 
+// JobSucceeded is how a job ended that succeeded, as LastExit has it.
+const JobSucceeded = "exit status 0"
+
 // AgentReport is the agent's own word in its last heartbeat.
 type AgentReport struct {
 	// Phase is idle, running or stopped.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // RequestAsset is the instance that gets a claimed asset, and the operation that
@@ -21,7 +22,7 @@ func RequestAsset(
 	f fleet.ManagedFleet,
 	a fleet.Asset,
 	b fleet.BootstrapIntent,
-	reason string,
+	why reason.Reason,
 ) (fleet.CapacityInstance, fleet.Operation, error) {
 	none := fleet.CapacityInstance{}
 	id, err := newID(now)
@@ -34,10 +35,10 @@ func RequestAsset(
 	}
 	i := fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(id), Fleet: f.ID, Provider: f.Provider, Asset: a.ID, Key: fleet.OperationID(key),
-		State: fleet.Requested, Since: now, Created: now, Cause: string(lifecycle.Decided), Reason: reason,
+		State: fleet.Requested, Since: now, Created: now, Cause: string(lifecycle.Decided), Reason: why,
 		Class: f.Class.ID(), Image: f.Image.ID(agentVersion), InstanceDigest: f.InstanceDigest(),
 	}
-	if err := lifecycle.Move(&i, fleet.Provisioning, lifecycle.IntentCommitted, now, reason); err != nil {
+	if err := lifecycle.Move(&i, fleet.Provisioning, lifecycle.IntentCommitted, now, why); err != nil {
 		return none, fleet.Operation{}, err
 	}
 	request, err := json.Marshal(fleet.ProvisionIntent{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 const (
@@ -88,7 +89,7 @@ func (p *Provider) Record(
 		Since:          now,
 		Created:        now,
 		Cause:          string(found.Cause),
-		Reason:         found.Reason,
+		Reason:         reason.Plain(found.Reason),
 		Class:          f.Class.ID(),
 		Image:          f.Image.ID(agentVersion),
 		InstanceDigest: f.InstanceDigest(),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -241,7 +242,7 @@ func (o Owner) foreign(
 		return "", fmt.Sprintf("%d resources carry its key.", has.copies)
 	}
 	if !Deletable(f) {
-		return "", capital(unprovable(f)) + "."
+		return "", text.Capital(unprovable(f)) + "."
 	}
 	proof := o.Keys.Verify(res.Tags[ProofTag], claim)
 	if proof == nil && res.Key != "" && res.Key != claim.Key {
@@ -249,7 +250,7 @@ func (o Owner) foreign(
 	}
 	switch {
 	case proof != nil && f.Ownership == fleet.OwnershipSigned:
-		return "", capital(proof.Error()) + "."
+		return "", text.Capital(proof.Error()) + "."
 	case proof != nil && has.ended == nil:
 		return "", "Its key isn't of any operation in the store, and " + proof.Error() + "."
 	case proof != nil && !IsInstance(res) && res.Key == "":
@@ -285,7 +286,7 @@ func (o Owner) notOfEnded(
 		)
 	}
 	if why := o.contradicted(ended, res.Tags); why != "" {
-		return capital(why) + "."
+		return text.Capital(why) + "."
 	}
 	return ""
 }

@@ -289,7 +289,7 @@ func (k *Keyrings) delete(ctx context.Context, kind keyKind, ring keyring, n int
 	if err := k.writeKeyring(ctx, kind, next, "key delete", fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID)); err != nil {
 		return ring, err
 	}
-	k.options.Log.Info("an old key isn't trusted any more", "kind", kind.name, "key", next[n].ID)
+	k.options.Log.Info("an old key is no longer trusted", "kind", kind.name, "key", next[n].ID)
 	return next, k.removeDeleted(next)
 }
 
@@ -301,7 +301,7 @@ func (k *Keyrings) kindOf(name string) (keyKind, error) {
 		}
 		names = append(names, kind.name)
 	}
-	return keyKind{}, access.Invalid("there is no key %q; there are: %s", name, strings.Join(names, ", "))
+	return keyKind{}, access.Invalid("unknown kind of key %q; valid: %s", name, strings.Join(names, ", "))
 }
 
 // reasons joins what a key is needed for, the first few in full.

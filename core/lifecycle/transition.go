@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Cause is why an instance changes its state. The text is stored and shown.
@@ -192,7 +193,7 @@ func CauseOf(k fleet.NoticeKind) Cause {
 // Move changes the instance's state at now and records why. Entering Draining
 // begins with the cordon; a drain that continues for another cause keeps its
 // progress.
-func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause, now time.Time, reason string) error {
+func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause, now time.Time, why reason.Reason) error {
 	if !Allowed(i.State, to, cause) {
 		return &NotAllowedError{Instance: i.ID, From: i.State, To: to, Cause: cause}
 	}
@@ -203,7 +204,7 @@ func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause
 			drain = i.Drain
 		}
 	}
-	i.State, i.Since, i.Cause, i.Reason = to, now, string(cause), reason
+	i.State, i.Since, i.Cause, i.Reason = to, now, string(cause), why
 	i.Drain = drain
 	if to == fleet.Terminating {
 		i.Ended = string(cause)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestEveryStateButTerminatedHasAWayToTerminated(t *testing.T) {
@@ -58,15 +59,15 @@ func TestTheTableHasNoEdgeTwice(t *testing.T) {
 func TestMoveRecordsWhyAndRefusesWhatTheTableLacks(t *testing.T) {
 	now := time.Unix(1000, 0)
 	i := fleet.CapacityInstance{ID: "i1", State: fleet.Healthy, Since: time.Unix(0, 0)}
-	if err := Move(&i, fleet.Draining, ForScaleDown, now, "2 needed, 3 ready"); err != nil {
+	if err := Move(&i, fleet.Draining, ForScaleDown, now, reason.Plain("2 needed, 3 ready")); err != nil {
 		t.Fatal(err)
 	}
-	if i.State != fleet.Draining || i.Drain != fleet.Cordoned || !i.Since.Equal(now) || i.Cause != "scale_down" || i.Reason != "2 needed, 3 ready" {
+	if i.State != fleet.Draining || i.Drain != fleet.Cordoned || !i.Since.Equal(now) || i.Cause != "scale_down" || i.Reason.Text() != "2 needed, 3 ready" {
 		t.Errorf("after the move: %+v", i)
 	}
 
 	before := i
-	err := Move(&i, fleet.Healthy, ForScaleDown, now, "no such edge")
+	err := Move(&i, fleet.Healthy, ForScaleDown, now, reason.Plain("no such edge"))
 	var not *NotAllowedError
 	if !errors.As(err, &not) || not.From != fleet.Draining || not.To != fleet.Healthy {
 		t.Errorf("error = %v, want NotAllowedError from draining to healthy", err)

@@ -1,12 +1,12 @@
 package loop
 
 import (
-	"fmt"
 	"maps"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/retry"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -53,7 +53,7 @@ func (w *step) recordFailure(f fleet.ManagedFleet, failure *Failure) {
 	b.hold = snapshot.Hold{
 		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
-		Reason:      fmt.Sprintf("%s in a row. Last: %s (%s)", failureCount(b.failures), message, class),
+		Reason:      reason.Of(reason.FailuresInRow{Failures: b.failures, Message: message, Class: string(class)}),
 	}
 	w.backoffs[f.ID] = b
 }
@@ -83,7 +83,7 @@ func needsPerson(c fleet.ErrorClass) bool {
 func (l *Loop) countFailures(w *step) {
 	for _, e := range w.ends {
 		if class, bad := endedEarly(w, e); bad {
-			w.recordFailure(e.row.fleet, &Failure{Class: class, Message: e.row.Reason})
+			w.recordFailure(e.row.fleet, &Failure{Class: class, Message: e.row.Reason.Text()})
 		}
 	}
 	for _, r := range w.rows {
@@ -108,7 +108,7 @@ func endedEarly(w *step, e end) (fleet.ErrorClass, bool) {
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone, lifecycle.RunnerLeft:
 		// A runner for one short job that went well is no failure, whether or not
 		// it could say that it left.
-		wentWell := r.runner != nil && r.runner.Report.LastExit == "exit status 0"
+		wentWell := r.runner != nil && r.runner.Report.LastExit == fleet.JobSucceeded
 		return fleet.ErrorTransient, w.now.Sub(r.Created) < earlyEndAge && r.terminate == nil && !wentWell
 	}
 	return "", false
@@ -154,20 +154,13 @@ func (w *step) holds() map[fleet.RunnerFleetID]snapshot.Hold {
 		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	for id, why := range w.withoutBootstrap {
-		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
 	}
 	maps.DeleteFunc(out, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool {
 		return w.fleets[id].Operational == fleet.FleetDraining
 	})
 	for id, why := range w.damaged {
-		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
 	}
 	return out
-}
-
-func failureCount(n int) string {
-	if n == 1 {
-		return "1 failure"
-	}
-	return fmt.Sprintf("%d failures", n)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func dollars(micros int64) fleet.Money { return fleet.Money{Micros: micros, Currency: "USD"} }
@@ -38,7 +38,7 @@ func TestTheDaysCostsOutliveTheManagerAndTheHosts(t *testing.T) {
 	for range 2 {
 		w.restart()
 		p := w.last.Plan.Fleets[0]
-		if len(w.live()) != 1 || len(p.Waiting) == 0 || !strings.HasPrefix(p.Waiting[0].Sentence, "max_daily 13 USD binds: if what is there runs on, today (UTC) costs 12.0") {
+		if len(w.live()) != 1 || len(p.Waiting) == 0 || !strings.Contains(p.Waiting[0].Text(), "limited by max_daily = 13 USD: today (UTC) costs 12.0") {
 			t.Fatalf("after a restart in the middle of the day: %+v, %s", p.Waiting, w.describe())
 		}
 	}
@@ -51,7 +51,7 @@ func TestTheDaysCostsOutliveTheManagerAndTheHosts(t *testing.T) {
 	}
 	w.now = w.now.Add(6*time.Hour + time.Minute)
 	w.restart()
-	if p := w.last.Plan.Fleets[0]; p.Create != 0 || !strings.HasPrefix(p.Waiting[0].Sentence, "max_daily 13 USD binds") || p.Cost.Today.Micros > 100_000 {
+	if p := w.last.Plan.Fleets[0]; p.Create != 0 || !reason.Is[reason.MaxDailyReached](p.Waiting[0]) || p.Cost.Today.Micros > 100_000 {
 		t.Errorf("a new day begins: %+v, %+v", p.Waiting, p.Cost)
 	}
 }
@@ -78,7 +78,7 @@ func TestWhatEndsInTheVeryStepThatMakesAnotherIsPaidForToo(t *testing.T) {
 	if ended := w.store.instances[gone.ID]; ended.State != fleet.Terminated {
 		t.Fatalf("it is gone, and the books have it as %s", ended.State)
 	}
-	if p := w.last.Plan.Fleets[0]; len(w.live()) > 0 || len(p.Waiting) == 0 || p.Waiting[0].Code != planner.CostGuardrail {
+	if p := w.last.Plan.Fleets[0]; len(w.live()) > 0 || len(p.Waiting) == 0 || !reason.Is[reason.MaxDailyReached](p.Waiting[0]) {
 		t.Errorf("the day has cost 12 USD of 13, and for 6 more there is %s; it waits for %v", w.describe(), p.Waiting)
 	}
 }

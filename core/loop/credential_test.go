@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 const reviewed = fleet.SchedulerAddress("reviewos.main")
@@ -234,7 +234,7 @@ func TestNothingLeavesWhileMoreAndMoreRunnersAreLost(t *testing.T) {
 	if i := w.only(); i.State != fleet.Healthy {
 		t.Fatalf("%s while runners are lost", i.State)
 	}
-	if p := w.last.Plan.Fleets[0]; !slices.ContainsFunc(p.Waiting, func(x planner.Wait) bool { return x.Code == "runners_lost" }) {
+	if p := w.last.Plan.Fleets[0]; !slices.ContainsFunc(p.Waiting, reason.Is[reason.RunnersLost]) {
 		t.Errorf("the plan waits for %v", p.Waiting)
 	}
 	o.lost = false

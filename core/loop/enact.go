@@ -10,6 +10,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // plan asks the planner about the state as this step leaves it.
@@ -55,7 +57,7 @@ func (l *Loop) holdWithoutBootstrap(w *step) {
 			known[which] = err
 		}
 		if err != nil {
-			w.withoutBootstrap[id] = capital(err.Error()) + "."
+			w.withoutBootstrap[id] = text.Capital(err.Error()) + "."
 		}
 	}
 }
@@ -109,10 +111,10 @@ func (l *Loop) faults() map[fleet.ProviderAddress]string {
 // holdBlocked holds the fleets whose provider doesn't come back by itself: what
 // nobody can make isn't asked for.
 func (l *Loop) holdBlocked(w *step) {
-	w.blocked = map[fleet.RunnerFleetID]string{}
+	w.blocked = map[fleet.RunnerFleetID]reason.Reason{}
 	for id, f := range w.fleets {
 		if p := l.provider(f.Provider); p.Blocked {
-			w.blocked[id] = fmt.Sprintf("Its provider, %s, is not started again until a person acts: %s", f.Provider, p.Down)
+			w.blocked[id] = reason.Of(reason.ProviderDown{Provider: string(f.Provider), Message: p.Down})
 		}
 	}
 }
@@ -152,16 +154,16 @@ func (l *Loop) enact(w *step, plan planner.Output) error {
 func (w *step) applyAction(r *row, a planner.Action) {
 	switch a.Kind {
 	case planner.Cancel:
-		if w.move(r, fleet.Terminated, a.Cause, a.Reason) {
+		if w.moveFor(r, fleet.Terminated, a.Cause, a.Reason) {
 			op := r.edit(r.provision)
 			op.State, op.Message = fleet.OperationNotCreated, "Cancelled before it was sent."
 		}
 	case planner.Withdraw:
-		w.move(r, fleet.Terminating, a.Cause, a.Reason)
+		w.moveFor(r, fleet.Terminating, a.Cause, a.Reason)
 	case planner.Drain:
-		w.move(r, fleet.Draining, a.Cause, a.Reason)
+		w.moveFor(r, fleet.Draining, a.Cause, a.Reason)
 	case planner.Reactivate:
-		w.move(r, fleet.Healthy, a.Cause, a.Reason)
+		w.moveFor(r, fleet.Healthy, a.Cause, a.Reason)
 	}
 }
 
@@ -245,10 +247,10 @@ func (l *Loop) issueIdentities(w *step, n int) ([]issuedIdentity, error) {
 // requestInstance stores one instance of a fleet and the operation that will provision it,
 // with everything that goes to the provider [151]. of is the fleet as it is made
 // from now.
-func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, issued issuedIdentity, reason string) error {
+func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, issued issuedIdentity, why reason.Reason) error {
 	instance := fleet.CapacityInstance{
 		ID: issued.id, Fleet: f.ID, Provider: f.Provider, Key: issued.key,
-		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: reason,
+		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: why,
 		Class: of.Class.ID(), Image: of.Image.ID(l.settings.AgentVersion), InstanceDigest: of.InstanceDigest(),
 		ImageDigest: of.Image.Digest, Cost: f.Cost.Of(may.Offers...),
 	}
@@ -272,7 +274,7 @@ func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap flee
 	r := &row{CapacityInstance: instance, fleet: f, provision: op, dirty: true}
 	r.edit(op)
 	w.add(r)
-	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: reason})
+	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: f.Address, To: fleet.Requested, Reason: why})
 	return nil
 }
 
@@ -280,7 +282,7 @@ func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap flee
 // nothing records nothing.
 func (l *Loop) recordDecisions(w *step, p planner.FleetPlan) error {
 	var decisions []fleet.Decision
-	if p.Turn != "" {
+	if !p.Turn.IsZero() {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutProgress, Reason: p.Turn})
 	}
 	if p.Create > 0 {

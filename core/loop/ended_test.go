@@ -32,7 +32,7 @@ func TestAHostThatItsProviderShowsAsEndedIsGoneAtOnce(t *testing.T) {
 	i := w.only()
 	endAtProvider(w, i.Key)
 	w.inspect()
-	if got := w.store.instances[i.ID]; got.State != fleet.Terminated || !strings.Contains(got.Reason, "as ended: User initiated") {
+	if got := w.store.instances[i.ID]; got.State != fleet.Terminated || !strings.Contains(got.Reason.Text(), "as ended: User initiated") {
 		t.Errorf("it is %s: %s %s", got.State, got.Reason, got.Conflict)
 	}
 }

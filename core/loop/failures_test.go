@@ -94,7 +94,7 @@ func TestABusyRunnerIsNotEndedByItsQuarantine(t *testing.T) {
 	w.settle()
 	i := w.only()
 	w.beat(i.Runner, func(r *fleet.Runner) {
-		r.Report.Phase, r.Report.GroupEmpty, r.Report.Unhealthy = fleet.PhaseRunning, false, "the files of a job could not be removed"
+		r.Report.Phase, r.Report.GroupEmpty, r.Report.Unhealthy = fleet.PhaseRunning, false, "could not remove the files of a job"
 	})
 	w.pass(30*time.Hour, func() { w.beat(i.Runner, func(*fleet.Runner) {}) })
 	if got := w.store.instances[i.ID]; got.State != fleet.Quarantined || got.Cause != string(lifecycle.RunnerUnfit) {

@@ -14,15 +14,15 @@ func TestProviderThatNeverStartsIsReportedWithItsReason(t *testing.T) {
 	w := trading(t, 1, "a")
 	const why = "no credentials were found"
 	w.step(ProviderDown{Provider: local, Reason: "it is being started", Starting: true})
-	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || !strings.Contains(w.last.Holds()["f1"].Reason, "is being asked") {
+	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), "is being asked") {
 		t.Errorf("one that is only being started has failed: %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 	w.step(ProviderDown{Provider: local, Reason: why})
-	if w.last.Observations.Faults[local] != why || w.last.Observations.Unobserved[local] != why || !strings.Contains(w.last.Holds()["f1"].Reason, why) {
+	if w.last.Observations.Faults[local] != why || w.last.Observations.Unobserved[local] != why || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), why) {
 		t.Errorf("faults %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
-	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || strings.Contains(w.last.Holds()["f1"].Reason, why) {
+	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || strings.Contains(w.last.Holds()["f1"].Reason.Text(), why) {
 		t.Errorf("after it came back: faults %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 }
@@ -57,7 +57,7 @@ func TestAnApplyTriesAtOnceWhatFailedBefore(t *testing.T) {
 		t.Fatalf("after an apply: holds %v, %s", w.last.Holds(), w.describe())
 	}
 	refuse()
-	if hold := w.last.Holds()["f1"]; !strings.Contains(hold.Reason, "2 failures in a row") {
+	if hold := w.last.Holds()["f1"]; !strings.Contains(hold.Reason.Text(), "2 failures in a row") {
 		t.Errorf("what isn't mended counts on: %+v", hold)
 	}
 }

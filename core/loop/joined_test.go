@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -71,7 +72,7 @@ func (l *lab) Commit(ctx context.Context, c store.Change) error {
 func (l *lab) claim(host string) {
 	l.t.Helper()
 	f := l.store.fleets["f1"]
-	i, op, err := inventory.RequestAsset(l.settings().NewID, l.settings().AgentVersion, l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, "ada asked for it")
+	i, op, err := inventory.RequestAsset(l.settings().NewID, l.settings().AgentVersion, l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, reason.Plain("ada asked for it"))
 	if err != nil {
 		l.t.Fatal(err)
 	}

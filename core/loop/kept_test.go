@@ -135,12 +135,12 @@ func TestAClockThatIsSetBackHoldsNoFleetBack(t *testing.T) {
 	w.step()
 	p := take[Provision](w)
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorTransient, Message: "503"}, CallOver: true})
-	if w.last.Holds()["f1"].Reason == "" {
+	if w.last.Holds()["f1"].Reason.IsZero() {
 		t.Fatal("nothing holds it")
 	}
 	w.now = w.now.Add(-6 * time.Hour)
 	w.step()
-	if held := w.last.Holds()["f1"]; held.Reason != "" {
+	if held := w.last.Holds()["f1"]; !held.Reason.IsZero() {
 		t.Errorf("it is held until %s, and it is %s: %s", held.Until, w.now, held.Reason)
 	}
 }

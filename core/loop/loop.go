@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -130,7 +131,7 @@ type Transition struct {
 	Fleet    fleet.FleetAddress          `json:"fleet"`
 	From     fleet.CapacityInstanceState `json:"from,omitempty"`
 	To       fleet.CapacityInstanceState `json:"to"`
-	Reason   string                      `json:"reason"`
+	Reason   reason.Reason               `json:"reason"`
 }
 
 // Step takes in events and returns what to do next. If it fails nothing must be

@@ -148,7 +148,7 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 			}
 			w.inspect()
 			i := w.store.instances[first]
-			if i.Admission.State != tt.want || !strings.Contains(i.Reason, tt.why) {
+			if i.Admission.State != tt.want || !strings.Contains(i.Reason.Text(), tt.why) {
 				t.Errorf("admission %s because %q, want %s because of %q", i.Admission.State, i.Reason, tt.want, tt.why)
 			}
 			if (i.State == fleet.Healthy) != (tt.want == fleet.AdmissionVerified) {
@@ -244,7 +244,7 @@ func TestAHostThatNeverEnrollsIsRemovedAtItsDeadline(t *testing.T) {
 	first := w.only()
 	w.inspect()
 	w.pass(fleet.DefaultTimeouts().Boot, nil)
-	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated || !strings.Contains(i.Reason, "longer than 5m0s") {
+	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated || !strings.Contains(i.Reason.Text(), "longer than 5m0s") {
 		t.Fatalf("after the boot deadline: %s %s", i.State, i.Reason)
 	}
 	w.settle()
@@ -304,7 +304,7 @@ func TestAHostWithoutAnAgentForItsPlatformIsNotMade(t *testing.T) {
 	w.store.fleets["f1"] = demoFleet(1, 1)
 	w.step()
 	w.step()
-	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson || !strings.Contains(w.last.Holds()["f1"].Reason, "No agent for linux-amd64") {
+	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), "No agent for linux-amd64") {
 		t.Errorf("calls %v, decisions %v, holds %+v", w.calls, w.store.decisions, w.last.Holds())
 	}
 }

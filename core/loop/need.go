@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -62,7 +63,7 @@ func (l *Loop) recallNeeds(ctx context.Context, w *step, ids []fleet.RunnerFleet
 		var err error
 		if stored, err = l.settings.Needed(ctx, ids); err != nil {
 			for _, id := range ids {
-				w.forecasts[id] = forecast.Prediction{Forecast: w.fleets[id].Forecast, NoEffect: "what was needed before can't be read: " + err.Error()}
+				w.forecasts[id] = forecast.Prediction{Forecast: w.fleets[id].Forecast, NoEffect: reason.Of(reason.ForecastHistoryUnreadable{Message: err.Error()})}
 			}
 			return
 		}

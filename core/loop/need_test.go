@@ -28,7 +28,7 @@ func (w *world) runs() []forecast.Run {
 func (w *world) sentence(bound string) string {
 	for _, b := range w.last.Plan.Fleets[0].Bounds {
 		if b.Name == bound {
-			return b.Sentence
+			return b.Reason.Text()
 		}
 	}
 	return ""
@@ -126,7 +126,7 @@ func TestAForecastMakesHostsBeforeTheirJobsComeAndKeepsThem(t *testing.T) {
 	if p := w.last.Plan.Fleets[0]; len(w.cloud) != 2 || p.Desired != 2 || p.Counts.Ready != 2 {
 		t.Fatalf("5 minutes before they are needed there are %d: %v", len(w.cloud), p.Bounds)
 	}
-	if said := w.sentence("forecast"); !strings.Contains(said, "2 runners will be needed by 13:") || !strings.Contains(said, "seasonal-naive version 1, confidence high, 1.00") {
+	if said := w.sentence("forecast"); !strings.Contains(said, "2 runners needed by 13:") || !strings.Contains(said, "seasonal-naive version 1, confidence high, 1.00") {
 		t.Errorf("it says %q", said)
 	}
 	w.goOn(30 * time.Minute) // no job comes, and none of the two leaves
@@ -166,7 +166,7 @@ func TestAHistoryThatCannotBeReadStopsNothing(t *testing.T) {
 	if n := len(w.cloud); n != 1 {
 		t.Errorf("for the job that waits there are %d hosts", n)
 	}
-	if said := w.sentence("forecast"); !strings.Contains(said, "has no effect: what was needed before can't be read: the disk is gone") {
+	if said := w.sentence("forecast"); !strings.Contains(said, "has no effect: the recorded demand can't be read: the disk is gone") {
 		t.Errorf("it says %q", said)
 	}
 	w.store.unreadable = nil

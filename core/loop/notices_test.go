@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // announce lets the agents of instances report notices, and nothing else.
@@ -38,7 +39,7 @@ func TestANoticeOfTheAgentCordonsTheRunnerAtOnceAndItIsReplaced(t *testing.T) {
 	w.announce(i.ID, w.reclaim(2*time.Minute))
 	w.goOn(5 * time.Second)
 	got := w.store.instances[i.ID]
-	if got.State != fleet.Draining || got.Cause != string(lifecycle.ForInterruption) || !strings.Contains(got.Reason, "aws spot terminate") {
+	if got.State != fleet.Draining || got.Cause != string(lifecycle.ForInterruption) || !strings.Contains(got.Reason.Text(), "aws spot terminate") {
 		t.Fatalf("it is %s (%s: %s)", got.State, got.Cause, got.Reason)
 	}
 	if !got.Scheduling.Interrupted || !w.ci.runners[i.ID].Cordoned || got.Scheduling.Forced {
@@ -209,7 +210,7 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 			if interrupted {
 				i.Interruption = &fleet.Interruption{Notice: fleet.Notice{Kind: fleet.NoticeInterruption, Deadline: w.now.Add(-time.Hour)}}
 			}
-			if err := lifecycle.Move(&i, edge.To, edge.Cause, w.now, "x"); err != nil {
+			if err := lifecycle.Move(&i, edge.To, edge.Cause, w.now, reason.Plain("x")); err != nil {
 				t.Fatal(err)
 			}
 			r := &row{CapacityInstance: i, fleet: w.store.fleets["f1"]}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // lots are offers in zones, the dearer the later.
@@ -53,7 +54,7 @@ func full(p Provision, zone string) ProvisionAnswered {
 
 func TestNothingIsRequestedBeforeTheMarketHasAnswered(t *testing.T) {
 	w := trading(t, 1, "a", "b")
-	if len(w.live()) != 0 || !strings.Contains(w.last.Holds()["f1"].Reason, "isn't known yet") {
+	if len(w.live()) != 0 || w.last.Holds()["f1"].Reason != reason.Of(reason.OffersUnknown{}) {
 		t.Fatalf("before: %s, holds %+v", w.describe(), w.last.Holds())
 	}
 	w.open()
@@ -79,7 +80,7 @@ func TestAfterAShortageTheNextInstanceGoesOutAtOnceWithWhatIsLeft(t *testing.T) 
 	}
 	w.step(full(third, "c"))
 	hold := w.last.Holds()["f1"]
-	if len(w.live()) != 0 || !hold.Constrained || hold.NeedsPerson || !strings.Contains(hold.Reason, "a m stable (no capacity), b m stable (no capacity), c m stable (no capacity)") {
+	if len(w.live()) != 0 || !hold.Constrained || hold.NeedsPerson || !strings.Contains(hold.Reason.Text(), "a m stable (no capacity), b m stable (no capacity), c m stable (no capacity)") {
 		t.Fatalf("without room anywhere: %s, hold %+v", w.describe(), hold)
 	}
 	if w.last.Wake.After(hold.Until) {

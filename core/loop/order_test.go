@@ -129,7 +129,7 @@ func TestABusyInstanceThatIsReplacedFinishesItsJob(t *testing.T) {
 	i := w.live()[0]
 	w.beat(i.Runner, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseRunning, false })
 	wantDone(t, w.tell(Order{Kind: ReplaceInstance, Instance: i.ID}))
-	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != "operator" || !strings.Contains(got.Reason, "ada") {
+	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != "operator" || !strings.Contains(got.Reason.Text(), "ada") {
 		t.Fatalf("it is %s because of %s: %s", got.State, got.Cause, got.Reason)
 	}
 	wantDone(t, w.tell(Order{Kind: ReplaceInstance, Instance: i.ID})) // once more changes nothing

@@ -75,7 +75,7 @@ func TestAQuarantinedInstanceGetsNoJobKeepsItsOwnAndIsReplaced(t *testing.T) {
 	w.store.overrides.Quarantines = []fleet.Quarantine{{Instance: first.ID, Attribution: ada}}
 	w.step()
 	got := w.store.instances[first.ID]
-	if got.State != fleet.Quarantined || !strings.Contains(got.Reason, "ada quarantined it: incident 12") {
+	if got.State != fleet.Quarantined || !strings.Contains(got.Reason.Text(), "ada quarantined it: incident 12") {
 		t.Fatalf("it is %s: %s", got.State, got.Reason)
 	}
 	if lifecycle.InstructionFor(got) != lifecycle.Stop {

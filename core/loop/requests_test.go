@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestARequestSentLateHasATokenThatIsGood(t *testing.T) {
@@ -73,7 +74,7 @@ func TestOneBadRowStopsNoOtherFleet(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2), good)
 	w.store.instances["bad"] = fleet.CapacityInstance{ID: "bad", Fleet: "f1", Key: "nowhere", State: fleet.Healthy, Provider: local}
 	w.pass(time.Minute, nil)
-	if len(w.last.Damaged) != 1 || !w.last.Holds()["f1"].NeedsPerson || w.last.Holds()["f2"].Reason != "" {
+	if len(w.last.Damaged) != 1 || !w.last.Holds()["f1"].NeedsPerson || !w.last.Holds()["f2"].Reason.IsZero() {
 		t.Errorf("damaged %v, holds %v", w.last.Damaged, w.last.Holds())
 	}
 }
@@ -168,7 +169,7 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 		}
 	}
 	hold := w.last.Holds()["f1"]
-	if !hold.NeedsPerson || !strings.Contains(hold.Reason, "local.here, is not started again") || w.last.Holds()["f2"].Reason != "" {
+	if !hold.NeedsPerson || !reason.Is[reason.ProviderDown](hold.Reason) || !w.last.Holds()["f2"].Reason.IsZero() {
 		t.Errorf("holds %v", w.last.Holds())
 	}
 	if got := w.last.Observations.Unobserved[local]; got != "It died 5 times." {
@@ -181,7 +182,7 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
 	w.inspect()
 	w.step()
-	if hold := w.last.Holds()["f1"]; hold.Reason != "" || len(w.last.Observations.Blocked) != 0 {
+	if hold := w.last.Holds()["f1"]; !hold.Reason.IsZero() || len(w.last.Observations.Blocked) != 0 {
 		t.Errorf("after its return it is held: %+v, blocked %v", hold, w.last.Observations.Blocked)
 	}
 	if len(w.calls) != 2 {

@@ -5,13 +5,14 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // failures are the instances that something went wrong with in this step before
 // they were to leave, with what it was. Whether that speaks against what they were
 // made from is the planner's to say.
-func (w *step) failures() map[fleet.CapacityInstanceID]string {
-	found := map[fleet.CapacityInstanceID]string{}
+func (w *step) failures() map[fleet.CapacityInstanceID]reason.Reason {
+	found := map[fleet.CapacityInstanceID]reason.Reason{}
 	for _, e := range w.ends {
 		if w.isFailure(e) {
 			found[e.row.ID] = e.row.Reason

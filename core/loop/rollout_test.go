@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func imageOf(digit string) fleet.Image {
@@ -64,7 +65,7 @@ func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	w.restart() // what it is on trial for is stored
 	w.runFor(time.Hour, "b")
 	halted := w.store.rollouts["f1"].Halted
-	if w.madeFrom("a") != 3 || w.madeFrom("b") != 0 || halted == nil || !strings.Contains(halted.Reason, "of the new ones") {
+	if w.madeFrom("a") != 3 || w.madeFrom("b") != 0 || halted == nil || !reason.Is[reason.NewInstanceFailed](halted.Reason) {
 		t.Fatalf("%d old and %d new, halted %+v: %s", w.madeFrom("a"), w.madeFrom("b"), halted, w.describe())
 	}
 	var made int

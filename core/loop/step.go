@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -41,7 +42,7 @@ type step struct {
 	// withoutBootstrap are the fleets whose new hosts couldn't be let in, with the reason.
 	withoutBootstrap map[fleet.RunnerFleetID]string
 	// blocked are the fleets whose provider only a person can bring back.
-	blocked map[fleet.RunnerFleetID]string
+	blocked map[fleet.RunnerFleetID]reason.Reason
 	// unheard are the providers whose runners fell silent together.
 	unheard   map[fleet.ProviderAddress]string
 	decisions []fleet.Decision
@@ -143,18 +144,23 @@ func (r *row) attach(op *fleet.Operation) {
 	}
 }
 
-// move takes the instance through one edge of the lifecycle. A move that the
+// moveFor takes the instance through one edge of the lifecycle. A move that the
 // table lacks is a bug; the instance then stays as it is, and says so.
-func (w *step) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, reason string) bool {
+func (w *step) moveFor(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, why reason.Reason) bool {
 	from := r.State
-	if err := lifecycle.Move(&r.CapacityInstance, to, cause, w.now, reason); err != nil {
+	if err := lifecycle.Move(&r.CapacityInstance, to, cause, w.now, why); err != nil {
 		r.conflict(err.Error())
 		return false
 	}
 	r.dirty = true
 	w.ends = append(w.ends, end{r, cause, from})
-	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: reason})
+	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: why})
 	return true
+}
+
+// move is moveFor with a text, until the loop has a reason of its own for each move.
+func (w *step) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, words string) bool {
+	return w.moveFor(r, to, cause, reason.Plain(words))
 }
 
 // edit marks an operation of the row as changed and returns it.

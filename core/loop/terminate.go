@@ -14,10 +14,10 @@ func (l *Loop) intendTerminations(w *step) error {
 	for _, r := range w.rows {
 		if r.State == fleet.Failed {
 			if r.provision.State == fleet.OperationNotCreated && !r.everSeen() {
-				w.move(r, fleet.Terminated, lifecycle.NothingCreated, r.Reason)
+				w.moveFor(r, fleet.Terminated, lifecycle.NothingCreated, r.Reason)
 				continue
 			}
-			w.move(r, fleet.Terminating, lifecycle.CleanUp, r.Reason)
+			w.moveFor(r, fleet.Terminating, lifecycle.CleanUp, r.Reason)
 		}
 		if r.State != fleet.Terminating || r.terminate != nil {
 			continue

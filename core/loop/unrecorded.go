@@ -52,11 +52,3 @@ func (w *step) adopted(address fleet.ProviderAddress, id fleet.ProviderInstanceR
 		return r.Adopted != "" && r.Live() && r.Provider == address && r.ProviderInstance == id
 	})
 }
-
-// capital begins a text with a capital letter.
-func capital(text string) string {
-	if text == "" || text[0] < 'a' || text[0] > 'z' {
-		return text
-	}
-	return string(text[0]-'a'+'A') + text[1:]
-}

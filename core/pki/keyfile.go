@@ -97,7 +97,7 @@ func createKeyFile(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer staged.Discard() // after Create it is only a second name
+	defer func() { _ = staged.Discard() }() // after Create it is only a second name
 	failpoint.KeyFileUnnamed.Hit()
 	if err := staged.Create(); err != nil {
 		return err

@@ -1,12 +1,9 @@
 package planner
 
 import (
-	"fmt"
-	"strings"
-	"time"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -16,27 +13,27 @@ import (
 func desired(in *planning, f fleet.ManagedFleet, c Counts, s *supply) (int, []fleet.Bound) {
 	var bounds []fleet.Bound
 	n := 0
-	bound := func(name string, after int, format string, args ...any) {
+	bound := func(name string, after int, why reason.Detail) {
 		n = after
-		bounds = append(bounds, fleet.Bound{Name: name, After: after, Sentence: sentence(format, args...)})
+		bounds = append(bounds, fleet.Bound{Name: name, After: after, Reason: reason.Of(why)})
 	}
 	switch {
 	case f.Scheduler == "":
-		bound("demand", 0, "No scheduler is connected, so no job asks for capacity.")
+		bound("demand", 0, reason.NoScheduler{})
 	case s == nil && f.Operational != fleet.FleetDraining:
-		bound("demand", c.Capacity, "%s: what is there stays.", in.unseen(f))
+		bound("demand", c.Capacity, reason.DemandUnknown{Because: in.unseen(f)})
 	case s != nil:
-		bound("demand", s.used()+s.short, "%s.", s.story(c))
+		bound("demand", s.used()+s.short, s.demand(c))
 	}
-	if s != nil && s.spread != "" {
-		bound("spread", n, "%s.", s.spread)
+	if s != nil && s.spread != nil {
+		bound("spread", n, s.spread)
 	}
 	if f.Operational == fleet.FleetDraining {
-		bound("removed", 0, "The fleet is being removed: every runner leaves after its job.")
+		bound("removed", 0, reason.FleetRemoved{})
 		return n, bounds
 	}
 	if reserved, whose := reservedFor(in, f); reserved > 0 {
-		bound("reservation", max(n, reserved), "%s reserved: %s.", instancesAre(reserved), whose)
+		bound("reservation", max(n, reserved), reason.Reserved{Instances: reserved, Reservations: reason.ListOf(whose...)})
 	}
 	if s != nil || f.Scheduler == "" {
 		in.keepWarm(f, n, bound)
@@ -45,65 +42,47 @@ func desired(in *planning, f fleet.ManagedFleet, c Counts, s *supply) (int, []fl
 		in.expect(f, n, bound)
 	}
 	if n < f.Scaling.Min {
-		name, text := minRule(in, f)
-		bound(name, f.Scaling.Min, "%s", text)
+		name, why := minRule(in, f)
+		bound(name, f.Scaling.Min, why)
 	}
 	if n > f.Scaling.Max {
-		name, text := maxRule(in, f)
-		bound(name, f.Scaling.Max, "%s", text)
+		name, why := maxRule(in, f)
+		bound(name, f.Scaling.Max, why)
 	}
 	return n, bounds
 }
 
+// addBound adds a link to the chain of bounds.
+type addBound func(name string, after int, why reason.Detail)
+
 // unseen says why it isn't known how many instances the jobs of a fleet's scheduler
-// need; "": it is, or no job can ask.
-func (in *planning) unseen(f fleet.ManagedFleet) string {
+// need; zero: it is, or no job can ask.
+func (in *planning) unseen(f fleet.ManagedFleet) reason.Reason {
 	switch d, asked := in.Demand[f.Scheduler]; {
 	case f.Scheduler == "" || f.Operational == fleet.FleetDraining:
-		return ""
+		return reason.Reason{}
 	case !asked:
-		return sentence("scheduler.%s has not been asked yet how many jobs wait, which a running manager does", f.Scheduler)
+		return reason.Of(reason.SchedulerNotAsked{Scheduler: string(f.Scheduler)})
 	case d.Unobserved != "":
-		return sentence("scheduler.%s can't be seen (%s)", f.Scheduler, d.Unobserved)
+		return reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: d.Unobserved})
 	}
-	return ""
+	return reason.Reason{}
 }
 
-// story says what the demand of a fleet comes to.
-func (s *supply) story(c Counts) string {
-	if s.jobs == 0 && s.short == 0 {
-		if s.occupied > 0 {
-			return sentence("No job waits for it, and %s", jobsRun(s.occupied))
-		}
-		if c.Busy == 0 {
-			return "No job waits for it, and none runs"
-		}
-		return sentence("No job waits for it, and jobs run on %s", plural(c.Busy, "runner"))
+// demand says what the demand of a fleet comes to.
+func (s *supply) demand(c Counts) reason.Detail {
+	switch jobs := s.jobs + s.unplaced; {
+	case jobs > 0:
+		return reason.JobsQueued{Jobs: jobs, Runners: s.fresh + s.short}
+	case s.occupied > 0:
+		return reason.NoJobsQueued{Running: s.occupied}
+	default:
+		return reason.NoJobsQueued{BusyRunners: c.Busy}
 	}
-	needed := s.fresh + s.short
-	if needed == 0 {
-		return sentence("%s, and the runners that are there or coming take them all", jobsWait(s.jobs))
-	}
-	if s.short > 0 {
-		return sentence("More jobs wait than its runners can take: %s more would do", plural(needed, "runner"))
-	}
-	return sentence("%s; packed, they take %s beyond those that are there", jobsWait(s.jobs), plural(needed, "runner"))
 }
 
-func jobsRun(n int) string {
-	if n == 1 {
-		return "1 job runs"
-	}
-	return sentence("%d jobs run", n)
-}
-
-// limit is what a budget comes from: as a wait of the fleet whose format takes
-// what is missing, and as half a sentence about the fleet.
-type limit struct {
-	code   WaitCode
-	format string
-	brief  string
-}
+// limit is what a budget comes from, given how many instances are missing for it.
+type limit func(missing int) reason.Detail
 
 // budget is how many instances of a fleet may start now: the one gate through
 // which every new instance goes, whatever it is for. Everything that isn't
@@ -111,37 +90,40 @@ type limit struct {
 func budget(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (int, limit) {
 	c := count(instances)
 	hold, held := in.holds[f.ID]
-	_, barred := in.Overrides.FleetQuarantine(f)
+	quarantine, barred := in.Overrides.FleetQuarantine(f)
 	switch {
 	case f.Operational == fleet.FleetFrozen:
-		return 0, limit{IsFrozen, "%s missing, and " + frozenWords(in, f, "the fleet", "its provider") + " is frozen.", frozenWords(in, f, "it", "its provider") + " is frozen"}
+		return 0, func(n int) reason.Detail { return frozen(in, f, n) }
 	case f.Operational == fleet.FleetDraining:
-		return 0, limit{IsFrozen, "%s missing, and the fleet is being removed.", "it is being removed"}
+		return 0, func(n int) reason.Detail { return reason.FleetRemoved{Missing: n} }
 	case barred:
-		return 0, limit{IsQuarantined, "%s missing, and the fleet or its image is quarantined.", "it or its image is quarantined"}
+		return 0, func(n int) reason.Detail { return reason.FleetQuarantined{Missing: n, Image: quarantine.Image} }
 	case f.Joined:
-		return 0, limit{WaitsForPerson, "%s missing, and hosts are joined by a person.", "its hosts are joined by a person"}
+		return 0, func(n int) reason.Detail { return reason.JoinedByHand{Missing: n} }
 	case held && hold.Constrained:
-		return 0, limit{NoOffer, verbatim(HoldSentence(hold, in.Now)), lowerFirst(hold.Reason)}
+		return 0, func(n int) reason.Detail {
+			return reason.NoOffer{Missing: n, Because: hold.Reason, NextTry: reason.At(hold.Until)}
+		}
 	case held && hold.InForce(in.Now):
-		return 0, limit{HeldBack, verbatim(HoldSentence(hold, in.Now)), lowerFirst(hold.Reason)}
+		return 0, func(int) reason.Detail { return reason.HeldBack{Because: hold.Reason, NextTry: reason.At(hold.Until)} }
 	}
 	most := max(0, f.Scaling.Max-c.Footprint)
-	because := limit{MaxHeldByUnproven, sentence("%%s missing, but max = %d is held by %s that aren't proven gone.",
-		f.Scaling.Max, plural(c.Footprint-c.Capacity, "instance")), sentence("its max is %d", f.Scaling.Max)}
+	because := limit(func(n int) reason.Detail {
+		return reason.LimitedByMax{Missing: n, Max: f.Scaling.Max, Unproven: c.Footprint - c.Capacity}
+	})
 	if room := in.markets[f.ID].room(in.probes); room < most {
-		most, because = room, limit{NoOffer, "%s missing, and one request tries first whether there is room again.", "one request tries first whether there is room again"}
+		most, because = room, func(n int) reason.Detail { return reason.OneRequestFirst{Missing: n} }
 	}
 	if f.Protected && f.Scheduler != "" {
 		if base := max(0, f.Scaling.Min-c.Capacity); base < most {
-			most, because = base, limit{IsProtected, "%s missing, and a protected fleet has the size of its file.", "it is protected and keeps the size of its file"}
+			most, because = base, func(n int) reason.Detail { return reason.FleetProtected{Missing: n} }
 		}
 	}
 	if room, why := in.budgets[f.ID].room(); room < most {
 		most, because = room, why
 	}
 	if room, bounded := in.rollouts[f.ID].bound(); bounded && room < most {
-		most, because = room, limit{RolloutWaits, "%s missing, and while the new ones are on trial there may be no more of them.", "its new ones are on trial"}
+		most, because = room, func(n int) reason.Detail { return reason.CanariesFirst{Missing: n} }
 	}
 	if step := f.Scaling.ScaleUp; step.MaxStep > 0 {
 		started := 0
@@ -151,8 +133,9 @@ func budget(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 			}
 		}
 		if now := max(0, step.MaxStep-started); now < most {
-			most, because = now, limit{StepLimit, sentence("%%s missing; at most %d may start in %s, and %d have.", step.MaxStep, short(step.Window), started),
-				sentence("it starts at most %d in %s", step.MaxStep, short(step.Window))}
+			most, because = now, func(n int) reason.Detail {
+				return reason.StepLimit{Missing: n, MaxStep: step.MaxStep, Window: reason.Duration(step.Window), Started: started}
+			}
 		}
 	}
 	for _, gate := range []func(fleet.ManagedFleet) (int, limit){in.entitled.of, in.spreads.of} {
@@ -161,31 +144,6 @@ func budget(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (
 		}
 	}
 	return most, because
-}
-
-// verbatim is a text as a format that ignores its argument.
-func verbatim(text string) string {
-	return strings.ReplaceAll(text, "%", "%%") + "%.0s"
-}
-
-func lowerFirst(text string) string {
-	text = strings.TrimSuffix(text, ".")
-	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' {
-		return strings.ToLower(text[:1]) + text[1:]
-	}
-	return text
-}
-
-// short is a duration without empty parts: "1m", "90s".
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // Counts is a fleet's live instances by what they count for. Footprint and
@@ -246,22 +204,4 @@ func (c *Counts) countHealthy(i snapshot.Instance) {
 		c.Idle++
 	}
 	c.Ready++
-}
-
-func sentence(format string, args ...any) string { return fmt.Sprintf(format, args...) }
-
-// plural is "1 instance", "2 instances".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// instancesAre is "1 instance is", "2 instances are".
-func instancesAre(n int) string {
-	if n == 1 {
-		return "1 instance is"
-	}
-	return fmt.Sprintf("%d instances are", n)
 }

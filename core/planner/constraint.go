@@ -2,9 +2,9 @@ package planner
 
 import (
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -16,19 +16,20 @@ func (m *fleetOffers) hold(now time.Time) *snapshot.Hold {
 	h := &snapshot.Hold{Constrained: true}
 	switch {
 	case m.silent && m.list.Failure != "":
-		h.Reason, h.Until = sentence("What its provider offers isn't known: %s", m.list.Failure), m.list.Next
+		h.Reason, h.Until = reason.Of(reason.OffersUnknown{Message: m.list.Failure}), m.list.Next
 	case m.silent && m.fault != "":
-		h.Reason = "What its provider offers isn't known: " + m.fault
+		h.Reason = reason.Of(reason.OffersUnknown{Message: m.fault})
 	case m.silent:
-		h.Reason, h.Until = "What its provider offers isn't known yet; it is being asked.", m.list.Next
+		h.Reason, h.Until = reason.Of(reason.OffersUnknown{}), m.list.Next
 	case len(m.choices) == 0:
-		h.Reason, h.NeedsPerson = "Its provider offers nothing for its instance block.", true
+		h.Reason, h.NeedsPerson = reason.Of(reason.OffersEmpty{}), true
 	case m.choices[0].State == LeftOut:
-		h.Reason = sentence("None of %s will do: %s.", plural(len(m.choices), "offer"), m.named(func(c choice) string { return c.label() + ": " + c.Reason }, "; "))
+		h.Reason = reason.Of(reason.OffersUnsuitable{Offers: m.refused()})
 		h.NeedsPerson = !slices.ContainsFunc(m.choices, func(c choice) bool { return c.passing })
 	default:
-		h.Reason = sentence("No room in any of its offers: %s.", m.named(func(c choice) string { return c.label() + " (" + c.Reason + ")" }, ", "))
-		h.Reason, h.Until = h.Reason+m.lastWord(), m.nextTry()
+		why := reason.OffersExhausted{Offers: m.refused()}
+		why.Trying, why.Message = m.lastWord()
+		h.Reason, h.Until = reason.Of(why), m.nextTry()
 	}
 	if !h.Until.After(now) {
 		h.Until = time.Time{} // it is under way
@@ -36,21 +37,19 @@ func (m *fleetOffers) hold(now time.Time) *snapshot.Hold {
 	return h
 }
 
-// lastWord is what was said where the next try is.
-func (m *fleetOffers) lastWord() string {
+// lastWord is whether one of the offers without room is being tried, and else what was
+// said where the next try is.
+func (m *fleetOffers) lastWord() (trying bool, said string) {
 	first := m.choices[0]
 	for _, c := range m.choices {
 		if c.State == Probed {
-			return " One request tries now."
+			return true, ""
 		}
 		if c.State == NoRoom && c.Next.Before(first.Next) {
 			first = c
 		}
 	}
-	if first.Said == "" {
-		return ""
-	}
-	return sentence(" Last: %.200s", first.Said)
+	return false, first.Said
 }
 
 // nextTry is when the first of the offers without room may be tried again; zero:
@@ -67,30 +66,14 @@ func (m *fleetOffers) nextTry() (next time.Time) {
 	return next
 }
 
-// named lists the offers of the first one's rank, as far as a sentence goes.
-func (m *fleetOffers) named(text func(choice) string, between string) string {
-	const most = 4
-	var parts []string
-	all := 0
+// refused lists the offers of the first one's rank, with why they can't be used.
+func (m *fleetOffers) refused() reason.List[reason.OfferRefused] {
+	var all []reason.OfferRefused
 	for _, c := range m.choices {
 		if c.rank() != m.choices[0].rank() {
 			break
 		}
-		if all++; all <= most {
-			parts = append(parts, text(c))
-		}
+		all = append(all, reason.OfferRefused{Offer: c.Offer.Label(), Because: c.Reason})
 	}
-	out := strings.Join(parts, between)
-	if all > most {
-		out += sentence(" and %d more", all-most)
-	}
-	return out
-}
-
-// label is the offer's name; of one without a market only the lifetime is known.
-func (c OfferChoice) label() string {
-	if c.Zone == "" && c.MachineType == "" && c.Region == "" {
-		return "any " + string(c.Lifetime) + " host"
-	}
-	return c.Name()
+	return reason.ListOf(all...)
 }

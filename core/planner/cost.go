@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // CostReport is what a fleet costs, as far as prices are known: an estimate that
@@ -37,7 +38,7 @@ func (p *FleetPlan) guardCost(in *planning, f fleet.ManagedFleet, s *supply) {
 		return
 	}
 	if budget != nil && budget.unasked && budget.limited() && p.Desired > p.Counts.Capacity {
-		p.wait(NotAsked, sentence("Its provider has not been asked yet what a host costs: %s may let fewer start.", budget.first()))
+		p.wait(reason.PricesNotAsked{Limit: budget.first()})
 	}
 	room, why := budget.room()
 	allowed := p.Counts.Capacity + room
@@ -51,9 +52,9 @@ func (p *FleetPlan) guardCost(in *planning, f fleet.ManagedFleet, s *supply) {
 	if p.Desired <= allowed {
 		return
 	}
-	p.wait(why.code, sentence(why.format, instancesAre(p.Desired-allowed)))
+	p.wait(why(p.Desired - allowed))
 	p.Desired, p.Cost.Binds = allowed, true
-	p.Bounds = append(p.Bounds, fleet.Bound{Name: string(CostGuardrail), After: allowed, Sentence: why.brief + "."})
+	p.Bounds = append(p.Bounds, fleet.Bound{Name: "cost_guardrail", After: allowed, Reason: reason.Of(why(0))})
 }
 
 // report is nil where nobody says what the fleet costs, and nothing limits it.
@@ -76,41 +77,25 @@ func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
 	}
 	if !p.maxDaily.IsZero() {
 		times = append(times, p.dayEnds)
-		if p.unheld == "" && p.best.Hourly.Currency != "" {
+		if p.unheld.IsZero() && p.best.Hourly.Currency != "" {
 			times = append(times, p.moreFrom())
 		}
 	}
 	return times
 }
 
-// costOverrideSentence says who overrode the cost guardrails, why, and how that is ended.
-func costOverrideSentence(f fleet.ManagedFleet, b fleet.CostOverride) string {
-	hourly, daily := b.Limits(f.Cost)
-	what := "nothing limits what it costs"
-	switch {
-	case b.Lifts():
-	case !hourly.IsZero() && !daily.IsZero():
-		what = sentence("max_hourly is %s and max_daily %s", hourly, daily)
-	case !hourly.IsZero():
-		what = sentence("max_hourly is %s", hourly)
-	case !daily.IsZero():
-		what = sentence("max_daily is %s", daily)
-	}
-	return sentence("%s broke the glass until %s%s: %s. To end it before: forgeyard-fleet cost-override %s --clear.",
-		b.By, moment(b.Until), because(b.Reason), what, f.Address.Name())
+// costOverrideOf is who raised the guardrails of a fleet, and to what.
+func costOverrideOf(f fleet.ManagedFleet, o fleet.CostOverride) reason.CostOverrideInForce {
+	hourly, daily := o.Limits(f.Cost)
+	return reason.CostOverrideInForce{Fleet: f.Address.Name(), MaxHourly: amount(hourly), MaxDaily: amount(daily), Decided: until(o.Attribution, o.Until)}
 }
 
-// costing is "1 host costs", "2 hosts cost".
-func costing(n int) string {
-	if n == 1 {
-		return "1 host costs"
+// amount is money as a reason has it; "": none.
+func amount(m fleet.Money) string {
+	if m.IsZero() {
+		return ""
 	}
-	return sentence("%d hosts cost", n)
-}
-
-// clock is a time of the day for a sentence, on the minute that isn't before it.
-func clock(t time.Time) string {
-	return t.UTC().Add(time.Minute - 1).Truncate(time.Minute).Format("15:04 UTC")
+	return m.String()
 }
 
 // payFor notes what the fleet costs with its requests, and says so where the offers
@@ -122,7 +107,7 @@ func (p *FleetPlan) payFor(in *planning, f fleet.ManagedFleet, create int) (boun
 	}
 	if left := create - len(p.Requests); left > 0 && budget.limited() {
 		if room, why := budget.room(); room < left {
-			p.waitOnce(why.code, sentence(why.format, instancesAre(left)))
+			p.waitOnce(why(left))
 			bound = true
 		}
 	}

@@ -3,11 +3,11 @@ package planner
 import (
 	"math"
 	"math/bits"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -29,8 +29,8 @@ type costBudget struct {
 	offered bool
 	// unasked says that nobody has asked the provider what a host costs.
 	unasked bool
-	// unheld is why nothing can be held against the limits; "": it can be.
-	unheld string
+	// unheld is why nothing can be held against the limits; zero: it can be.
+	unheld reason.Reason
 }
 
 // openBudgets works out the budget of every fleet.
@@ -134,20 +134,18 @@ func (p *costBudget) choose(m *fleetOffers) {
 }
 
 // whyUnheld says why costs can't be held against the limits.
-func (p *costBudget) whyUnheld(sums currencySum) string {
+func (p *costBudget) whyUnheld(sums currencySum) reason.Reason {
 	switch {
 	case !p.limited():
-		return ""
 	case sums.other != "":
-		return sentence("it has costs in %s and in %s today, and nothing converts between currencies", sums.currency, sums.other)
-	case p.unasked:
-		return "" // whoever asks holds them; until then it isn't known how many may start
+		return reason.Of(reason.CurrenciesMixed{Currency: sums.currency, Other: sums.other})
+	case p.unasked: // whoever asks holds them; until then it isn't known how many may start
 	case p.unpriced > 0:
-		return sentence("nobody says what %d of its %s an hour; write hourly into its cost block", p.unpriced, costing(p.hosts))
+		return reason.Of(reason.InstancesUnpriced{Unpriced: p.unpriced, Instances: p.hosts})
 	case p.offered && p.best.Hourly.Currency == "":
-		return "nobody says what a host costs an hour; write hourly into its cost block"
+		return reason.Of(reason.OffersUnpriced{})
 	}
-	return ""
+	return reason.Reason{}
 }
 
 func (p *costBudget) limited() bool { return !p.maxHourly.IsZero() || !p.maxDaily.IsZero() }
@@ -190,53 +188,39 @@ func quotient(left, each int64) int {
 func (p *costBudget) room() (int, limit) {
 	switch {
 	case p == nil || !p.limited():
-		return plenty, limit{}
-	case p.unheld != "":
-		return 0, costLimit(sentence("%s can't be held: %s", p.first(), p.unheld))
+		return plenty, nil
+	case !p.unheld.IsZero():
+		return 0, func(missing int) reason.Detail {
+			return reason.CostUnknown{Missing: missing, Limit: p.first(), Because: p.unheld}
+		}
 	case p.best.Hourly.Currency == "":
-		return plenty, limit{} // there is nothing to be had, and that is said elsewhere
+		return plenty, nil // there is nothing to be had, and that is said elsewhere
 	}
 	n := p.times(p.best)
 	if hourly, _ := p.lefts(); quotient(hourly, p.best.Hourly.Micros) == n {
-		return n, costLimit(p.hourlyBinds(n))
+		return n, p.hourlyBinds(n)
 	}
-	return n, costLimit(p.dailyBinds(n))
-}
-
-// costLimit is a guardrail as what keeps a fleet from growing.
-func costLimit(why string) limit {
-	return limit{CostGuardrail, strings.ReplaceAll(why, "%", "%%") + "; %s missing.", why}
+	return n, p.dailyBinds(n)
 }
 
 // hourlyBinds says what max_hourly leaves: room for n more, and no other.
-func (p *costBudget) hourlyBinds(n int) string {
-	price, name := p.best.Hourly, p.named("max_hourly", p.maxHourly)
-	switch running := p.running.Plus(price.Times(n)); {
-	case p.hosts+n == 0:
-		return sentence("%s binds: one host costs %s an hour", name, price)
-	case n == 0:
-		return sentence("%s binds: %s %s an hour, and one more %s", name, costing(p.hosts), running, price)
-	default:
-		return sentence("%s binds: with %d more, %s %s an hour, and another one %s", name, n, costing(p.hosts+n), running, price)
+func (p *costBudget) hourlyBinds(n int) limit {
+	price := p.best.Hourly
+	running, hosts := p.running.Plus(price.Times(n)), p.hosts+n
+	return func(missing int) reason.Detail {
+		return reason.MaxHourlyReached{Missing: missing, Limit: p.named("max_hourly", p.maxHourly), More: n, Instances: hosts,
+			Hourly: running.String(), Price: price.String()}
 	}
 }
 
-// dailyBinds says the same of max_daily. It names no amount that changes by the
-// minute: a sentence that is shown again and again stays the same.
-func (p *costBudget) dailyBinds(n int) string {
-	whole := p.whole.Plus(p.dayCost(p.best).Times(n)).About()
-	then := sentence("one more fits from %s on", clock(p.fitsFrom(n)))
-	if !p.fitsFrom(n).Before(p.dayEnds) {
-		then = sentence("no other fits before %s", clock(p.dayEnds))
+// dailyBinds says the same of max_daily. It has no amount or time that changes by the
+// second: a reason that is shown again and again stays the same.
+func (p *costBudget) dailyBinds(n int) limit {
+	whole, fits, hosts := p.whole.Plus(p.dayCost(p.best).Times(n)), p.fitsFrom(n), p.hosts
+	return func(missing int) reason.Detail {
+		return reason.MaxDailyReached{Missing: missing, Limit: p.named("max_daily", p.maxDaily), More: n, Instances: hosts, Today: whole.About(),
+			FitsAt: reason.At(fits.Add(time.Minute - 1).Truncate(time.Minute)), NextDay: !fits.Before(p.dayEnds)}
 	}
-	name := p.named("max_daily", p.maxDaily)
-	switch {
-	case n > 0:
-		return sentence("%s binds: if what is there runs on with %d more, today (UTC) costs %s, and %s", name, n, whole, then)
-	case p.hosts == 0:
-		return sentence("%s binds: today (UTC) has cost %s, and %s", name, whole, then)
-	}
-	return sentence("%s binds: if what is there runs on, today (UTC) costs %s, and %s", name, whole, then)
 }
 
 // fitsFrom is when the day has become short enough for one more host beside n that
@@ -276,15 +260,16 @@ func (p *costBudget) fitInto(left int64, hosts int) time.Time {
 }
 
 // named is a limit with its amount, and with who raised it.
-func (p *costBudget) named(attribute string, amount fleet.Money) string {
-	if !p.isOverridden {
-		return sentence("%s %s", attribute, amount)
+func (p *costBudget) named(attribute string, amount fleet.Money) reason.CostLimit {
+	l := reason.CostLimit{Attribute: attribute, Amount: amount.String()}
+	if p.isOverridden {
+		l.Override = until(p.override.Attribution, p.override.Until)
 	}
-	return sentence("%s %s (%s broke the glass, until %s)", attribute, amount, p.override.By, moment(p.override.Until))
+	return l
 }
 
 // first is the first limit that there is.
-func (p *costBudget) first() string {
+func (p *costBudget) first() reason.CostLimit {
 	if p.maxHourly.IsZero() {
 		return p.named("max_daily", p.maxDaily)
 	}

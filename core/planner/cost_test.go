@@ -13,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -71,37 +72,37 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		next        time.Time
 	}{
 		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.Overrides{}, 0, 26,
-			"max_hourly 5 USD binds: 26 hosts cost 4.992 USD an hour, and one more 0.192 USD.", time.Time{}},
+			"limited by max_hourly = 5 USD: 26 instances cost 4.992 USD an hour, and one more costs 0.192 USD", time.Time{}},
 		{"two more fit", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 24, morning), nil, fleet.Overrides{}, 2, 26,
-			"max_hourly 5 USD binds: with 2 more, 26 hosts cost 4.992 USD an hour, and another one 0.192 USD.", time.Time{}},
+			"limited by max_hourly = 5 USD: with 2 more, 26 instances cost 4.992 USD an hour, and another one costs 0.192 USD", time.Time{}},
 		{"a host costs more than the hour may", limited(1, 4, 10, 0), nil, nil, fleet.Overrides{}, 0, 0,
-			"max_hourly 0.1 USD binds: one host costs 0.192 USD an hour.", time.Time{}},
+			"limited by max_hourly = 0.1 USD: one instance costs 0.192 USD an hour", time.Time{}},
 		// 18 hours of each of ten, and 12 hours of another: 34.56 and 2.304.
 		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.Overrides{}, 0, 10,
-			"max_daily 35 USD binds: if what is there runs on, today (UTC) costs 34.56 USD, and one more fits from 21:43 UTC on.", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
+			"limited by max_daily = 35 USD: today (UTC) costs 34.56 USD if all instances run on, and one more fits from 21:43 UTC on", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
 		// Neither of two that wait has started: both fit from when each costs half of what is left.
 		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.Overrides{}, 1, 11,
-			"max_daily 37 USD binds: if what is there runs on with 1 more, today (UTC) costs 36.87 USD, and one more fits from 23:18 UTC on.", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
+			"limited by max_daily = 37 USD: today (UTC) costs 36.87 USD if all instances and 1 more run on, and one more fits from 23:18 UTC on", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
 		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.Overrides{}, 0, 0,
-			"max_daily 6 USD binds: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC.", now.Add(12 * time.Hour)},
+			"limited by max_daily = 6 USD: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
 		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.Overrides{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
 		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.Overrides{}, 0, 0,
-			"max_daily 4 USD binds: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC.", now.Add(12 * time.Hour)},
+			"limited by max_daily = 4 USD: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
 		{"nobody says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
 		{"currencies don't mix", euro, abroad, nil, fleet.Overrides{}, 0, 1,
-			"max_hourly 5 USD can't be held: it has costs in USD and in EUR today, and nothing converts between currencies.", time.Time{}},
-		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
+			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts between currencies", time.Time{}},
+		{"a broken glass raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
 		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
-			"max_hourly 2 USD (ada broke the glass, until 2026-11-29 13:00 UTC) binds: with 5 more, 10 hosts cost 1.92 USD an hour, and another one 0.192 USD.", now.Add(time.Hour)},
-		{"a cost override that is over is over", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
+			"limited by max_hourly = 2 USD (cost override by ada until 2026-11-29 13:00 UTC: incident 12): with 5 more, 10 instances cost 1.92 USD an hour, and another one costs 0.192 USD", now.Add(time.Hour)},
+		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Commitments: test.commitments, Overrides: test.overrides}
 			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
-				if b.Name == string(CostGuardrail) {
-					said = b.Sentence
+				if b.Name == "cost_guardrail" {
+					said = b.Reason.Text()
 				}
 			}
 			if test.says != "" && said != test.says {
@@ -124,8 +125,9 @@ func TestHostsWithoutAPriceHoldStartsUntilThePriceIsKnown(t *testing.T) {
 	in := selling(f, nil, lot("a", "m", 100))
 	in.Instances = old
 	p := planInput(in).Fleets[0]
-	const want = "max_hourly 5 USD can't be held: nobody says what 2 of its 2 hosts cost an hour; write hourly into its cost block; 3 instances are missing."
-	if story(p) != "cost_guardrail" || p.Waiting[0].Sentence != want || p.Cost.Unpriced != 2 {
+	want := reason.Of(reason.CostUnknown{Missing: 3, Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "5 USD"},
+		Because: reason.Of(reason.InstancesUnpriced{Unpriced: 2, Instances: 2})})
+	if story(p) != "cost_unknown" || p.Waiting[0] != want || p.Cost.Unpriced != 2 {
 		t.Errorf("%s: %+v", story(p), p.Waiting)
 	}
 	f.Cost.Hourly = usd(100_000)
@@ -142,7 +144,7 @@ func TestAnOfferWithoutAPriceIsNoneWhereCostsAreLimited(t *testing.T) {
 	mute := lot("a", "m", 0)
 	mute.Price = fleet.Money{}
 	p := planInput(selling(f, nil, mute)).Fleets[0]
-	if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason, "it has no price, and the fleet's costs are limited: write hourly into its cost block") {
+	if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason.Text(), "it has no price, and the fleet's costs are limited; set hourly in the cost block") {
 		t.Errorf("%s: %+v", story(p), p.Constrained)
 	}
 	p = planInput(selling(f, nil, mute, lot("b", "m", 100))).Fleets[0]
@@ -179,8 +181,8 @@ func TestWhatAFleetMayNotPayForGoesToAnotherOrWaitsAndSaysWhy(t *testing.T) {
 	}
 	in.Fleets = in.Fleets[:1]
 	out := planInput(in)
-	const want = "4 jobs wait for a host: fleet.demo can't grow now: max_hourly 0.15 USD binds: with 1 more, 1 host costs 0.1 USD an hour, and another one 0.1 USD."
-	if len(out.Unplaced) != 1 || out.Unplaced[0].Sentence != want {
+	const want = "4 queued jobs without capacity: fleet.demo can't grow now, limited by max_hourly = 0.15 USD: with 1 more, 1 instance costs 0.1 USD an hour, and another one costs 0.1 USD"
+	if len(out.Unplaced) != 1 || out.Unplaced[0].Reason.Text() != want {
 		t.Errorf("one fleet: %+v", out.Unplaced)
 	}
 	if got := chain(out.Fleets[0]); got != "demand 3 → cost_guardrail 1" {
@@ -318,19 +320,22 @@ func isPaidFor(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 	}
 }
 
-func TestABrokenGlassIsSaidWithHowItIsMended(t *testing.T) {
+func TestACostOverrideIsShownWithTheLimitsThatHold(t *testing.T) {
 	f, later := limited(1, 4, 100, 900), now.Add(time.Hour)
-	for what, order := range map[string]fleet.Overrides{
-		"nothing limits what it costs":             costOverride(f, fleet.Money{}, fleet.Money{}, later),
-		"max_hourly is 7 USD and max_daily 9 USD":  costOverride(f, usd(7_000_000), fleet.Money{}, later),
-		"max_hourly is 1 USD and max_daily 70 USD": costOverride(f, fleet.Money{}, usd(70_000_000), later),
+	for name, test := range map[string]struct {
+		hourly, daily         fleet.Money
+		wantHourly, wantDaily string
+	}{
+		"nothing is limited":  {},
+		"a larger max_hourly": {hourly: usd(7_000_000), wantHourly: "7 USD", wantDaily: "9 USD"},
+		"a larger max_daily":  {daily: usd(70_000_000), wantHourly: "1 USD", wantDaily: "70 USD"},
 		// Less than the file's, or of another currency, is what the file may say since.
-		"max_hourly is 1 USD and max_daily 9 USD": costOverride(f, usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, later),
+		"less than the file's": {usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, "1 USD", "9 USD"},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: order}).Fleets[0]
-		want := "ada broke the glass until 2026-11-29 13:00 UTC (incident 12): " + what + ". To end it before: forgeyard-fleet cost-override demo --clear."
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
+		want := reason.Of(reason.CostOverrideInForce{Fleet: "demo", MaxHourly: test.wantHourly, MaxDaily: test.wantDaily, Decided: until(ada, later)})
 		if len(p.Overrides) != 1 || p.Overrides[0] != want {
-			t.Errorf("%q, want %q", p.Overrides, want)
+			t.Errorf("%s: %q, want %q", name, p.Overrides, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -25,28 +26,17 @@ type Demand struct {
 type UnplacedDemand struct {
 	Scheduler   fleet.SchedulerAddress         `json:"scheduler"`
 	Requirement fleet.SchedulingRequirementSet `json:"requirement"`
-	Code        UnplacedCode                   `json:"code"`
 	Count       int                            `json:"count"`
-	// Sentence says why for a person, with the nearest fleets.
-	Sentence string `json:"sentence"`
+	// Reason is why, with the nearest fleet: NoEligibleFleet [29] or NoCapacityNow.
+	Reason reason.Reason `json:"reason"`
 	// Nearest are the fleets that came closest, best first.
 	Nearest []NearMiss `json:"nearest,omitempty"`
 }
 
-// UnplacedCode names a kind of unplaced demand.
-type UnplacedCode string
-
-// NoEligibleFleet: no fleet of the file could ever run the jobs [29].
-// NoCapacityNow: fleets could, and something keeps them from growing.
-const (
-	NoEligibleFleet UnplacedCode = "no_eligible_fleet"
-	NoCapacityNow   UnplacedCode = "no_capacity_now"
-)
-
 // NearMiss is a fleet and the first requirement that it fails.
 type NearMiss struct {
 	Fleet  fleet.FleetAddress `json:"fleet"`
-	Reason string             `json:"reason"`
+	Reason reason.Reason      `json:"reason"`
 }
 
 // nearestShown is how many near misses a person is told.
@@ -68,15 +58,15 @@ type supply struct {
 	limit  limit
 	// hourly is what a host costs.
 	hourly fleet.Money
-	// short is how many more would be made if the budget allowed.
-	short int
+	// short is how many more would be made if the budget allowed, for the unplaced jobs.
+	short, unplaced int
 	// jobs is how many waiting jobs the fleet was given, occupied how many running
 	// ones of which nobody says where they are.
 	jobs, occupied int
 	// over is what the fleet spreads over providers with; nil: it doesn't. spread
 	// says what that changed.
 	over   *providerSpread
-	spread string
+	spread reason.Detail
 }
 
 // bin is one instance with how many leases it has.
@@ -187,34 +177,27 @@ func noEligibleFleet(group fleet.QueuedDemand, misses []nearMiss) UnplacedDemand
 	slices.SortFunc(misses, func(a, b nearMiss) int {
 		return cmp.Or(cmp.Compare(b.check, a.check), cmp.Compare(a.address, b.address))
 	})
-	u := UnplacedDemand{Code: NoEligibleFleet, Count: group.Admissible}
+	u := UnplacedDemand{Count: group.Admissible}
 	for _, m := range misses[:min(len(misses), nearestShown)] {
-		u.Nearest = append(u.Nearest, NearMiss{Fleet: m.address, Reason: m.reason})
+		u.Nearest = append(u.Nearest, NearMiss{Fleet: m.address, Reason: reason.Of(m.reason)})
 	}
-	if len(u.Nearest) == 0 {
-		u.Sentence = sentence("%s that no fleet can run: no fleet has this scheduler.", jobsWait(u.Count))
-		return u
+	why := reason.NoEligibleFleet{Jobs: u.Count}
+	if len(u.Nearest) > 0 {
+		why.Nearest, why.Because = string(u.Nearest[0].Fleet), u.Nearest[0].Reason
 	}
-	u.Sentence = sentence("%s that no fleet can run. The nearest is %s: %s.", jobsWait(u.Count), u.Nearest[0].Fleet, u.Nearest[0].Reason)
+	u.Reason = reason.Of(why)
 	return u
 }
 
 func noCapacityNow(left int, can []*supply) UnplacedDemand {
-	u := UnplacedDemand{Code: NoCapacityNow, Count: left}
+	u := UnplacedDemand{Count: left}
 	for _, s := range can {
 		if len(u.Nearest) < nearestShown {
-			u.Nearest = append(u.Nearest, NearMiss{Fleet: s.fleet.Address, Reason: s.limit.brief})
+			u.Nearest = append(u.Nearest, NearMiss{Fleet: s.fleet.Address, Reason: reason.Of(s.limit(0))})
 		}
 	}
-	u.Sentence = sentence("%s for a host: %s can't grow now: %s.", jobsWait(left), u.Nearest[0].Fleet, u.Nearest[0].Reason)
+	u.Reason = reason.Of(reason.NoCapacityNow{Jobs: left, Fleet: string(u.Nearest[0].Fleet), Because: u.Nearest[0].Reason})
 	return u
-}
-
-func jobsWait(n int) string {
-	if n == 1 {
-		return "1 job waits"
-	}
-	return sentence("%d jobs wait", n)
 }
 
 // used counts the instances that jobs run on or are meant for, new ones

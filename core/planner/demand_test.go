@@ -3,7 +3,6 @@ package planner
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -105,8 +105,8 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 		{"a runner that is too old leaves even with a lease, and another comes for what waits", aged, []snapshot.Instance{leased(aged, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 2, drain i00 (max_age)"},
 		{"of two that are too old one leaves at a time", aged, []snapshot.Instance{idle(aged, 0, 0), idle(aged, 1, 0)}, demand(waiting(4)), time.Time{}, 2, "create 1, drain i00 (max_age)"},
 		{"what works for another scheduler is no capacity for this one", f, []snapshot.Instance{elsewhere(f, 0)}, demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
-		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, protected"},
-		{"nor does it shrink by itself", protected, []snapshot.Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "protected"},
+		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, fleet_protected"},
+		{"nor does it shrink by itself", protected, []snapshot.Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "fleet_protected"},
 		{"a scheduler that can't be seen takes nothing away", f, []snapshot.Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "it answered 503"}}, time.Time{}, 1, "nothing"},
 		{"one that was never asked neither", f, []snapshot.Instance{idle(f, 0, time.Hour)}, nil, time.Time{}, 1, "nothing"},
 		{"min holds even unseen", burst(2, 4, 0), nil, nil, time.Time{}, 2, "create 2"},
@@ -128,16 +128,16 @@ func TestTheChainOfBoundsTellsHowANumberCameAbout(t *testing.T) {
 	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(14))}).Fleets[0]
 	var got []string
 	for _, b := range p.Bounds {
-		got = append(got, fmt.Sprintf("%s → %d: %s", b.Name, b.After, b.Sentence))
+		got = append(got, fmt.Sprintf("%s → %d: %s", b.Name, b.After, b.Reason.Text()))
 	}
 	for _, w := range p.Waiting {
-		got = append(got, w.Sentence)
+		got = append(got, w.Text())
 	}
 	want := []string{
-		"demand → 7: More jobs wait than its runners can take: 7 runners more would do.",
-		"warm → 8: Keep 1 idle runner ready for work that may come.",
-		"max → 4: Never more than max = 4.",
-		"2 instances are missing; at most 2 may start in 1m, and 0 have.",
+		"demand → 7: 14 jobs queued, 7 more runners needed",
+		"warm → 8: keep 1 idle runner",
+		"max → 4: limited by max = 4",
+		"2 instances missing: limited by scale_up max_step = 2 in 1m, 0 started",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -158,29 +158,30 @@ func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
 		name   string
 		fleets []fleet.ManagedFleet
 		change func(*fleet.QueuedDemand)
-		want   string
+		fleet  fleet.FleetAddress
+		want   reason.Detail
 	}{
-		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.QueuedDemand) { d.Resources.GPU = 1 }, "fleet.linux: one job takes 1 gpu, and its class says nothing about gpu"},
-		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux: one job takes 17 GiB of memory, and a host has 16 GiB of memory"},
-		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.OS = "windows" }, `fleet.linux: the jobs require os "windows", and it has "linux"`},
-		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, `fleet.linux: the jobs require the capability "docker", "kvm", and its class hasn't got it`},
-		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "high" }, `fleet.linux: the jobs require trust "high", and it has "standard"`},
-		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "low" }, `fleet.linux: the jobs require trust "low", and it has "standard"`},
-		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.QueuedDemand) {}, `fleet.acme: it is for the tenant "acme" alone`},
-		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Regions = []string{"eu"} }, `fleet.linux: the jobs must stay in "eu", and it may use any region`},
-		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.QueuedDemand) {}, "fleet.spot: its hosts can be taken away, and the jobs don't allow that"},
-		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Unknown = []string{"quantum"} }, `fleet.linux: the jobs require "quantum", which this version doesn't understand`},
-		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.QueuedDemand) {}, "fleet.signing: its class is for signing, and the jobs don't sign"},
+		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.QueuedDemand) { d.Resources.GPU = 1 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "gpu", Amount: 1}}},
+		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "memory", Amount: 17 << 30}, Has: 16 << 30}},
+		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.OS = "windows" }, "fleet.linux", reason.RequirementDiffers{Attribute: "os", Required: "windows", Has: "linux"}},
+		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, "fleet.linux", reason.RequirementMissing{Attribute: "capability", Missing: reason.ListOf("docker", "kvm")}},
+		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "high" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "high", Has: "standard"}},
+		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "low" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "low", Has: "standard"}},
+		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.QueuedDemand) {}, "fleet.acme", reason.OutOfScope{Scope: reason.Scope{Tenant: "acme"}}},
+		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Regions = []string{"eu"} }, "fleet.linux", reason.RegionsDiffer{Required: reason.ListOf("eu")}},
+		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.QueuedDemand) {}, "fleet.spot", reason.PreemptibleDisallowed{}},
+		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Unknown = []string{"quantum"} }, "fleet.linux", reason.RequirementUnknown{Requirements: reason.ListOf("quantum")}},
+		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.QueuedDemand) {}, "fleet.signing", reason.SigningOnly{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := waiting(3)
 			test.change(&d)
 			out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(d)})
-			if len(out.Unplaced) != 1 || out.Unplaced[0].Code != NoEligibleFleet || out.Unplaced[0].Count != 3 {
+			if len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) || out.Unplaced[0].Count != 3 {
 				t.Fatalf("unplaced: %+v", out.Unplaced)
 			}
-			if got := fmt.Sprintf("%s: %s", out.Unplaced[0].Nearest[0].Fleet, out.Unplaced[0].Nearest[0].Reason); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
+			if diff := cmp.Diff(NearMiss{Fleet: test.fleet, Reason: reason.Of(test.want)}, out.Unplaced[0].Nearest[0]); diff != "" {
+				t.Errorf("the nearest miss differs (-want +got):\n%s", diff)
 			}
 			for _, p := range out.Fleets {
 				if p.Create != 0 {
@@ -199,15 +200,16 @@ func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
 	if out := planInput(in); story(out.Fleets[0]) != "create 2" || story(out.Fleets[1]) != "nothing" {
 		t.Errorf("with both able: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
-	in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now.Add(time.Minute), Reason: "The provider has no capacity."}}
+	in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now.Add(time.Minute), Reason: reason.Plain("The provider has no capacity.")}}
 	out := planInput(in)
 	if story(out.Fleets[1]) != "create 2" || out.Fleets[0].Create != 0 {
 		t.Errorf("with the first held: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
-	in.Holds["f2"] = snapshot.Hold{Reason: "Its file must change."}
+	in.Holds["f2"] = snapshot.Hold{Reason: reason.Plain("Its file must change.")}
 	out = planInput(in)
-	want := "4 jobs wait for a host: fleet.cheap can't grow now: the provider has no capacity."
-	if len(out.Unplaced) != 1 || out.Unplaced[0].Code != NoCapacityNow || out.Unplaced[0].Sentence != want {
+	want := reason.Of(reason.NoCapacityNow{Jobs: 4, Fleet: "fleet.cheap",
+		Because: reason.Of(reason.HeldBack{Because: reason.Plain("The provider has no capacity."), NextTry: reason.At(now.Add(time.Minute))})})
+	if len(out.Unplaced) != 1 || out.Unplaced[0].Reason != want {
 		t.Errorf("with both held: %+v", out.Unplaced)
 	}
 }
@@ -254,7 +256,7 @@ func drawDemand(t *rapid.T) input {
 		f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: rapid.IntRange(0, 3).Draw(t, "step"), Window: time.Minute}
 		f.Scaling.ScaleDown.MaxStep = rapid.IntRange(0, 2).Draw(t, "step down")
 		if rapid.Bool().Draw(t, "held") {
-			in.Holds[f.ID] = snapshot.Hold{Reason: "Because of 100% of something."}
+			in.Holds[f.ID] = snapshot.Hold{Reason: reason.Plain("Because of 100% of something.")}
 		}
 		in.Fleets = append(in.Fleets, f)
 		for k := range rapid.IntRange(0, 6).Draw(t, "instances") {
@@ -298,8 +300,8 @@ func shuffled(t *rapid.T, in input) input {
 
 func TestSentencesAboutResourcesAreForPeople(t *testing.T) {
 	got := tooSmall(fleet.ResourceCapacity{Named: map[string]int64{"license": 3}}, fleet.ResourceCapacity{Named: map[string]int64{"license": 2}})
-	if !strings.Contains(got, `one job takes 3 of "license", and a host has 2 of "license"`) {
-		t.Error(got)
+	if want := (reason.JobTooLarge{Job: reason.Resource{Name: "license", Amount: 3}, Has: 2}); got != want {
+		t.Errorf("%#v, want %#v", got, want)
 	}
 }
 
@@ -316,7 +318,7 @@ func TestJobsAreNotGivenToHostsThatOnlyAPersonCanJoin(t *testing.T) {
 		t.Errorf("%s creates %d, unplaced %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unplaced)
 	}
 	in.Fleets = in.Fleets[:1]
-	if out = planInput(in); len(out.Unplaced) != 1 || !strings.Contains(out.Unplaced[0].Sentence, "joined by a person") {
+	if out = planInput(in); len(out.Unplaced) != 1 || out.Unplaced[0].Nearest[0].Reason != reason.Of(reason.JoinedByHand{}) {
 		t.Errorf("unplaced %+v", out.Unplaced)
 	}
 }
@@ -326,7 +328,7 @@ func TestARunnerOfAnotherSchedulerIsReplaced(t *testing.T) {
 	i := instance(f, 0, fleet.Healthy)
 	i.Scheduling = fleet.Scheduling{Scheduler: "forgeyard.before", Ref: "r"}
 	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{i}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
-	if len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "scheduler") {
+	if len(p.Drifted) != 1 || p.Drifted[0].Reason != reason.Of(reason.OtherScheduler{}) {
 		t.Errorf("drifted %+v", p.Drifted)
 	}
 }

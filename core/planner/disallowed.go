@@ -5,6 +5,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -18,26 +19,26 @@ func disallowed(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 			continue
 		}
 		why := in.whyDisallowed(f, i)
-		if why != "" && !slices.ContainsFunc(known, func(d Drift) bool { return d.Instance == i.ID }) {
-			out = append(out, Drift{i.ID, why})
+		if why != nil && !slices.ContainsFunc(known, func(d Drift) bool { return d.Instance == i.ID }) {
+			out = append(out, Drift{i.ID, reason.Of(why)})
 		}
 	}
 	return out
 }
 
-func (in *planning) whyDisallowed(f fleet.ManagedFleet, i snapshot.Instance) string {
+func (in *planning) whyDisallowed(f fleet.ManagedFleet, i snapshot.Instance) reason.Detail {
 	p, region := f.Placement, in.markets[f.ID].regionOf(i.Zone)
 	switch {
 	case f.Market && i.Zone != "" && len(p.Zones) > 0 && !slices.Contains(p.Zones, i.Zone):
-		return sentence("It is in the zone %.60q, where the fleet may not be any more", i.Zone)
+		return reason.ZoneDisallowed{Zone: i.Zone}
 	case f.Market && region != "" && len(p.Regions) > 0 && !slices.Contains(p.Regions, region):
-		return sentence("It is in the region %.60q, where the fleet may not be any more", region)
+		return reason.RegionDisallowed{Region: region}
 	case i.State == fleet.Healthy && i.Scheduling.Told() && i.Scheduling.Hostile && !in.Policy.RunsHostile(f.Class):
-		return "Its scheduler was told that it may run hostile jobs, and by the policy it may not any more"
+		return reason.HostileDisallowed{}
 	case i.State == fleet.Healthy && i.Scheduling.Ref != "" && i.Scheduling.Told() && !f.Scheduler.AdmitsOnce() && !i.Scheduling.Hostile && in.Policy.RunsHostile(f.Class):
-		return "Its scheduler was told that it may not run hostile jobs, and by the policy it may now"
+		return reason.HostileAllowed{}
 	}
-	return ""
+	return nil
 }
 
 // regionOf is the region of a zone, as the market has it; "": it isn't known.

@@ -16,6 +16,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -167,7 +168,7 @@ func drawHistory(t *rapid.T, in input, i *snapshot.Instance) {
 	i.Left = i.State == fleet.Draining && rapid.IntRange(0, 5).Draw(t, "left") == 0
 	i.Zone = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")
 	if rapid.IntRange(0, 29).Draw(t, "failed") == 0 {
-		i.Failure = "it failed"
+		i.Failure = reason.Plain("it failed")
 	}
 	if f.Scheduler == "" && i.State == fleet.Healthy {
 		i.Leases, i.IdleSince = 0, time.Time{}
@@ -199,7 +200,7 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		switch {
 		case p.Desired > most:
 			return fmt.Sprintf("%d are wanted, and at most %d may be", p.Desired, most)
-		case p.Desired < min(least, most) && !stated("removed") && !stated(string(CostGuardrail)):
+		case p.Desired < min(least, most) && !stated("removed") && !stated("cost_guardrail"):
 			return fmt.Sprintf("%d are wanted, and at least %d must be", p.Desired, least)
 		}
 		return ""
@@ -247,7 +248,7 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		acted := map[fleet.CapacityInstanceID]bool{}
 		for _, a := range p.Actions {
 			i := instanceOf(in, a)
-			if acted[i.ID] || a.Reason == "" || !lifecycle.Allowed(i.State, to[a.Kind], a.Cause) {
+			if acted[i.ID] || a.Reason.IsZero() || !lifecycle.Allowed(i.State, to[a.Kind], a.Cause) {
 				return fmt.Sprintf("%s of %s in state %s because of %q (%s)", a.Kind, i.ID, i.State, a.Reason, a.Cause)
 			}
 			acted[i.ID] = true

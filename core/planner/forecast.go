@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // forecastOf is what the model of a fleet says; false: it has none, or there is
@@ -13,7 +14,7 @@ func (in *planning) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has
 		return p, false
 	}
 	if p = in.Forecasts[f.ID]; p.Forecast != f.Forecast {
-		p = forecast.Prediction{Forecast: f.Forecast, NoEffect: "a running manager makes it, and none has yet"}
+		p = forecast.Prediction{Forecast: f.Forecast, NoEffect: reason.Of(reason.ForecastNotMade{})}
 	}
 	return p, true
 }
@@ -22,22 +23,16 @@ func (in *planning) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has
 // advice [120]: it never asks for fewer than demand and warm do, and the bounds
 // after it hold. Idle runners that are kept warm are among what will be needed,
 // since they are what it will be needed from.
-func (in *planning) expect(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
+func (in *planning) expect(f fleet.ManagedFleet, n int, bound addBound) {
 	p, has := in.forecastOf(f)
-	switch {
+	switch model := p.ReasonModel(); {
 	case !has:
-	case p.NoEffect != "" && p.Season == 0:
-		bound("forecast", n, "The forecast has no effect: %s (%s).", p.NoEffect, p.Name())
-	case p.NoEffect != "":
-		bound("forecast", n, "The forecast has no effect: %s (%s, %s).", p.NoEffect, p.Name(), p.Words())
-	case p.Runners <= n:
-		bound("forecast", n, "%s will be needed by %s, no more than are wanted already (%s, %s).", plural(p.Runners, "runner"), clockUTC(p), p.Name(), p.Words())
+	case !p.NoEffect.IsZero():
+		bound("forecast", n, reason.ForecastUnused{Because: p.NoEffect, Model: model})
 	default:
-		bound("forecast", p.Runners, "%s will be needed by %s (%s, %s).", plural(p.Runners, "runner"), clockUTC(p), p.Name(), p.Words())
+		bound("forecast", max(n, p.Runners), reason.ForecastNeeds{Runners: p.Runners, By: reason.At(p.Until), Covered: p.Runners <= n, Model: model})
 	}
 }
-
-func clockUTC(p forecast.Prediction) string { return p.Until.UTC().Format("15:04 UTC") }
 
 // foreseen notes in the plan what is needed, and what will be.
 func (p *FleetPlan) foreseen(in *planning, f fleet.ManagedFleet, s *supply) {

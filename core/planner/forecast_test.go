@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -26,8 +27,8 @@ func foreseeing(f fleet.ManagedFleet) fleet.ManagedFleet {
 
 func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 	unsure, short := expecting(9), expecting(0)
-	unsure.Confidence, unsure.NoEffect = 0.4, "it has been off too far lately"
-	short.Season, short.Confidence, short.NoEffect = 0, 0, "it has seen 3 hours of demand, and needs 2 days"
+	unsure.Confidence, unsure.NoEffect = 0.4, reason.Of(reason.ForecastInaccurate{})
+	short.Season, short.Confidence, short.NoEffect = 0, 0, reason.Of(reason.ForecastTooEarly{Seen: reason.Duration(3 * time.Hour), Needs: reason.Duration(48 * time.Hour)})
 	other := expecting(9)
 	other.Version = 2
 	protected := foreseeing(burst(0, 10, 0))
@@ -40,12 +41,12 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 		want       string
 		story      string
 	}{
-		{"more will be needed", foreseeing(burst(0, 10, 1)), expecting(6), 4, "6 runners will be needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93).", "create 6"},
-		{"demand and warm ask for more already", foreseeing(burst(0, 10, 1)), expecting(1), 4, "1 runner will be needed by 12:20 UTC, no more than are wanted already (seasonal-naive version 1, confidence high, 0.93).", "create 3"},
-		{"max holds", foreseeing(burst(0, 4, 0)), expecting(9), 0, "9 runners will be needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93).", "create 4"},
-		{"its confidence is too low", foreseeing(burst(0, 10, 0)), unsure, 4, "The forecast has no effect: it has been off too far lately (seasonal-naive version 1, confidence low, 0.40).", "create 2"},
-		{"its history is too short", foreseeing(burst(0, 10, 0)), short, 4, "The forecast has no effect: it has seen 3 hours of demand, and needs 2 days (seasonal-naive version 1).", "create 2"},
-		{"the one that is there is of another model", foreseeing(burst(0, 10, 0)), other, 4, "The forecast has no effect: a running manager makes it, and none has yet (seasonal-naive version 1).", "create 2"},
+		{"more will be needed", foreseeing(burst(0, 10, 1)), expecting(6), 4, "6 runners needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93)", "create 6"},
+		{"demand and warm ask for more already", foreseeing(burst(0, 10, 1)), expecting(1), 4, "1 runner needed by 12:20 UTC, covered already (seasonal-naive version 1, confidence high, 0.93)", "create 3"},
+		{"max holds", foreseeing(burst(0, 4, 0)), expecting(9), 0, "9 runners needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93)", "create 4"},
+		{"its confidence is too low", foreseeing(burst(0, 10, 0)), unsure, 4, "the forecast has no effect: it has been too inaccurate in the last days (seasonal-naive version 1, confidence low, 0.40)", "create 2"},
+		{"its history is too short", foreseeing(burst(0, 10, 0)), short, 4, "the forecast has no effect: it has seen 3 hours of demand and needs 2 days (seasonal-naive version 1)", "create 2"},
+		{"the one that is there is of another model", foreseeing(burst(0, 10, 0)), other, 4, "the forecast has no effect: not made yet, a running manager makes it (seasonal-naive version 1)", "create 2"},
 		{"the fleet asks for none", burst(0, 10, 0), expecting(6), 4, "", "create 2"},
 		{"a protected fleet has none", protected, expecting(6), 0, "", "nothing"},
 	}
@@ -57,7 +58,7 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 			said := ""
 			for _, b := range p.Bounds {
 				if b.Name == "forecast" {
-					said = b.Sentence
+					said = b.Reason.Text()
 				}
 			}
 			if said != test.want {
@@ -97,7 +98,7 @@ func TestAForecastIsAdviceAndNeverBelowWhatDemandAsksFor(t *testing.T) {
 		f.Forecast = naive
 		p := expecting(rapid.IntRange(0, 1_000_000).Draw(t, "runners"))
 		if rapid.Bool().Draw(t, "counts") {
-			p.NoEffect = "it has been off too far lately"
+			p.NoEffect = reason.Of(reason.ForecastInaccurate{})
 		}
 		reactive := planInput(in).Fleets[0]
 		in.Forecasts = map[fleet.RunnerFleetID]forecast.Prediction{f.ID: p}
@@ -105,7 +106,7 @@ func TestAForecastIsAdviceAndNeverBelowWhatDemandAsksFor(t *testing.T) {
 		switch {
 		case advised.Desired < reactive.Desired:
 			t.Fatalf("the forecast takes %d down to %d", reactive.Desired, advised.Desired)
-		case advised.Desired > reactive.Desired && (p.NoEffect != "" || f.Protected || advised.Desired > f.Scaling.Max || advised.Desired > p.Runners):
+		case advised.Desired > reactive.Desired && (!p.NoEffect.IsZero() || f.Protected || advised.Desired > f.Scaling.Max || advised.Desired > p.Runners):
 			t.Fatalf("the forecast %+v takes %d up to %d of at most %d", p, reactive.Desired, advised.Desired, f.Scaling.Max)
 		case f.Operational == fleet.FleetFrozen && (advised.Create > 0 || len(advised.Actions) > 0):
 			t.Fatalf("a frozen fleet acts: %s", story(advised))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -20,7 +21,7 @@ func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply, missing int) (ta
 		if b.returns && taken < missing {
 			taken++
 			p.Actions = append(p.Actions, Action{Kind: Reactivate, Instance: b.instance, Cause: lifecycle.DemandBack,
-				Reason: sentence("%d wanted, and it was only cordoned: %s.", p.Desired, p.why())})
+				Reason: p.neededAgain()})
 		}
 	}
 	return taken
@@ -33,7 +34,7 @@ func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply, missing int) (ta
 func (p *FleetPlan) shrinkIdle(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, s *supply, excess int) {
 	policy := f.Scaling.ScaleDown
 	if f.Protected {
-		p.wait(IsProtected, sentence("%s above the desired %d, and a protected fleet has the size of its file.", instancesAre(excess), p.Desired))
+		p.wait(reason.FleetProtected{Excess: excess, Desired: p.Desired})
 		return
 	}
 	if s == nil {
@@ -41,11 +42,11 @@ func (p *FleetPlan) shrinkIdle(in *planning, f fleet.ManagedFleet, instances []s
 	}
 	for _, c := range in.Demand[f.Scheduler].Snapshot.Concerns {
 		if c.Kind == fleet.RunnersLost && c.Concerns(f.Class.Name) {
-			p.wait(LosesRunners, sentence("%s above the desired %d, but nothing is taken away: %s", instancesAre(excess), p.Desired, c.Sentence))
+			p.wait(reason.RunnersLost{Excess: excess, Desired: p.Desired, Message: c.Sentence})
 			return
 		}
 	}
-	reason := sentence("%d wanted, %d there, and it has been idle for over %s: %s.", p.Desired, p.Counts.Capacity, short(policy.IdleGrace), p.why())
+	idle, unneeded := p.scaleDown(policy.IdleGrace), p.scaleDown(0)
 	leaving, young := 0, 0
 	var paid paidFor
 	for _, i := range p.leavers(in, instances, s) {
@@ -56,25 +57,25 @@ func (p *FleetPlan) shrinkIdle(in *planning, f fleet.ManagedFleet, instances []s
 		switch {
 		case i.State == fleet.Requested:
 			leaving++
-			p.act(Cancel, *i, lifecycle.Cancelled, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why()))
+			p.act(Cancel, *i, lifecycle.Cancelled, unneeded)
 		case i.State != fleet.Healthy:
 		case unobserved:
-			p.waitOnce(CannotSee, sentence("%s above the desired %d, but %s can't be seen (%s): nothing is taken away.", instancesAre(excess), p.Desired, i.Provider, why))
+			p.waitOnce(reason.Unobservable{Excess: excess, Desired: p.Desired, Because: unobservable(i.Provider, why)})
 		case insideMinimum(in, f, *i):
 			paid.add(*i)
 		case i.IdleSince.IsZero() || in.Now.Sub(i.IdleSince) < policy.IdleGrace:
 			young++
 		case in.Now.Sub(in.Scaled[f.ID]) < policy.Cooldown:
-			p.waitOnce(CoolsDown, sentence("%s above the desired %d; it changed its size less than %s ago.", instancesAre(excess), p.Desired, short(policy.Cooldown)))
+			p.waitOnce(reason.Cooldown{Excess: excess, Desired: p.Desired, Cooldown: reason.Duration(policy.Cooldown)})
 		case policy.MaxStep > 0 && leaving >= policy.MaxStep:
 		default:
 			leaving++
-			p.act(Drain, *i, lifecycle.ForScaleDown, reason)
+			p.act(Drain, *i, lifecycle.ForScaleDown, idle)
 		}
 	}
-	paid.tell(p, excess-leaving)
+	paid.addWait(p, excess-leaving)
 	if left := min(young, excess-leaving-paid.hosts); left > 0 {
-		p.wait(IdleGrace, sentence("%s above the desired %d, idle for less than %s.", instancesAre(left), p.Desired, short(policy.IdleGrace)))
+		p.wait(reason.IdleGrace{Excess: left, Desired: p.Desired, Grace: reason.Duration(policy.IdleGrace)})
 	}
 }
 
@@ -91,10 +92,27 @@ func (p *FleetPlan) leavers(in *planning, instances []snapshot.Instance, s *supp
 	})
 }
 
-func (p *FleetPlan) waitOnce(code WaitCode, text string) {
-	if !slices.ContainsFunc(p.Waiting, func(w Wait) bool { return w.Code == code }) {
-		p.wait(code, text)
+// waitOnce adds a wait where there is none of its kind. All cost guardrails are one.
+func (p *FleetPlan) waitOnce(d reason.Detail) {
+	alike := func(w reason.Reason) bool {
+		return w.Code() == reason.Of(d).Code() || isGuardrail(w.Params) && isGuardrail(d)
 	}
+	if !slices.ContainsFunc(p.Waiting, alike) {
+		p.wait(d)
+	}
+}
+
+func isGuardrail(d reason.Detail) bool {
+	switch d.(type) {
+	case reason.MaxHourlyReached, reason.MaxDailyReached, reason.CostUnknown:
+		return true
+	}
+	return false
+}
+
+// unobservable says that a provider can't be inspected, and why.
+func unobservable(p fleet.ProviderAddress, why string) reason.Reason {
+	return reason.Of(reason.ProviderUnobservable{Provider: string(p), Message: why})
 }
 
 // nextChange is when the fleet's numbers change by time alone: a grace or a
@@ -156,6 +174,6 @@ func (p *FleetPlan) retire(in *planning, f fleet.ManagedFleet, instances []snaps
 	if oldest == nil {
 		return 0
 	}
-	p.act(Drain, *oldest, lifecycle.ForAge, sentence("It is older than max_age = %s.", short(f.Runner.MaxAge)))
+	p.act(Drain, *oldest, lifecycle.ForAge, reason.Of(reason.MaxAge{MaxAge: reason.Duration(f.Runner.MaxAge)}))
 	return 1
 }

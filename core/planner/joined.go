@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -60,21 +61,21 @@ func unjoined(f fleet.ManagedFleet, instances []snapshot.Instance) (waiting, the
 func joinedDesired(in *planning, f fleet.ManagedFleet, capacity int) (int, []fleet.Bound) {
 	var bounds []fleet.Bound
 	n := 0
-	bound := func(name string, after int, format string, args ...any) {
+	bound := func(name string, after int, why reason.Detail) {
 		n = after
-		bounds = append(bounds, fleet.Bound{Name: name, After: after, Sentence: sentence(format, args...)})
+		bounds = append(bounds, fleet.Bound{Name: name, After: after, Reason: reason.Of(why)})
 	}
-	bound("joined", capacity, "Hosts are joined by a person; %d are.", capacity)
+	bound("joined", capacity, reason.HostsJoined{Hosts: capacity})
 	if f.Operational == fleet.FleetDraining {
-		bound("removed", 0, "The fleet is being removed: every runner leaves after its job.")
+		bound("removed", 0, reason.FleetRemoved{})
 		return n, bounds
 	}
 	if n < f.Scaling.Min {
-		bound("min", f.Scaling.Min, "Never fewer than min = %d: the missing ones wait to be joined.", f.Scaling.Min)
+		bound("min", f.Scaling.Min, reason.HostsToJoin{Min: f.Scaling.Min})
 	}
 	if n > f.Scaling.Max {
-		name, text := maxRule(in, f)
-		bound(name, f.Scaling.Max, "%s", text)
+		name, why := maxRule(in, f)
+		bound(name, f.Scaling.Max, why)
 	}
 	return n, bounds
 }
@@ -99,7 +100,7 @@ func (p *FleetPlan) joining(in *planning, f fleet.ManagedFleet, waiting, there [
 	for _, a := range in.assets[f.Provider] {
 		until, isTaken := taken[a.ID]
 		own := slices.ContainsFunc(waiting, func(i snapshot.Instance) bool { return i.Asset == a.ID })
-		if f.Unsuitable(a) != "" || isTaken && !own || !isTaken && room <= 0 {
+		if !f.Unsuitable(a).IsZero() || isTaken && !own || !isTaken && room <= 0 {
 			continue
 		}
 		p.ToJoin = append(p.ToJoin, HostToJoin{Host: a.ID, Until: until, Ambiguous: !isTaken && ambiguous(in, f, a)})
@@ -113,10 +114,10 @@ func ambiguous(in *planning, f fleet.ManagedFleet, a fleet.Asset) bool {
 			return false
 		}
 		if other.Provider == f.Provider {
-			return other.Unsuitable(a) == ""
+			return other.Unsuitable(a).IsZero()
 		}
 		// Another inventory may have a host of the same name.
-		return slices.ContainsFunc(in.assets[other.Provider], func(b fleet.Asset) bool { return b.ID == a.ID && other.Unsuitable(b) == "" })
+		return slices.ContainsFunc(in.assets[other.Provider], func(b fleet.Asset) bool { return b.ID == a.ID && other.Unsuitable(b).IsZero() })
 	})
 }
 
@@ -129,42 +130,42 @@ func misplaced(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance
 	var out []Drift
 	for _, i := range instances {
 		said := slices.ContainsFunc(known, func(d Drift) bool { return d.Instance == i.ID })
-		if why := whyMisplaced(in, f, i); why != "" && !said && lifecycle.Capacity(i.State, false) {
-			out = append(out, Drift{i.ID, why})
+		if why := whyMisplaced(in, f, i); why != nil && !said && lifecycle.Capacity(i.State, false) {
+			out = append(out, Drift{i.ID, reason.Of(why)})
 		}
 	}
 	return out
 }
 
-func whyMisplaced(in *planning, f fleet.ManagedFleet, i snapshot.Instance) string {
+func whyMisplaced(in *planning, f fleet.ManagedFleet, i snapshot.Instance) reason.Detail {
 	inventory := in.assets[i.Provider]
 	n := slices.IndexFunc(inventory, func(a fleet.Asset) bool { return a.ID == i.Asset })
 	if n < 0 {
-		return sentence("The host %s isn't in the inventory any more", i.Asset)
+		return reason.AssetMissing{Asset: i.Asset}
 	}
-	if why := f.Unsuitable(inventory[n]); why != "" {
-		return sentence("The host %s isn't the fleet's any more: %s", i.Asset, why)
+	if why := f.Unsuitable(inventory[n]); !why.IsZero() {
+		return reason.AssetUnsuitable{Asset: i.Asset, Because: why}
 	}
-	return ""
+	return nil
 }
 
 // withdrawClaims takes back the join commands that would bring the wrong host:
 // the fleet is removed, or its file or the agent has changed since.
 func (p *FleetPlan) withdrawClaims(in *planning, f fleet.ManagedFleet, waiting []snapshot.Instance) {
-	outdated := map[fleet.CapacityInstanceID]string{}
+	outdated := map[fleet.CapacityInstanceID]reason.Reason{}
 	for _, d := range drifted(f, waiting, in.AgentVersion) {
 		outdated[d.Instance] = d.Reason
 	}
 	for _, i := range waiting {
 		why := outdated[i.ID]
-		if why == "" {
-			why = whyMisplaced(in, f, i)
+		if why.IsZero() {
+			why = reason.Of(whyMisplaced(in, f, i))
 		}
 		if f.Operational == fleet.FleetDraining {
-			why = "The fleet is being removed"
+			why = reason.Of(reason.FleetRemoved{})
 		}
-		if why != "" && i.State == fleet.Bootstrapping {
-			p.act(Withdraw, i, lifecycle.Withdrawn, why+"; its join command is void.")
+		if !why.IsZero() && i.State == fleet.Bootstrapping {
+			p.act(Withdraw, i, lifecycle.Withdrawn, reason.Of(reason.JoinCommandVoid{Because: why}))
 		}
 	}
 }
@@ -177,8 +178,8 @@ func (p *FleetPlan) release(in *planning, f fleet.ManagedFleet, instances []snap
 	}
 	for _, i := range instances {
 		_, unobserved := in.Unobserved[i.Provider]
-		if why := whyMisplaced(in, f, i); why != "" && i.State == fleet.Healthy && !unobserved {
-			p.act(Drain, i, lifecycle.ForOperator, why+".")
+		if why := whyMisplaced(in, f, i); why != nil && i.State == fleet.Healthy && !unobserved {
+			p.act(Drain, i, lifecycle.ForOperator, reason.Of(why))
 		}
 	}
 }

@@ -50,30 +50,6 @@ func (r *OfferReport) Worth() bool {
 	return r != nil && (r.Market || len(r.Considered) > 0 && r.Considered[0].State != Usable)
 }
 
-// Label is the offer's name for people.
-func (c OfferChoice) Label() string { return c.label() }
-
-// Words are the offer's condition: "no capacity since 14:02 UTC, next try in 3m".
-func (c OfferChoice) Words(now time.Time) string {
-	since := func() string {
-		if now.Sub(c.Since) > 12*time.Hour {
-			return c.Reason + " since " + moment(c.Since)
-		}
-		return c.Reason + " since " + c.Since.UTC().Format("15:04 UTC")
-	}
-	switch c.State {
-	case NoRoom:
-		return sentence("%s, next try in %s", since(), short(max(c.Next.Sub(now).Round(time.Second), time.Second)))
-	case MayProbe:
-		return since() + ", one request may try now"
-	case Probed:
-		return since() + ", one request tries now"
-	case LeftOut:
-		return c.Reason
-	}
-	return "usable"
-}
-
 // constrain holds the fleets none of whose offers can be used. What an earlier plan
 // held for that is judged anew.
 func (in *planning) constrain() {

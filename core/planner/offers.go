@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -31,8 +32,8 @@ type OfferChoice struct {
 	// market says none.
 	Hourly fleet.Money `json:"hourly,omitzero"`
 	State  OfferState  `json:"state"`
-	// Reason is why it isn't usable; "": it is.
-	Reason string `json:"reason,omitempty"`
+	// Reason is why it isn't usable; zero: it is.
+	Reason reason.Reason `json:"reason,omitzero"`
 	// Since is when there began to be no room, Next when one request may try.
 	Since time.Time `json:"since,omitzero"`
 	Next  time.Time `json:"next,omitzero"`
@@ -89,9 +90,11 @@ func offersFor(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance
 			c.Hourly = f.Cost.Hourly
 		}
 		if f.Market {
-			c.Reason, c.passing = m.unfit(in.Now, c)
+			var why reason.Detail
+			why, c.passing = m.unfit(in.Now, c)
+			c.Reason = reason.Of(why)
 		}
-		if c.Reason != "" {
+		if !c.Reason.IsZero() {
 			c.State = LeftOut
 		} else {
 			c.askCircuits(in, f.Provider)
@@ -137,48 +140,49 @@ func compareHourly(a, b fleet.Money) int {
 }
 
 // unfit says why an offer isn't for the fleet, whatever room there is, and whether
-// that may pass; "": it is. Nothing here is relaxed, and the price least of all
+// that may pass; nil: it is. Nothing here is relaxed, and the price least of all
 // decides what is allowed [108].
-func (m *fleetOffers) unfit(now time.Time, c choice) (why string, passing bool) {
+func (m *fleetOffers) unfit(now time.Time, c choice) (why reason.Detail, passing bool) {
 	f, o := m.fleet, c.Offer
 	lifetime := cmp.Or(f.Lifetime, fleet.LifetimeStable)
 	switch {
 	case o.Lifetime != lifetime:
-		return sentence("it is %s, and the fleet %s", o.Lifetime, lifetime), false
+		return reason.OfferLifetimeDiffers{Offer: string(o.Lifetime), Required: string(lifetime)}, false
 	case len(f.Placement.Regions) > 0 && !slices.Contains(f.Placement.Regions, o.Region):
-		return sentence("its region %.60q isn't among %s", o.Region, quoted(f.Placement.Regions)), false
+		return reason.OfferPlaceDisallowed{Kind: "region", Place: o.Region, Allowed: reason.ListOf(f.Placement.Regions...)}, false
 	case len(f.Placement.Zones) > 0 && !slices.Contains(f.Placement.Zones, o.Zone):
-		return sentence("its zone %.60q isn't among %s", o.Zone, quoted(f.Placement.Zones)), false
+		return reason.OfferPlaceDisallowed{Kind: "zone", Place: o.Zone, Allowed: reason.ListOf(f.Placement.Zones...)}, false
 	case o.Platform.OS != "" && o.Platform.OS != f.Class.Platform.OS:
-		return sentence("it runs %s, and the fleet's class is of %s", o.Platform.OS, f.Class.Platform.OS), false
+		return reason.OfferPlatformDiffers{Kind: "os", Offer: o.Platform.OS, Required: f.Class.Platform.OS}, false
 	case o.Platform.Arch != "" && o.Platform.Arch != f.Class.Platform.Arch:
-		return sentence("its processor is %s, and the fleet's class is of %s", o.Platform.Arch, f.Class.Platform.Arch), false
+		return reason.OfferPlatformDiffers{Kind: "arch", Offer: o.Platform.Arch, Required: f.Class.Platform.Arch}, false
 	case m.guarded && c.Hourly.Currency == "":
-		return "it has no price, and the fleet's costs are limited: write hourly into its cost block", false
+		return reason.OfferUnpriced{}, false
 	case f.Cost.Currency() != "" && c.Hourly.Currency != "" && c.Hourly.Currency != f.Cost.Currency():
-		return sentence("its price is in %s, and the fleet's costs are in %s", c.Hourly.Currency, f.Cost.Currency()), false
+		return reason.OfferCurrencyDiffers{Offer: c.Hourly.Currency, Required: f.Cost.Currency()}, false
 	case o.Available != nil && *o.Available == 0 && !outdated(m.list, now):
-		return "none of it is left", true
+		return reason.OfferSoldOut{}, true
 	}
 	return lacksResources(f.Class.Resources, o.Resources), false
 }
 
-// lacksResources says which resource of the class an offer hasn't got; "": it has
+// lacksResources says which resource of the class an offer hasn't got; nil: it has
 // them all. A market may not say how much cpu, memory or disk there is; a gpu or
 // anything else of a name that isn't said isn't there.
-func lacksResources(class, offer fleet.ResourceCapacity) string {
+func lacksResources(class, offer fleet.ResourceCapacity) reason.Detail {
 	for _, d := range dimensions(class, offer) {
 		said := d.host > 0 || !slices.Contains([]string{"cpu", "memory", "disk"}, d.name)
 		if said && d.host < d.job {
-			return sentence("it has %s, and the class asks for %s", d.text(d.host), d.text(d.job))
+			return reason.OfferTooSmall{Resource: d.name, Has: d.host, Required: d.job}
 		}
 	}
-	return ""
+	return nil
 }
 
 // askCircuits asks every circuit over the offer: the one that lets it be used last
 // decides.
 func (c *choice) askCircuits(in *planning, provider fleet.ProviderAddress) {
+	class := ""
 	for _, over := range in.Circuits.Affecting(provider, c.Offer) {
 		state := NoRoom
 		switch over.State(in.Now) {
@@ -196,8 +200,15 @@ func (c *choice) askCircuits(in *planning, provider fleet.ProviderAddress) {
 		}
 		worse := c.State == Usable || state == NoRoom || state == Probed && c.State == MayProbe
 		if worse {
-			c.State, c.Reason, c.Said = state, "no "+string(over.Class), over.Message
+			c.State, c.Said, class = state, over.Message, string(over.Class)
 		}
+	}
+	if class != "" {
+		why := reason.OfferExhausted{Class: class, Since: reason.At(c.Since), Trying: c.State == Probed}
+		if c.State == NoRoom {
+			why.NextTry = reason.At(c.Next)
+		}
+		c.Reason = reason.Of(why)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -155,22 +156,22 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 		name     string
 		circuits market.Circuits
 		want     string
-		code     WaitCode
+		code     reason.Code
 	}{
 		{"room everywhere", nil, "a/m b/m | a/m b/m | a/m b/m", ""},
 		{"none in the cheaper zone", without(time.Second, "a m"), "b/m | b/m | b/m", ""},
 		{"none in the whole zone", without(time.Second, "a"), "b/m | b/m | b/m", ""},
 		{"half open: one request tries", without(time.Minute, "a m"), "a/m b/m | b/m | b/m", ""},
-		{"all half open: one request tries, and the others wait", without(time.Minute, "a m", "b m"), "a/m b/m", NoOffer},
-		{"none anywhere", without(time.Second, "a m", "b m"), "", NoOffer},
-		{"none of the provider", without(time.Second, ""), "", NoOffer},
+		{"all half open: one request tries, and the others wait", without(time.Minute, "a m", "b m"), "a/m b/m", "one_request_first"},
+		{"none anywhere", without(time.Second, "a m", "b m"), "", "no_offer"},
+		{"none of the provider", without(time.Second, ""), "", "no_offer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := planInput(selling(f, test.circuits, a, b)).Fleets[0]
 			if got := requested(p); got != test.want || p.Create != len(p.Requests) {
 				t.Errorf("requests %q, want %q; %d are created", got, test.want, p.Create)
 			}
-			if test.code != "" && (len(p.Waiting) != 1 || p.Waiting[0].Code != test.code) {
+			if test.code != "" && (len(p.Waiting) != 1 || p.Waiting[0].Code() != test.code) {
 				t.Errorf("it waits for %+v, want %s", p.Waiting, test.code)
 			}
 		})
@@ -180,25 +181,25 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 	f := trading(1, 4)
 	p := planInput(selling(f, without(2*time.Second, "a m", "b m"), lot("a", "m", 1), lot("b", "m", 2))).Fleets[0]
-	want := "No room in any of its offers: a m stable (no capacity), b m stable (no capacity). Last: insufficient capacity. The next try is in 3s."
-	if p.Constrained == nil || HoldSentence(*p.Constrained, now) != want || p.Waiting[0].Sentence != want {
+	want := "no offer has capacity: a m stable (no capacity), b m stable (no capacity); last error: insufficient capacity; next try in 3s"
+	if p.Constrained == nil || reason.WithNextTry(p.Constrained.Reason, p.Constrained.Until, now) != want || p.Waiting[0].TextAt(now) != "1 instance missing: "+want {
 		t.Errorf("constrained %+v, waiting %+v\nwant %s", p.Constrained, p.Waiting, want)
 	}
-	if got, want := p.Offers.Considered[0].Words(now), "no capacity since 11:59 UTC, next try in 3s"; got != want {
+	if got, want := p.Offers.Considered[0].Reason.TextAt(now), "no capacity since 11:59 UTC, next try in 3s"; got != want {
 		t.Errorf("the offer says %q, want %q", got, want)
 	}
 	for name, in := range map[string]input{
-		"Its provider offers nothing": selling(f, nil),
-		"a arm stable: its processor is arm64, and the fleet's class is of x86_64": selling(f, nil,
+		"the provider has no offer": selling(f, nil),
+		"a arm stable: its arch is arm64, and the class requires x86_64": selling(f, nil,
 			fleet.Offer{Zone: "a", MachineType: "arm", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{Arch: "arm64"}}),
-		"a mac stable: it runs darwin, and the fleet's class is of linux": selling(f, nil,
+		"a mac stable: its os is darwin, and the class requires linux": selling(f, nil,
 			fleet.Offer{Zone: "a", MachineType: "mac", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{OS: "darwin", Arch: "x86_64"}}),
-		"None of 1 offer will do: a m preemptible":    selling(f, nil, fleet.Offer{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimePreemptible}),
-		"What its provider offers isn't known yet":    {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}},
-		"What its provider offers isn't known: boom.": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Failure: "boom.", Next: now.Add(time.Second)}}},
+		"1 offer unsuitable: a m preemptible":       selling(f, nil, fleet.Offer{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimePreemptible}),
+		"the provider's offers are not known yet":   {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}},
+		"the provider's offers are not known: boom": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Failure: "boom.", Next: now.Add(time.Second)}}},
 	} {
 		p := planInput(in).Fleets[0]
-		if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason, name) {
+		if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason.Text(), name) {
 			t.Errorf("%s: create %d, %+v", name, p.Create, p.Constrained)
 		}
 	}
@@ -278,7 +279,7 @@ func TestOneProbeIsForOneFleet(t *testing.T) {
 	in := selling(f, without(time.Minute, "a m"), lot("a", "m", 1))
 	in.Fleets = []fleet.ManagedFleet{g, f}
 	out := planInput(in)
-	if out.Fleets[0].Create != 1 || out.Fleets[1].Create != 0 || len(out.Fleets[1].Waiting) != 1 || out.Fleets[1].Waiting[0].Code != NoOffer {
+	if out.Fleets[0].Create != 1 || out.Fleets[1].Create != 0 || len(out.Fleets[1].Waiting) != 1 || out.Fleets[1].Waiting[0].Code() != "one_request_first" {
 		t.Errorf("%s makes %d, %s makes %d and waits for %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Fleets[1].Address, out.Fleets[1].Create, out.Fleets[1].Waiting)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -26,9 +27,9 @@ type FleetPlan struct {
 	Address fleet.FleetAddress  `json:"address"`
 	// Follows says that the fleet follows the demand of a scheduler.
 	Follows bool `json:"follows,omitempty"`
-	// Unseen says why it isn't known how many instances jobs need; "": it is, or no
+	// Unseen says why it isn't known how many instances jobs need; zero: it is, or no
 	// job can ask.
-	Unseen string `json:"unseen,omitempty"`
+	Unseen reason.Reason `json:"unseen,omitzero"`
 	// Desired is the number of instances the fleet should have, and Bounds the
 	// chain that made it.
 	Desired int           `json:"desired"`
@@ -43,13 +44,12 @@ type FleetPlan struct {
 	Needed   *int                 `json:"needed,omitempty"`
 	Forecast *forecast.Prediction `json:"forecast,omitempty"`
 	// Create is how many instances start now, with the reason.
-	Create       int    `json:"create"`
-	CreateReason string `json:"create_reason,omitempty"`
+	Create       int           `json:"create"`
+	CreateReason reason.Reason `json:"create_reason,omitzero"`
 	// Actions are about single instances.
 	Actions []Action `json:"actions,omitempty"`
-	// Waiting says in one sentence each what keeps the fleet from its desired
-	// number or definition.
-	Waiting []Wait `json:"waiting,omitempty"`
+	// Waiting are what keeps the fleet from its desired number or definition.
+	Waiting []reason.Reason `json:"waiting,omitempty"`
 	// Next is when its numbers change by time alone; zero: they don't.
 	Next time.Time `json:"next,omitzero"`
 	// Drifted lists the instances made from an older definition or image.
@@ -65,9 +65,8 @@ type FleetPlan struct {
 	Constrained *snapshot.Hold `json:"constrained,omitempty"`
 	// ToJoin are the hosts that could be joined now.
 	ToJoin []HostToJoin `json:"to_join,omitempty"`
-	// Overrides says in a sentence each what people decided about the fleet beside
-	// its file.
-	Overrides []string `json:"overrides,omitempty"`
+	// Overrides is what people decided about the fleet beside its file.
+	Overrides []reason.Reason `json:"overrides,omitempty"`
 	// Halted says that people keep the fleet from what it would do: it stays as it
 	// is until they take that back.
 	Halted bool `json:"halted,omitempty"`
@@ -82,7 +81,7 @@ type FleetPlan struct {
 	// Remember is to be stored of it, where that has changed, and Turn says what has,
 	// for people.
 	Remember *fleet.Rollout `json:"-"`
-	Turn     string         `json:"-"`
+	Turn     reason.Reason  `json:"-"`
 }
 
 // ActionKind is what happens to one instance.
@@ -103,51 +102,25 @@ type Action struct {
 	Kind     ActionKind               `json:"kind"`
 	Instance fleet.CapacityInstanceID `json:"instance"`
 	Cause    lifecycle.Cause          `json:"cause"`
-	Reason   string                   `json:"reason"`
+	Reason   reason.Reason            `json:"reason"`
 }
 
-// Wait is one reason why a fleet isn't where it should be.
-type Wait struct {
-	// Code is stable, for metrics and tests.
-	Code     WaitCode `json:"code"`
-	Sentence string   `json:"sentence"`
+// Expected says that a wait is nothing amiss: it is over by itself, or somebody wants it.
+func Expected(wait reason.Reason) bool {
+	switch wait.Params.(type) {
+	case reason.IdleGrace, reason.Cooldown, reason.Pinned, reason.PaidMinimum, reason.RolloutWaits, reason.CanariesFirst, reason.PricesNotAsked:
+		return true
+	}
+	return false
 }
 
-// WaitCode names a kind of wait.
-type WaitCode string
-
-// The kinds of wait.
-const (
-	MaxHeldByUnproven WaitCode = "max_held_by_unproven" // rows not proven gone fill max
-	HeldBack          WaitCode = "held_back"            // back-off or a permanent error
-	CannotSee         WaitCode = "cannot_see"           // the provider can't be observed
-	IsFrozen          WaitCode = "frozen"               // an operator froze the fleet
-	WaitsForProvider  WaitCode = "waits_for_provider"   // a request is under way
-	StepLimit         WaitCode = "step_limit"           // scale_up.max_step in its window
-	IdleGrace         WaitCode = "idle_grace"           // idle for too short a time
-	CoolsDown         WaitCode = "cooldown"             // it changed its size just now
-	WaitsForPerson    WaitCode = "waits_for_person"     // hosts are joined by hand
-	LosesRunners      WaitCode = "runners_lost"         // its scheduler counts more and more lost runners
-	NoOffer           WaitCode = "no_offer"             // no offer can be used, or one request tries first
-	IsProtected       WaitCode = "protected"            // nothing but the file changes its size
-	IsPinned          WaitCode = "pinned"               // a person wants an instance to stay
-	IsQuarantined     WaitCode = "quarantined"          // a person lets no new instance come
-	EntitlementHeld   WaitCode = "entitlement"          // the entitlements to its class allow no more
-	SpreadHeld        WaitCode = "spread"               // its provider would have more than its even share
-	CostGuardrail     WaitCode = "cost_guardrail"       // max_hourly or max_daily
-	PaidMinimum       WaitCode = "paid_minimum"         // it is paid for, whether it leaves or not
-	NotAsked          WaitCode = "not_asked"            // its provider's prices aren't known yet
-	RolloutWaits      WaitCode = "rollout_waits"        // its rollout leaves no room for one more now
-	RolloutStopped    WaitCode = "rollout_halted"       // something went wrong with a new one, or a person paused it
-)
-
-// Calm says that a wait is nothing amiss: it is over by itself, or somebody wants it.
-func (c WaitCode) Calm() bool {
-	return c == IdleGrace || c == CoolsDown || c == IsPinned || c == PaidMinimum || c == RolloutWaits || c == NotAsked
+// StandsStill says that a wait is for a person who lets a rollout go on.
+func StandsStill(wait reason.Reason) bool {
+	return reason.Is[reason.RolloutPaused](wait) || reason.Is[reason.RolloutHalted](wait)
 }
 
 // Drift is one instance that isn't what the definition asks for.
 type Drift struct {
 	Instance fleet.CapacityInstanceID `json:"instance"`
-	Reason   string                   `json:"reason"`
+	Reason   reason.Reason            `json:"reason"`
 }

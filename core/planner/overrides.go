@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -18,100 +19,68 @@ func limitsAt(in *planning, f fleet.ManagedFleet, at time.Time) (least, most int
 }
 
 // minRule is the name of the bound that keeps a fleet from being smaller, and its
-// sentence. Where a person overrides the file it says so.
-func minRule(in *planning, f fleet.ManagedFleet) (name, text string) {
+// reason. Where a person overrides the file it says so.
+func minRule(in *planning, f fleet.ManagedFleet) (name string, why reason.Detail) {
 	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds && o.Min != nil {
-		return "override", sentence("Never fewer than %d: %s, until %s%s.", *o.Min, by(o.Attribution), moment(o.Until), because(o.Reason))
+		return "override", reason.RaisedToMin{Min: *o.Min, Override: until(o.Attribution, o.Until)}
 	}
-	return "min", sentence("Never fewer than min = %d.", f.Scaling.Min)
+	return "min", reason.RaisedToMin{Min: f.Scaling.Min}
 }
 
 // maxRule is minRule's other side. Where the two contradict each other, which an
 // apply after the override can bring about, max goes before min.
-func maxRule(in *planning, f fleet.ManagedFleet) (name, text string) {
+func maxRule(in *planning, f fleet.ManagedFleet) (name string, why reason.Detail) {
 	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds && o.Max != nil {
-		return "override", sentence("Never more than %d: %s, until %s%s.", *o.Max, by(o.Attribution), moment(o.Until), because(o.Reason))
+		return "override", reason.LimitedByMax{Max: *o.Max, Override: until(o.Attribution, o.Until)}
 	}
-	return "max", sentence("Never more than max = %d.", f.Scaling.Max)
+	return "max", reason.LimitedByMax{Max: f.Scaling.Max}
 }
 
-// describeOverrides says in a sentence each what people decided about a fleet beside its
-// file, and how it is taken back.
-func describeOverrides(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []string) {
+// inForce is what people decided about a fleet beside its file.
+func inForce(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (said []reason.Reason) {
 	name := f.Address.Name()
 	said = append(said, beyondPolicy(in.Policy, f)...)
+	say := func(d reason.Detail) { said = append(said, reason.Of(d)) }
 	if freeze, frozen := in.Overrides.Freeze(f); frozen {
-		said = append(said, frozenSentence(f, freeze))
+		say(reason.FreezeInForce{Fleet: name, Provider: string(freeze.Provider), Decided: decided(freeze.Attribution), ScaleUpOnly: freeze.ScaleUpOnly})
 	}
 	if q, barred := in.Overrides.FleetQuarantine(f); barred {
-		what, quarantined := "the fleet", name
-		if q.Image != "" {
-			what, quarantined = "its image", q.Image
-		}
-		said = append(said, sentence("%s quarantined %s on %s%s: its instances get no work and no new ones start. To clear it: forgeyard-fleet quarantine %s --clear.",
-			q.By, what, moment(q.At), because(q.Reason), quarantined))
+		say(reason.QuarantineInForce{Fleet: name, Image: q.Image, Decided: decided(q.Attribution)})
 	}
 	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds {
-		said = append(said, sentence("%s set %s until %s%s. To end it before: forgeyard-fleet scale %s --clear.",
-			o.By, overridden(o), moment(o.Until), because(o.Reason), name))
+		say(reason.ScaleInForce{Fleet: name, Min: o.Least(0), Max: o.Most(0), HasMin: o.Min != nil, HasMax: o.Max != nil, Decided: until(o.Attribution, o.Until)})
 	}
-	if b, holds := in.Overrides.CostOverride(f, in.Now); holds {
-		said = append(said, costOverrideSentence(f, b))
+	if o, holds := in.Overrides.CostOverride(f, in.Now); holds {
+		say(costOverrideOf(f, o))
 	}
 	if o, ordered := in.Overrides.Rollout(f); ordered && o.Action == fleet.RollBack {
-		said = append(said, sentence("%s rolled the fleet back on %s%s: it boots %s, and its file says %s. To take that up again: forgeyard-fleet image rollout %s --resume.",
-			o.By, moment(o.At), because(o.Reason), ImageWords(o.To), ImageWords(o.From), name))
+		say(reason.RollbackInForce{Fleet: name, To: imageOf(o.To), From: imageOf(o.From), Decided: decided(o.Attribution)})
 	}
 	for _, i := range instances {
 		if pin, holds := in.Overrides.Pin(i.ID, in.Now); holds {
-			said = append(said, sentence("%s pinned %s until %s%s: it is no choice for a scale-down, max_age or a rollout.", pin.By, i.ID, moment(pin.Until), because(pin.Reason)))
+			say(reason.PinInForce{Instance: string(i.ID), Decided: until(pin.Attribution, pin.Until)})
 		}
 	}
 	return said
 }
 
-func frozenSentence(f fleet.ManagedFleet, z fleet.Freeze) string {
-	what, frozen := "the fleet", f.Address.Name()
-	if z.Provider != "" {
-		what, frozen = "the provider "+string(z.Provider), "--provider "+string(z.Provider)
-	}
-	effect := "nothing starts, drains or ends"
-	if z.ScaleUpOnly {
-		effect = "instances start, and none leaves for want of work, age or a newer definition"
-	}
-	return sentence("%s froze %s on %s%s: %s. To clear it: forgeyard-fleet freeze %s --clear.", z.By, what, moment(z.At), because(z.Reason), effect, frozen)
+// frozen is what is frozen: the fleet, or the whole provider that it is of.
+func frozen(in *planning, f fleet.ManagedFleet, missing int) reason.FleetFrozen {
+	z, _ := in.Overrides.Freeze(f)
+	return reason.FleetFrozen{Missing: missing, Provider: string(z.Provider)}
 }
 
-// frozenWords are what is frozen: the fleet, or the whole provider that it is of.
-func frozenWords(in *planning, f fleet.ManagedFleet, itself, provider string) string {
-	if z, _ := in.Overrides.Freeze(f); z.Provider != "" {
-		return provider
-	}
-	return itself
+// decided is who decided something, as a reason has it.
+func decided(d fleet.Attribution) reason.Decided {
+	return reason.Decided{By: d.By, At: reason.At(d.At), Comment: d.Reason}
 }
 
-func overridden(o fleet.FleetScaleOverride) string {
-	switch {
-	case o.Max == nil:
-		return sentence("min = %d", *o.Min)
-	case o.Min == nil:
-		return sentence("max = %d", *o.Max)
-	}
-	return sentence("min = %d and max = %d", *o.Min, *o.Max)
+// until is decided for what ends by itself.
+func until(d fleet.Attribution, ends time.Time) reason.Decided {
+	out := decided(d)
+	out.Until = reason.At(ends)
+	return out
 }
-
-func by(d fleet.Attribution) string { return d.By + " asked for it" }
-
-// because is a person's reason in brackets.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return sentence(" (%s)", reason)
-}
-
-// moment is a time for a sentence.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // decidedTimes are when what people decided about a fleet begins or ends by
 // itself.
@@ -126,7 +95,7 @@ func decidedTimes(in *planning, f fleet.ManagedFleet, instances []snapshot.Insta
 		}
 	}
 	for _, r := range in.allotted.reservations {
-		if unreservable(in.Policy, r, f) == "" {
+		if unreservable(in.Policy, r, f) == nil {
 			times = append(times, r.Begins(), r.End)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -62,10 +63,10 @@ func TestAnOverrideIsABoundOfItsOwnUntilItExpires(t *testing.T) {
 		}
 	}
 	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(3), nil, later)}).Fleets[0]
-	if text := p.Bounds[1].Sentence; text != "Never fewer than 3: ada asked for it, until 2026-11-29 14:00 UTC (incident 12)." {
+	if text := p.Bounds[1].Reason; text != reason.Of(reason.RaisedToMin{Min: 3, Override: until(ada, later)}) {
 		t.Error(text)
 	}
-	if len(p.Overrides) != 1 || !strings.Contains(p.Overrides[0], "forgeyard-fleet scale demo --clear") || !p.Next.Equal(later) {
+	if len(p.Overrides) != 1 || p.Overrides[0].Commands()[0].Line != "forgeyard-fleet scale demo --clear" || !p.Next.Equal(later) {
 		t.Errorf("it says %q and is looked at again at %s", p.Overrides, p.Next)
 	}
 }
@@ -115,24 +116,24 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		overrides fleet.Overrides
-		code      WaitCode
-		says      string
+		code      reason.Code
+		says      reason.Detail
 	}{
-		{"frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, Attribution: ada}}}, IsFrozen, "ada froze the fleet on 2026-11-29 11:00 UTC (incident 12): nothing starts, drains or ends. To clear it: forgeyard-fleet freeze demo --clear."},
-		{"its provider is frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Provider: f.Provider, Attribution: ada}}}, IsFrozen, "forgeyard-fleet freeze --provider local.here --clear."},
-		{"frozen goes before scale-up only", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Attribution: ada}, {Provider: f.Provider, Attribution: ada}}}, IsFrozen, "nothing starts"},
-		{"quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Attribution: ada}}}, IsQuarantined, "forgeyard-fleet quarantine demo --clear"},
-		{"its image is quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}}, IsQuarantined, "ada quarantined its image"},
+		{"frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Decided: decided(ada)}},
+		{"its provider is frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Provider: f.Provider, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
+		{"frozen goes before scale-up only", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Attribution: ada}, {Provider: f.Provider, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
+		{"quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Decided: decided(ada)}},
+		{"its image is quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Image: "sha256:bad", Decided: decided(ada)}},
 	} {
 		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Overrides: test.overrides})
 		p := out.Fleets[0]
 		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			t.Errorf("%s: %s, reached %t", test.name, story(p), p.Reached())
 		}
-		if !slices.ContainsFunc(p.Waiting, func(w Wait) bool { return w.Code == test.code }) || len(p.Overrides) != 1 || !strings.Contains(p.Overrides[0], test.says) {
+		if !slices.ContainsFunc(p.Waiting, func(w reason.Reason) bool { return w.Code() == test.code }) || len(p.Overrides) != 1 || p.Overrides[0] != reason.Of(test.says) {
 			t.Errorf("%s: waits %v, says %q", test.name, p.Waiting, p.Overrides)
 		}
-		if len(out.Unplaced) != 1 || out.Unplaced[0].Code != NoCapacityNow {
+		if len(out.Unplaced) != 1 || !reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
 			t.Errorf("%s: unplaced %v", test.name, out.Unplaced)
 		}
 	}
@@ -142,18 +143,18 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 func TestAFrozenProviderIsNotToldAsAFrozenFleet(t *testing.T) {
 	f := burst(2, 4, 0)
 	for name, test := range map[string]struct {
-		freeze          fleet.Freeze
-		waits, unplaced string
+		freeze fleet.Freeze
+		want   reason.Reason
 	}{
-		"the fleet":    {fleet.Freeze{Fleet: f.ID, Attribution: ada}, "The fleet is frozen: nothing starts, drains or ends.", "it is frozen"},
-		"its provider": {fleet.Freeze{Provider: f.Provider, Attribution: ada}, "Its provider is frozen: nothing starts, drains or ends.", "its provider is frozen"},
+		"the fleet":    {fleet.Freeze{Fleet: f.ID, Attribution: ada}, reason.Of(reason.FleetFrozen{})},
+		"its provider": {fleet.Freeze{Provider: f.Provider, Attribution: ada}, reason.Of(reason.FleetFrozen{Provider: "local.here"})},
 	} {
 		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
 			Overrides: fleet.Overrides{Freezes: []fleet.Freeze{test.freeze}}})
-		if w := out.Fleets[0].Waiting; len(w) != 1 || w[0].Sentence != test.waits {
+		if w := out.Fleets[0].Waiting; len(w) != 1 || w[0] != test.want {
 			t.Errorf("%s: it waits %v", name, w)
 		}
-		if got := out.Unplaced[0].Nearest[0].Reason; got != test.unplaced {
+		if got := out.Unplaced[0].Nearest[0].Reason; got != test.want {
 			t.Errorf("%s: the work waits since %q", name, got)
 		}
 	}

@@ -75,6 +75,7 @@ func missing(groups []*group, supplies []*supply) {
 		var left []*group
 		for _, g := range groups {
 			if g.left > 0 && g.can[0] == s {
+				s.unplaced += g.left
 				left = append(left, &group{QueuedDemand: fleet.QueuedDemand{Resources: g.Resources, Admissible: g.left}, can: g.can[:1]})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -52,16 +53,12 @@ func (p *paidFor) add(i snapshot.Instance) {
 	p.hosts++
 }
 
-// tell says of at most so many of them that they stay.
-func (p *paidFor) tell(plan *FleetPlan, most int) {
+// addWait says of at most so many of them that they stay.
+func (p *paidFor) addWait(plan *FleetPlan, most int) {
 	if p.hosts = max(0, min(p.hosts, most)); p.hosts == 0 {
 		return
 	}
-	what := "its minimum is paid for until"
-	if p.hosts > 1 {
-		what = "their minimum is paid for, the first one's until"
-	}
-	plan.wait(PaidMinimum, sentence("%s above the desired %d, and kept as idle capacity: %s %s.", instancesAre(p.hosts), plan.Desired, what, moment(p.until)))
+	plan.wait(reason.PaidMinimum{Excess: p.hosts, Desired: plan.Desired, Until: reason.At(p.until)})
 }
 
 // keepPaid says how much of the excess of a fleet without a scheduler stays because
@@ -81,7 +78,7 @@ func (p *FleetPlan) keepPaid(in *planning, f fleet.ManagedFleet, instances []sna
 			others++
 		}
 	}
-	paid.tell(p, excess-p.KeptByPin-others)
+	paid.addWait(p, excess-p.KeptByPin-others)
 	p.KeptPaid = paid.hosts
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -37,12 +38,12 @@ func TestAHostWhoseMinimumIsPaidForIsNoChoiceForAScaleDown(t *testing.T) {
 		next      time.Time
 	}{
 		{"idle for long", follows, []snapshot.Instance{made(follows, 0, hour, day, 0)}, "paid_minimum",
-			"1 instance is above the desired 0, and kept as idle capacity: its minimum is paid for until 2026-11-30 11:00 UTC.", now.Add(23 * hour)},
+			"1 instance above the desired 0: kept idle, paid for until 2026-11-30 11:00 UTC", now.Add(23 * hour)},
 		{"the minimum is over in this moment", follows, []snapshot.Instance{made(follows, 0, day, day, 0)}, "drain i00 (scale_down)", "", time.Time{}},
 		{"the other one leaves", follows, []snapshot.Instance{made(follows, 0, 2*hour, 3*hour, 0), made(follows, 1, 2*hour, hour, 0)}, "drain i01 (scale_down), paid_minimum",
-			"1 instance is above the desired 0, and kept as idle capacity: its minimum is paid for until 2026-11-29 13:00 UTC.", now.Add(hour)},
+			"1 instance above the desired 0: kept idle, paid for until 2026-11-29 13:00 UTC", now.Add(hour)},
 		{"a fixed size keeps them, too", fixed, []snapshot.Instance{made(fixed, 0, hour, day, 0), made(fixed, 1, 2*hour, day, 0), made(fixed, 2, hour, 0, 0)}, "drain i02 (scale_down), paid_minimum",
-			"2 instances are above the desired 0, and kept as idle capacity: their minimum is paid for, the first one's until 2026-11-30 10:00 UTC.", now.Add(22 * hour)},
+			"2 instances above the desired 0: kept idle, paid for, the first until 2026-11-30 10:00 UTC", now.Add(22 * hour)},
 		{"what boots is paid for", fixed, []snapshot.Instance{booting}, "paid_minimum", "", now.Add(day - time.Minute)},
 		{"what was never sent isn't", fixed, []snapshot.Instance{unsent}, "cancel i00 (cancelled)", "", time.Time{}},
 		{"the removal of its fleet doesn't care", removed, []snapshot.Instance{made(removed, 0, hour, day, 0)}, "drain i00 (operator)", "", now.Add(23 * hour)},
@@ -53,8 +54,8 @@ func TestAHostWhoseMinimumIsPaidForIsNoChoiceForAScaleDown(t *testing.T) {
 			p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand()}).Fleets[0]
 			said := ""
 			for _, w := range p.Waiting {
-				if w.Code == PaidMinimum {
-					said = w.Sentence
+				if reason.Is[reason.PaidMinimum](w) {
+					said = w.Text()
 				}
 			}
 			if story(p) != test.want || test.says != "" && said != test.says || !p.Next.Equal(test.next) {

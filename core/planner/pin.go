@@ -5,6 +5,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -22,7 +23,7 @@ func (p *FleetPlan) spare(f fleet.ManagedFleet, instances []snapshot.Instance) {
 		return slices.ContainsFunc(instances, func(i snapshot.Instance) bool { return i.ID == d.Instance && !mayChoose(f, i) })
 	})
 	if kept := before - len(p.Drifted); kept > 0 {
-		p.wait(IsPinned, sentence("%s outdated and pinned: replaced once the pin ends.", instancesAre(kept)))
+		p.wait(reason.Pinned{Outdated: kept})
 	}
 }
 
@@ -36,6 +37,6 @@ func (p *FleetPlan) keepPinned(f fleet.ManagedFleet, instances []snapshot.Instan
 	}
 	p.KeptByPin = max(0, excess-(p.Counts.Capacity-pinned))
 	if p.KeptByPin > 0 {
-		p.wait(IsPinned, sentence("%s above the desired %d, and pinned.", instancesAre(p.KeptByPin), p.Desired))
+		p.wait(reason.Pinned{Excess: p.KeptByPin, Desired: p.Desired})
 	}
 }

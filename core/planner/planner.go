@@ -3,8 +3,10 @@ package planner
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -70,7 +72,7 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
 	r := in.rollouts[f.ID]
-	p.tell(in, f, r)
+	p.reportRollout(in, f, r)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
 	p.foreseen(in, f, s)
@@ -79,10 +81,10 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 		p.Constrained = &hold
 	}
 
-	p.Overrides = describeOverrides(in, f, instances)
+	p.Overrides = inForce(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
 		p.Halted = true
-		p.wait(IsFrozen, frozenWords(in, f, "The fleet", "Its provider")+" is frozen: nothing starts, drains or ends.")
+		p.wait(frozen(in, f, 0))
 		return p
 	}
 	_, barred := in.Overrides.FleetQuarantine(f)
@@ -128,9 +130,9 @@ func (p *FleetPlan) grow(in *planning, f fleet.ManagedFleet, instances []snapsho
 	create := min(missing+more, allowed)
 	switch {
 	case create < missing:
-		p.waitOnce(limit.code, sentence(limit.format, instancesAre(missing-create)))
+		p.waitOnce(limit(missing - create))
 	case create < missing+more:
-		p.wait(RolloutWaits, sentence("The rollout would start %s now, but %s.", plural(missing+more-create, "instance"), limit.brief))
+		p.wait(reason.RolloutWaits{Instances: missing + more - create, Because: reason.Of(limit(0))})
 	}
 	if create == 0 {
 		return
@@ -142,26 +144,43 @@ func (p *FleetPlan) grow(in *planning, f fleet.ManagedFleet, instances []snapsho
 		return
 	}
 	if p.Create == 0 {
-		p.waitOnce(NoOffer, sentence("%s missing, and a request of another fleet tries first whether there is room again.", instancesAre(create)))
+		p.waitOnce(reason.OneRequestFirst{Missing: create})
 		return
 	}
 	in.entitled.note(f, p.Create)
 	in.spreads.note(f, p.Create)
-	p.CreateReason = sentence("%d wanted, %d there or on the way: %s.%s", p.Desired, p.Counts.Capacity, p.why(), in.rollouts[f.ID].creates(p.Requests, p.Create-missing))
+	why := reason.ScaleUp{From: p.Counts.Capacity, To: p.Desired, Surge: max(0, p.Create-missing)}
+	why.Because, why.Limit = p.because()
+	in.rollouts[f.ID].explain(&why, p.Requests)
+	p.CreateReason = reason.Of(why)
 }
 
-func (p *FleetPlan) wait(code WaitCode, text string) {
-	p.Waiting = append(p.Waiting, Wait{Code: code, Sentence: text})
-}
+func (p *FleetPlan) wait(d reason.Detail) { p.Waiting = append(p.Waiting, reason.Of(d)) }
 
-// why is the bound that made the desired number.
-func (p *FleetPlan) why() string {
-	why := "nothing asks for capacity"
+// because is what asks for the desired number, and what keeps it from being more.
+func (p *FleetPlan) because() (why, limit reason.Reason) {
 	last := -1
 	for _, b := range p.Bounds {
-		if b.After != last {
-			why, last = b.Name, b.After
+		switch {
+		case b.After > last:
+			why, limit = b.Reason, reason.Reason{}
+		case b.After < last:
+			limit = b.Reason
 		}
+		last = b.After
 	}
-	return why
+	return why, limit
+}
+
+// scaleDown is why an instance leaves that isn't needed, and was idle for that long; 0:
+// that doesn't count.
+func (p *FleetPlan) scaleDown(idle time.Duration) reason.Reason {
+	why := reason.ScaleDown{From: p.Counts.Capacity, To: p.Desired, Idle: reason.Duration(idle)}
+	why.Because, why.Limit = p.because()
+	return reason.Of(why)
+}
+
+func (p *FleetPlan) neededAgain() reason.Reason {
+	why, _ := p.because()
+	return reason.Of(reason.NeededAgain{Desired: p.Desired, Because: why})
 }

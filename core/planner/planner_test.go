@@ -14,6 +14,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -63,7 +64,7 @@ func story(p FleetPlan) string {
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", a.Kind, a.Instance, a.Cause))
 	}
 	for _, w := range p.Waiting {
-		parts = append(parts, string(w.Code))
+		parts = append(parts, string(w.Code()))
 	}
 	if len(parts) == 0 {
 		return "nothing"
@@ -101,11 +102,11 @@ func TestPlan(t *testing.T) {
 		{name: "warm never passes max", fleet: sampleFleet(0, 2, 3), want: "create 2"},
 		{name: "draining rows are footprint and no capacity", fleet: f, instances: instances(f, h, fleet.Draining), want: "create 1"},
 		{name: "rows not proven gone are held against max", fleet: f,
-			instances: instances(f, h, fleet.Terminating, fleet.Failed, fleet.Quarantined), want: string(MaxHeldByUnproven)},
+			instances: instances(f, h, fleet.Terminating, fleet.Failed, fleet.Quarantined), want: "limited_by_max"},
 		{name: "a silent runner is replaced while max allows", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), silent(instance(f, 1, h))}, want: "create 1"},
 		{name: "the unsent leave first", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h, r), want: "cancel i02 (cancelled), drain i01 (scale_down)"},
 		{name: "the never admitted leave before the admitted", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, fleet.Bootstrapping), want: "withdraw i01 (withdrawn)"},
-		{name: "a request under way is waited for", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, p), want: string(WaitsForProvider)},
+		{name: "a request under way is waited for", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, p), want: "request_pending"},
 		{name: "idle runners leave before busy ones, the newest first", fleet: sampleFleet(1, 4, 0),
 			instances: []snapshot.Instance{instance(f, 0, h), instance(f, 1, h), busy(instance(f, 2, h))}, want: "drain i01 (scale_down), drain i00 (scale_down)"},
 		{name: "outdated idle runners leave before up-to-date ones", fleet: sampleFleet(1, 4, 0),
@@ -113,25 +114,25 @@ func TestPlan(t *testing.T) {
 		{name: "busy runners leave after their job where the file asks for fewer", fleet: sampleFleet(1, 4, 0),
 			instances: []snapshot.Instance{busy(instance(f, 0, h)), busy(instance(f, 1, h))}, want: "drain i01 (operator)"},
 		{name: "a removed fleet drains whole", fleet: with(f, fleet.FleetDraining), instances: instances(f, h, r), want: "cancel i01 (cancelled), drain i00 (operator)"},
-		{name: "a frozen fleet is left alone", fleet: with(sampleFleet(0, 4, 0), fleet.FleetFrozen), instances: instances(f, h, h), want: string(IsFrozen)},
+		{name: "a frozen fleet is left alone", fleet: with(sampleFleet(0, 4, 0), fleet.FleetFrozen), instances: instances(f, h, h), want: "fleet_frozen"},
 		{name: "a scale-up-only fleet never shrinks", fleet: with(sampleFleet(0, 4, 0), fleet.FleetScaleUpOnly), instances: instances(f, h, h), want: "nothing"},
-		{name: "can't see is not zero: nothing is taken away", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h), unobserved: "timeout", want: string(CannotSee)},
+		{name: "can't see is not zero: nothing is taken away", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h), unobserved: "timeout", want: "unobservable"},
 		{name: "can't see doesn't stop what was never sent from being cancelled", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, r), unobserved: "timeout", want: "cancel i01 (cancelled)"},
-		{name: "a held fleet starts nothing", fleet: f, hold: &snapshot.Hold{Until: now.Add(time.Second), Reason: "back-off"}, want: string(HeldBack)},
-		{name: "a hold that is over is over", fleet: f, hold: &snapshot.Hold{Until: now, Reason: "back-off"}, want: "create 2"},
+		{name: "a held fleet starts nothing", fleet: f, hold: &snapshot.Hold{Until: now.Add(time.Second), Reason: reason.Plain("back-off")}, want: "held_back"},
+		{name: "a hold that is over is over", fleet: f, hold: &snapshot.Hold{Until: now, Reason: reason.Plain("back-off")}, want: "create 2"},
 		{name: "one outdated runner is replaced at a time", fleet: f,
 			instances: []snapshot.Instance{outdated(instance(f, 0, h)), outdated(instance(f, 1, h))}, want: "drain i00 (rollout)"},
 		{name: "an idle outdated runner goes before a busy one", fleet: f,
 			instances: []snapshot.Instance{busy(outdated(instance(f, 0, h))), outdated(instance(f, 1, h))}, want: "drain i01 (rollout)"},
 		{name: "nothing is replaced while the fleet is short", fleet: sampleFleet(3, 3, 0),
-			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Quarantined)}, want: string(MaxHeldByUnproven)},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Quarantined)}, want: "limited_by_max"},
 		{name: "an outdated request that was never sent is cancelled", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, r))}, want: "cancel i01 (cancelled)"},
 		{name: "an outdated host that was never admitted is withdrawn", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))}, want: "withdraw i01 (withdrawn)"},
 		{name: "a runner admitted under a laxer policy is replaced", fleet: strict, instances: []snapshot.Instance{lax(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (rollout)"},
 		{name: "a replacement waits until the last one has a successor", fleet: f,
 			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, fleet.Enrolling), instance(f, 2, fleet.Terminating)}, want: "nothing"},
 		{name: "nothing is replaced while new ones can't start", fleet: f,
-			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, hold: &snapshot.Hold{Reason: "the image doesn't exist"}, want: string(HeldBack)},
+			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, hold: &snapshot.Hold{Reason: reason.Plain("the image doesn't exist")}, want: "held_back"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,14 +153,14 @@ func TestPlan(t *testing.T) {
 func TestTheChainOfBoundsSaysWhyThisMany(t *testing.T) {
 	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{sampleFleet(2, 3, 5)}}).Fleets[0]
 	want := []fleet.Bound{
-		{Name: "demand", After: 0, Sentence: "No scheduler is connected, so no job asks for capacity."},
-		{Name: "warm", After: 5, Sentence: "Keep 5 idle runners ready for work that may come."},
-		{Name: "max", After: 3, Sentence: "Never more than max = 3."},
+		{Name: "demand", After: 0, Reason: reason.Of(reason.NoScheduler{})},
+		{Name: "warm", After: 5, Reason: reason.Of(reason.KeepWarm{Idle: 5})},
+		{Name: "max", After: 3, Reason: reason.Of(reason.LimitedByMax{Max: 3})},
 	}
 	if diff := cmp.Diff(want, p.Bounds); diff != "" {
 		t.Errorf("bounds differ (-want +got):\n%s", diff)
 	}
-	if p.CreateReason != "3 wanted, 0 there or on the way: max." {
+	if p.CreateReason != reason.Of(reason.ScaleUp{To: 3, Because: reason.Of(reason.KeepWarm{Idle: 5}), Limit: reason.Of(reason.LimitedByMax{Max: 3})}) {
 		t.Errorf("reason = %q", p.CreateReason)
 	}
 }

@@ -5,43 +5,34 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // policyChecks are what the installation's policy has to say about jobs on a fleet
 // that meets all that they require [173-175]. They only ever refuse.
-var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) string{
+var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail{
 	// Hostile jobs get a machine of their own kind, or none [216].
-	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
+	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch has := f.Class.Isolation; {
 		case !d.Requirement.Hostile || p.RunsHostile(f.Class):
-			return ""
-		case has == "":
-			return sentence("the jobs are hostile and need the isolation %q, and its class says none", p.IsolationForHostile())
+			return nil
 		default:
-			return sentence("the jobs are hostile and need the isolation %q, and its class has %q", p.IsolationForHostile(), has)
+			return reason.HostileIsolation{Required: p.IsolationForHostile(), Has: has}
 		}
 	},
-	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) string {
+	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return unentitled(p, d.Requirement.Tenant, d.Requirement.Project, f.Class.Name)
 	},
 }
 
-// unentitled says that jobs of a tenant and project may not use a class; "": they
+// unentitled says that jobs of a tenant and project may not use a class; nil: they
 // may.
-func unentitled(p *fleet.InstallationPolicy, tenant, project, class string) string {
+func unentitled(p *fleet.InstallationPolicy, tenant, project, class string) reason.Detail {
 	entitlements := p.EntitlementsTo(class)
 	if len(entitlements) == 0 || slices.ContainsFunc(entitlements, func(e fleet.Entitlement) bool { return e.Names(tenant, project) }) {
-		return ""
+		return nil
 	}
-	switch {
-	case tenant != "" && project != "":
-		return sentence("neither the tenant %.60q nor the project %.60q is entitled to the class %q", tenant, project, class)
-	case tenant != "":
-		return sentence("the tenant %.60q isn't entitled to the class %q", tenant, class)
-	case project != "":
-		return sentence("the project %.60q isn't entitled to the class %q", project, class)
-	}
-	return sentence("the class %q is for those alone who are entitled to it, and the jobs are nobody's in particular", class)
+	return reason.NotEntitled{Tenant: tenant, Project: project, Class: class}
 }
 
 // unentitledScope says that a reservation is for somebody who may not use a class.
@@ -55,12 +46,12 @@ func unentitledScope(p fleet.InstallationPolicy, s fleet.FleetScope, class strin
 // beyondPolicy says what of a fleet the policy doesn't allow. Such a fleet can only
 // be one that the files don't mention any more: it keeps its last definition until
 // the next apply that does, or removes it, and nothing of it is ended meanwhile.
-func beyondPolicy(p fleet.InstallationPolicy, f fleet.ManagedFleet) (said []string) {
+func beyondPolicy(p fleet.InstallationPolicy, f fleet.ManagedFleet) (said []reason.Reason) {
 	if f.Operational == fleet.FleetDraining {
 		return nil
 	}
 	for _, r := range p.Refusals(f.RunnerFleet) {
-		said = append(said, sentence("The policy doesn't allow %s. The fleet keeps its last definition, and its hosts stay, until the files say otherwise: declare it anew, or remove it.", r.What))
+		said = append(said, reason.Of(reason.BeyondPolicy{Refused: r.What}))
 	}
 	return said
 }
@@ -123,13 +114,12 @@ const anyNumber = 1 << 30
 func (r entitledRoom) of(f fleet.ManagedFleet) (int, limit) {
 	c := r[f.Class.Name]
 	if c == nil {
-		return anyNumber, limit{}
+		return anyNumber, nil
 	}
 	n := slices.Index(c.fleets, f.ID)
 	more := c.has[n]
 	more.quantity = max(0, f.Scaling.Max) // it can't use more
 	_, missing := allot(append(slices.Clone(c.has), more), c.room)
-	words := c.words(more, f.Class.Name)
 	// What there is too much of, since more was allowed before, leaves less for all.
 	free := 0
 	for _, n := range c.room {
@@ -138,26 +128,25 @@ func (r entitledRoom) of(f fleet.ManagedFleet) (int, limit) {
 	for _, w := range c.has {
 		free -= w.quantity
 	}
-	return max(0, min(more.quantity-missing[len(missing)-1], free)), limit{EntitlementHeld, sentence("%%s missing, but %s.", words), words}
+	return max(0, min(more.quantity-missing[len(missing)-1], free)), c.limit(more, f.Class.Name)
 }
 
-// words says what the entitlements that a fleet's instances can be for allow, and
-// what there is.
-func (c *entitledClass) words(of want, class string) string {
-	var names []string
-	allowed, there := 0, 0
-	for _, e := range of.fleets {
-		names, allowed = append(names, c.names[e]), allowed+c.room[e]
-	}
-	for _, w := range c.has {
-		if slices.ContainsFunc(w.fleets, func(e int) bool { return slices.Contains(of.fleets, e) }) {
-			there += w.quantity
+// limit is what the entitlements that a fleet's instances can be for allow, and what
+// there is.
+func (c *entitledClass) limit(of want, class string) limit {
+	return func(missing int) reason.Detail {
+		var names []string
+		allowed, there := 0, 0
+		for _, e := range of.fleets {
+			names, allowed = append(names, c.names[e]), allowed+c.room[e]
 		}
+		for _, w := range c.has {
+			if slices.ContainsFunc(w.fleets, func(e int) bool { return slices.Contains(of.fleets, e) }) {
+				there += w.quantity
+			}
+		}
+		return reason.EntitlementLimit{Missing: missing, Entitlements: reason.ListOf(names...), Class: class, Allowed: allowed, Instances: there}
 	}
-	if len(names) == 1 {
-		return sentence("the entitlement %s allows %d of the class %q, and %d are there", quoted(names), allowed, class, there)
-	}
-	return sentence("the entitlements %s allow %d of the class %q together, and %d are there", quoted(names), allowed, class, there)
 }
 
 // note counts what a fleet starts now.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -39,16 +40,16 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 		{"a class that no entitlement names is everybody's", entitling(elsewhere), waiting(2), "create 1"},
 		{"an entitled tenant", entitling(gold), ownedBy(waiting(2), "acme", ""), "create 1"},
 		{"an entitled project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/kernel"), "create 1"},
-		{"another tenant", entitling(gold), ownedBy(waiting(2), "globex", ""), `the tenant "globex" isn't entitled to the class "c"`},
-		{"another project", entitling(gold), ownedBy(waiting(2), "", "globex/web"), `the project "globex/web" isn't entitled to the class "c"`},
+		{"another tenant", entitling(gold), ownedBy(waiting(2), "globex", ""), `the tenant "globex" is not entitled to the class "c"`},
+		{"another project", entitling(gold), ownedBy(waiting(2), "", "globex/web"), `the project "globex/web" is not entitled to the class "c"`},
 		{"another project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/web"), `neither the tenant "globex" nor the project "globex/web" is entitled to the class "c"`},
-		{"jobs that are nobody's", entitling(gold), waiting(2), `the class "c" is for those alone who are entitled to it, and the jobs are nobody's in particular`},
+		{"jobs that are nobody's", entitling(gold), waiting(2), `the jobs have no tenant and no project that is entitled to the class "c"`},
 		{"the second entitlement counts, too", entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}), ownedBy(waiting(2), "globex", ""), "create 1"},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
 		if len(out.Unplaced) > 0 {
-			got = out.Unplaced[0].Nearest[0].Reason
+			got = out.Unplaced[0].Nearest[0].Reason.Text()
 		}
 		if got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
@@ -71,10 +72,10 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 		jobs   []fleet.QueuedDemand
 		want   string
 	}{
-		{"up to what is allowed", entitling(acme), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement; entitlement"},
-		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement; entitlement"},
-		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement"},
-		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement; create 2, entitlement"},
+		{"up to what is allowed", entitling(acme), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; entitlement_limit"},
+		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement_limit; entitlement_limit"},
+		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement_limit"},
+		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; create 2, entitlement_limit"},
 		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.QueuedDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
 	} {
 		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{one, two}, Instances: test.there, Demand: demand(test.jobs...), Policy: test.policy})
@@ -89,13 +90,13 @@ func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	p := entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}, Max: 2})
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(ownedBy(waiting(9), "acme", "")), Policy: p}
 	out := planInput(in)
-	got := []string{out.Unplaced[0].Sentence}
+	got := []string{out.Unplaced[0].Reason.Text()}
 	for _, w := range out.Fleets[0].Waiting {
-		got = append(got, w.Sentence)
+		got = append(got, w.Text())
 	}
 	want := []string{
-		`5 jobs wait for a host: fleet.demo can't grow now: the entitlement "gold" allows 2 of the class "c", and 2 are there.`,
-		`3 instances are missing, but the entitlement "gold" allows 2 of the class "c", and 2 are there.`,
+		`5 queued jobs without capacity: fleet.demo can't grow now, the entitlement "gold" allows 2 instances of class "c", 2 in use`,
+		`3 instances missing: the entitlement "gold" allows 2 instances of class "c", 2 in use`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -103,8 +104,8 @@ func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	in.Policy.Entitlements = append(in.Policy.Entitlements, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}, Max: 1})
 	in.Instances = append(in.Instances, instance(f, 2, fleet.Bootstrapping))
 	out = planInput(in)
-	if want := `the entitlements "gold", "silver" allow 3 of the class "c" together, and 3 are there`; !strings.Contains(out.Unplaced[0].Sentence, want) {
-		t.Errorf("%q lacks %q", out.Unplaced[0].Sentence, want)
+	if want := `the entitlements "gold", "silver" allow 3 instances of class "c" together, 3 in use`; !strings.Contains(out.Unplaced[0].Reason.Text(), want) {
+		t.Errorf("%q lacks %q", out.Unplaced[0].Reason.Text(), want)
 	}
 }
 
@@ -127,17 +128,17 @@ func TestHostileTenantsRequireTheIsolationOfThePolicy(t *testing.T) {
 		want   string
 	}{
 		{"a machine of its own", isolated("vm"), hostile, fleet.InstallationPolicy{}, "create 1"},
-		{"silence of the policy isn't consent", isolated("container"), hostile, fleet.InstallationPolicy{}, `the jobs are hostile and need the isolation "vm", and its class has "container"`},
-		{"nor is silence of the class", isolated(""), hostile, fleet.InstallationPolicy{}, `the jobs are hostile and need the isolation "vm", and its class says none`},
+		{"silence of the policy isn't consent", isolated("container"), hostile, fleet.InstallationPolicy{}, `the jobs are hostile and need the isolation "vm", and the class has "container"`},
+		{"nor is silence of the class", isolated(""), hostile, fleet.InstallationPolicy{}, `the jobs are hostile and need the isolation "vm", and the class does not set one`},
 		{"what the policy asks for", isolated("microvm"), hostile, microvm, "create 1"},
-		{"another one isn't known to be as strong", isolated("vm"), hostile, microvm, `the jobs are hostile and need the isolation "microvm", and its class has "vm"`},
-		{"both requirements hold", isolated("vm"), own, fleet.InstallationPolicy{}, `the jobs require isolation "container", and it has "vm"`},
+		{"another one isn't known to be as strong", isolated("vm"), hostile, microvm, `the jobs are hostile and need the isolation "microvm", and the class has "vm"`},
+		{"both requirements hold", isolated("vm"), own, fleet.InstallationPolicy{}, `the jobs require isolation "container", and the class has "vm"`},
 		{"ordinary jobs may use such hosts", isolated("vm"), waiting(2), fleet.InstallationPolicy{}, "create 1"},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
 		if len(out.Unplaced) > 0 {
-			got = out.Unplaced[0].Nearest[0].Reason
+			got = out.Unplaced[0].Nearest[0].Reason.Text()
 		}
 		if got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
@@ -235,7 +236,7 @@ func TestAFleetThatThePolicyNoLongerAllowsStaysAndIsShown(t *testing.T) {
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Healthy, fleet.Healthy), Demand: demand(),
 		Policy: fleet.InstallationPolicy{Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable}, Regions: []string{"eu"}}}
 	p := planInput(in).Fleets[0]
-	if story(p) != "nothing" || len(p.Overrides) != 2 || !strings.Contains(p.Overrides[0], "the lifetime preemptible") || !strings.Contains(p.Overrides[1], `the region "us"`) {
+	if story(p) != "nothing" || len(p.Overrides) != 2 || !strings.Contains(p.Overrides[0].Text(), "the lifetime preemptible") || !strings.Contains(p.Overrides[1].Text(), `the region "us"`) {
 		t.Errorf("%s; it says %q", story(p), p.Overrides)
 	}
 }
@@ -250,7 +251,7 @@ func TestWhatIsWhereTheFleetMayNotBeAnyMoreIsReplacedAfterItsJobs(t *testing.T) 
 	in.Instances[0].Zone, in.Instances[1].Zone = "x", "a"
 	in.Instances[0].Leases, in.Instances[0].Busy = 1, true
 	p := planInput(in).Fleets[0]
-	if story(p) != "drain i00 (rollout)" || len(p.Drifted) != 1 || p.Drifted[0].Reason != `It is in the region "us", where the fleet may not be any more` {
+	if story(p) != "drain i00 (rollout)" || len(p.Drifted) != 1 || p.Drifted[0].Reason != reason.Of(reason.RegionDisallowed{Region: "us"}) {
 		t.Errorf("%s; drifted %+v", story(p), p.Drifted)
 	}
 }
@@ -265,7 +266,7 @@ func TestRunnerUnfitForHostileJobsIsReplaced(t *testing.T) {
 		t.Errorf("by a policy that allows it: %+v", p.Drifted)
 	}
 	in.Policy.HostileIsolation = "microvm"
-	if p := planInput(in).Fleets[0]; len(p.Drifted) != 1 || !strings.Contains(p.Drifted[0].Reason, "hostile") {
+	if p := planInput(in).Fleets[0]; len(p.Drifted) != 1 || p.Drifted[0].Reason != reason.Of(reason.HostileDisallowed{}) {
 		t.Errorf("by one that doesn't: %+v", p.Drifted)
 	}
 }
@@ -274,11 +275,11 @@ func TestAReservationForSomebodyWhoIsNotEntitledCannotBeHad(t *testing.T) {
 	f := burst(0, 4, 0)
 	r := fleet.CapacityReservation{Name: "r", Class: f.Class, Quantity: 2, Start: now.Add(-time.Hour), End: now.Add(time.Hour)}
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}})}
-	for tenant, want := range map[string]string{"acme": "", "": "", "globex": `reservation.r can't be had: the tenant "globex" isn't entitled to the class "c".`} {
+	for tenant, want := range map[string]string{"acme": "", "": "", "globex": `reservation.r can't be kept: tenant "globex" is not entitled to the class "c"`} {
 		r.Scope.Tenant = tenant
 		in.Reservations = []fleet.CapacityReservation{r}
 		out := planInput(in)
-		if got := out.Reservations[0].Sentence; got != want || (out.Fleets[0].Create == 2) != (want == "") {
+		if got := out.Reservations[0].Reason.Text(); got != want || (out.Fleets[0].Create == 2) != (want == "") {
 			t.Errorf("for %q: %q, and %s", tenant, got, stories(out))
 		}
 	}

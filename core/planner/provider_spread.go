@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // providerSpread is the fleets of one class and scheduler that say spread =
@@ -179,14 +179,15 @@ func evenShare(total, providers int) int { return (total + providers - 1) / prov
 func (s providerSpreads) of(f fleet.ManagedFleet) (int, limit) {
 	p := s.with(f)
 	if p == nil {
-		return anyNumber, limit{}
+		return anyNumber, nil
 	}
 	m := p.member(f)
 	if m.room == anyNumber {
-		return anyNumber, limit{}
+		return anyNumber, nil
 	}
-	words := sentence("no provider may have more than its even share of the class %q: %s", p.class, p.words())
-	return m.room + p.slack[f.Provider], limit{SpreadHeld, sentence("%%s missing, but %s.", words), words}
+	return m.room + p.slack[f.Provider], func(missing int) reason.Detail {
+		return reason.SpreadLimit{Missing: missing, Class: p.class, Providers: p.shares()}
+	}
 }
 
 // note takes what a fleet starts from what its provider may have.
@@ -206,17 +207,13 @@ func (p *providerSpread) member(f fleet.ManagedFleet) *spreadMember {
 	return p.members[slices.IndexFunc(p.members, func(m *spreadMember) bool { return m.fleet.ID == f.ID })]
 }
 
-// words are what each provider has: "cloud.away has 1, local.here 3".
-func (p *providerSpread) words() string {
-	var parts []string
+// shares are what each provider has.
+func (p *providerSpread) shares() reason.List[reason.ProviderCount] {
+	var all []reason.ProviderCount
 	for _, provider := range slices.Sorted(maps.Keys(p.has)) {
-		verb := ""
-		if len(parts) == 0 {
-			verb = "has "
-		}
-		parts = append(parts, sentence("%s %s%d", provider, verb, p.has[provider]))
+		all = append(all, reason.ProviderCount{Provider: string(provider), Instances: p.has[provider]})
 	}
-	return strings.Join(parts, ", ")
+	return reason.ListOf(all...)
 }
 
 // spreadOverProviders makes hosts where fewer of their class are, among the fleets
@@ -251,7 +248,7 @@ func (p *placement) spreadOverProviders() {
 		}
 	}
 	for s, n := range before {
-		s.spread = spreadWords(s, s.fresh-n)
+		s.spread = spreadChange(s, s.fresh-n)
 	}
 }
 
@@ -271,20 +268,10 @@ func lifetimeOf(s *supply) fleet.LifetimeClass {
 	return cmp.Or(s.fleet.Lifetime, fleet.LifetimeStable)
 }
 
-// spreadWords says what the spread changed about a fleet's number; "": nothing.
-func spreadWords(s *supply, more int) string {
-	switch {
-	case more > 0:
-		return sentence("To spread the class %q over providers, %s made here that would cost less elsewhere: %s", s.fleet.Class.Name, hostsAre(more), s.over.words())
-	case more < 0:
-		return sentence("To spread the class %q over providers, %s made elsewhere that would cost less here: %s", s.fleet.Class.Name, hostsAre(-more), s.over.words())
+// spreadChange says what the spread changed about a fleet's number; nil: nothing.
+func spreadChange(s *supply, more int) reason.Detail {
+	if more == 0 {
+		return nil
 	}
-	return ""
-}
-
-func hostsAre(n int) string {
-	if n == 1 {
-		return "1 host is"
-	}
-	return sentence("%d hosts are", n)
+	return reason.SpreadOverProviders{Class: s.fleet.Class.Name, More: max(0, more), Fewer: max(0, -more), Providers: s.over.shares()}
 }

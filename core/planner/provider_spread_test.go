@@ -70,11 +70,11 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 		{"the odd one where it is cheaper", soft, nil, two(6), "create 2; create 1"},
 		{"what is there counts, whatever its state", soft, instances(soft[0], fleet.Failed, fleet.Quarantined, fleet.Terminating), two(8), "create 1; create 3"},
 		{"a preference goes where there is room", spreading(false, 9, 1), nil, two(8), "create 3; create 1"},
-		{"a rule doesn't", spreading(true, 9, 1), nil, two(8), "create 2, spread; create 1"},
-		{"a rule with three providers", spreading(true, 9, 9, 1), nil, two(16), "create 2, spread; create 2; create 1"},
+		{"a rule doesn't", spreading(true, 9, 1), nil, two(8), "create 2, spread_limit; create 1"},
+		{"a rule with three providers", spreading(true, 9, 9, 1), nil, two(16), "create 2, spread_limit; create 2; create 1"},
 		{"a rule lets a single step be taken at once", hard, nil, two(16), "create 4; create 4"},
-		{"what a person froze is done without", frozen, nil, two(8), "create 4; frozen"},
-		{"a rule holds for min, too", floor, nil, two(0), "create 1, spread; nothing"},
+		{"what a person froze is done without", frozen, nil, two(8), "create 4; fleet_frozen"},
+		{"a rule holds for min, too", floor, nil, two(0), "create 1, spread_limit; nothing"},
 		{"one provider alone has nothing to spread over", spreading(true, 9), nil, two(8), "create 4"},
 		{"jobs go only where they may", placed, nil, onlyA, "create 4; nothing"},
 		{"a fleet that doesn't spread isn't part of it", mixed, nil, two(8), "create 4; nothing"},
@@ -93,22 +93,22 @@ func TestASpreadOverProvidersSaysInASentenceWhereItBinds(t *testing.T) {
 		for _, p := range out.Fleets {
 			for _, b := range p.Bounds {
 				if b.Name == "spread" {
-					got = append(got, b.Sentence)
+					got = append(got, b.Reason.Text())
 				}
 			}
 			for _, w := range p.Waiting {
-				got = append(got, w.Sentence)
+				got = append(got, w.Text())
 			}
 		}
 		for _, u := range out.Unplaced {
-			got = append(got, u.Sentence)
+			got = append(got, u.Reason.Text())
 		}
 	}
 	want := []string{
-		`To spread the class "c" over providers, 4 hosts are made elsewhere that would cost less here: a.x has 1, b.x 0.`,
-		`To spread the class "c" over providers, 4 hosts are made here that would cost less elsewhere: a.x has 1, b.x 0.`,
-		`5 instances are missing, but no provider may have more than its even share of the class "c": a.x has 1, b.x 0.`,
-		`10 jobs wait for a host: fleet.a can't grow now: no provider may have more than its even share of the class "c": a.x has 1, b.x 0.`,
+		`4 fewer instances here to spread class "c" over providers: a.x has 1, b.x has 0`,
+		`4 more instances here to spread class "c" over providers: a.x has 1, b.x has 0`,
+		`5 instances missing: no provider may have more than its even share of class "c": a.x has 1, b.x has 0`,
+		`10 queued jobs without capacity: fleet.a can't grow now, no provider may have more than its even share of class "c": a.x has 1, b.x has 0`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -158,7 +158,7 @@ func TestEvenShareIgnoresFleetThatCancelsRequests(t *testing.T) {
 	asked := instance(fleets[0], 0, fleet.Requested)
 	asked.InstanceDigest = "sha256:older"
 	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: []snapshot.Instance{asked}, Demand: demand(waiting(16))})
-	if got := stories(out); got != "cancel "+string(asked.ID)+" (cancelled); create 2, spread" {
+	if got := stories(out); got != "cancel "+string(asked.ID)+" (cancelled); create 2, spread_limit" {
 		t.Error(got)
 	}
 }
@@ -173,7 +173,7 @@ func TestTheFleetsOfOneProviderShareWhatItMayHave(t *testing.T) {
 		}
 	}
 	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: instances(fleets[0], fleet.Healthy), Demand: demand(waiting(0))})
-	if got := stories(out); got != "nothing; create 1; create 1; spread" {
+	if got := stories(out); got != "nothing; create 1; create 1; spread_limit" {
 		t.Error(got)
 	}
 }

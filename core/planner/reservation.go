@@ -3,10 +3,10 @@ package planner
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -19,9 +19,9 @@ type ReservationPlan struct {
 	// Shares are the fleets that have the capacity now, where it is asked for now.
 	Shares []ReservedShare `json:"shares,omitempty"`
 	// Missing is how many of Quantity can't be there at some time from now on, and
-	// Sentence why.
-	Missing  int    `json:"missing,omitempty"`
-	Sentence string `json:"sentence,omitempty"`
+	// Reason why.
+	Missing int           `json:"missing,omitempty"`
+	Reason  reason.Reason `json:"reason,omitzero"`
 }
 
 // ReservationState is where a reservation is in time.
@@ -48,20 +48,14 @@ type allotted struct {
 	reservations []fleet.CapacityReservation
 	plans        []ReservationPlan
 	// reserved are the shares of each fleet now.
-	reserved map[fleet.RunnerFleetID][]ReservedFrom
-}
-
-// ReservedFrom is what a fleet has for one reservation.
-type ReservedFrom struct {
-	Reservation string
-	Quantity    int
+	reserved map[fleet.RunnerFleetID][]reason.ReservedFor
 }
 
 // allotments gives the reservations to the fleets that can have them: now, and,
 // to know early of a promise that can't be kept, at every later time at which one
 // begins. Overlapping ones add up [232].
 func allotments(in *planning) allotted {
-	a := allotted{reserved: map[fleet.RunnerFleetID][]ReservedFrom{}}
+	a := allotted{reserved: map[fleet.RunnerFleetID][]reason.ReservedFor{}}
 	made := slices.Clone(in.Overrides.Reservations)
 	slices.SortFunc(made, func(a, b fleet.CapacityReservation) int { return cmp.Compare(a.ID, b.ID) })
 	declared := slices.Clone(in.Reservations)
@@ -130,26 +124,26 @@ func (a allotted) allotAt(in *planning, fleets []fleet.ManagedFleet, all []want,
 		for f, quantity := range given[n] {
 			if quantity > 0 && at.Equal(in.Now) {
 				plan.Shares = append(plan.Shares, ReservedShare{fleets[f].Address, quantity})
-				a.reserved[fleets[f].ID] = append(a.reserved[fleets[f].ID], ReservedFrom{plan.Address(), quantity})
+				a.reserved[fleets[f].ID] = append(a.reserved[fleets[f].ID], reason.ReservedFor{Reservation: plan.Address(), Instances: quantity})
 			}
 		}
 		if missing[n] > plan.Missing {
 			plan.Missing = missing[n]
-			plan.Sentence = unkept(in.Policy, plan.CapacityReservation, wants[n], fleets, room, missing[n], at, a.others(n, which, wants, given))
+			plan.Reason = unkept(in.Policy, plan.CapacityReservation, wants[n], fleets, room, missing[n], at, a.others(n, which, wants, given))
 		}
 	}
 }
 
 // others are the other reservations that have instances of the fleets of want n at
-// that time, in words.
-func (a allotted) others(n int, which []int, wants []want, given [][]int) (have []string) {
+// that time.
+func (a allotted) others(n int, which []int, wants []want, given [][]int) (have []reason.ReservedFor) {
 	for other, r := range which {
 		quantity := 0
 		for _, f := range wants[n].fleets {
 			quantity += given[other][f]
 		}
 		if other != n && quantity > 0 {
-			have = append(have, sentence("%d for %s", quantity, a.plans[r].Address()))
+			have = append(have, reason.ReservedFor{Reservation: a.plans[r].Address(), Instances: quantity})
 		}
 	}
 	return have
@@ -176,75 +170,56 @@ type want struct {
 func wanted(policy fleet.InstallationPolicy, r fleet.CapacityReservation, fleets []fleet.ManagedFleet) want {
 	w := want{quantity: r.Quantity}
 	for n, f := range fleets {
-		if unreservable(policy, r, f) == "" {
+		if unreservable(policy, r, f) == nil {
 			w.fleets = append(w.fleets, n)
 		}
 	}
 	return w
 }
 
-// unreservable is why a fleet can't have a reservation's capacity; "": it can.
+// unreservable is why a fleet can't have a reservation's capacity; nil: it can.
 // The checks go from what is far off to what is near.
-func unreservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, f fleet.ManagedFleet) string {
-	foreign := f.Scope != (fleet.FleetScope{}) && f.Scope != r.Scope
+func unreservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, f fleet.ManagedFleet) reason.Detail {
+	foreign, name := f.Scope != (fleet.FleetScope{}) && f.Scope != r.Scope, string(f.Address)
 	switch {
 	case r.Class.ID() != f.Class.ID():
-		return sentence("%s is of another capacity class", f.Address)
+		return reason.ReservedClassDiffers{Fleet: name}
 	case r.Fleet != "" && r.Fleet != f.Address:
-		return sentence("it asks for %s and no other", r.Fleet)
+		return reason.ReservedFleetDiffers{Fleet: string(r.Fleet)}
 	case foreign:
-		return sentence("%s is for %s alone", f.Address, scopeWords(f.Scope))
+		return reason.ReservedScopeDiffers{Fleet: name, Scope: reason.Scope(f.Scope)}
 	case r.Dedicated && f.Scope != r.Scope:
-		return sentence("%s takes the jobs of others, too, and dedicated capacity needs a fleet whose scope is %s", f.Address, scopeWords(r.Scope))
+		return reason.FleetShared{Fleet: name, Scope: reason.Scope(r.Scope)}
 	case unentitledScope(policy, r.Scope, f.Class.Name):
-		return sentence("%s isn't entitled to the class %q", scopeWords(r.Scope), f.Class.Name)
+		return reason.ReservedNotEntitled{Scope: reason.Scope(r.Scope), Class: f.Class.Name}
 	case f.Joined:
-		return sentence("the hosts of %s are joined by a person", f.Address)
+		return reason.ReservedFleetJoined{Fleet: name}
 	case f.Protected:
-		return sentence("%s is protected and keeps the size of its file", f.Address)
+		return reason.ReservedFleetProtected{Fleet: name}
 	case f.Operational == fleet.FleetDraining:
-		return sentence("%s is being removed", f.Address)
+		return reason.ReservedFleetRemoved{Fleet: name}
 	}
-	return ""
-}
-
-func scopeWords(s fleet.FleetScope) string {
-	switch {
-	case s.Tenant != "":
-		return sentence("the tenant %q", s.Tenant)
-	case s.Project != "":
-		return sentence("the project %q", s.Project)
-	}
-	return "one tenant or project"
+	return nil
 }
 
 // unkept says why a part of a reservation can't be there: its fleets are too small for
-// it, or others have reserved there before it, who are told; or both.
-func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time, others []string) string {
+// it, or others have reserved there before it; or both.
+func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time, others []reason.ReservedFor) reason.Reason {
 	if len(w.fleets) == 0 {
-		return sentence("%s can't be had: %s.", r.Address(), noneReservable(policy, r, fleets))
+		return reason.Of(reason.ReservationImpossible{Reservation: r.Address(), Because: reason.Of(noneReservable(policy, r, fleets))})
 	}
-	var names []string
+	var rooms []reason.FleetRoom
 	all := 0
 	for _, n := range w.fleets {
-		names = append(names, sentence("%s with room for %d", fleets[n].Address, room[n]))
+		rooms = append(rooms, reason.FleetRoom{Fleet: string(fleets[n].Address), Room: room[n]})
 		all += room[n]
 	}
-	why, then := "", "raise max, or ask for less"
-	if all < r.Quantity {
-		why = ", which is too little"
-	}
-	if len(others) > 0 {
-		why += sentence(", and others have reserved there: %s", strings.Join(others, ", "))
-		then = "raise max, move the reservation, or ask for less"
-	}
-	return sentence("%s: %d of %d can't be there at %s. What can have them is %s%s. To have them all, %s.",
-		r.Address(), missing, r.Quantity, moment(at), strings.Join(names, ", "), why, then)
+	return reason.Of(reason.ReservationShort{Reservation: r.Address(), Missing: missing, Quantity: r.Quantity, At: reason.At(at),
+		Fleets: reason.ListOf(rooms...), Others: reason.ListOf(others...), TooSmall: all < r.Quantity})
 }
 
 // noneReservable is what is wrong with the fleet that came nearest.
-func noneReservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, fleets []fleet.ManagedFleet) string {
-	near := sentence("no fleet has the capacity class %q as it was when it was reserved", r.Class.Name)
+func noneReservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, fleets []fleet.ManagedFleet) reason.Detail {
 	for _, f := range fleets {
 		named := r.Fleet == "" || r.Fleet == f.Address
 		if named && (r.Class.ID() == f.Class.ID() || r.Fleet != "") {
@@ -252,18 +227,15 @@ func noneReservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation
 		}
 	}
 	if r.Fleet != "" {
-		return sentence("there is no %s", r.Fleet)
+		return reason.ReservedFleetUnknown{Fleet: string(r.Fleet)}
 	}
-	return near
+	return reason.ReservedClassUnknown{Class: r.Class.Name}
 }
 
-// reservedFor is how many instances of a fleet are reserved now, with whose they
-// are in words.
-func reservedFor(in *planning, f fleet.ManagedFleet) (total int, text string) {
-	var parts []string
+// reservedFor is how many instances of a fleet are reserved now, and whose they are.
+func reservedFor(in *planning, f fleet.ManagedFleet) (total int, whose []reason.ReservedFor) {
 	for _, one := range in.allotted.reserved[f.ID] {
-		total += one.Quantity
-		parts = append(parts, sentence("%d for %s", one.Quantity, one.Reservation))
+		total += one.Instances
 	}
-	return total, strings.Join(parts, ", ")
+	return total, in.allotted.reserved[f.ID]
 }

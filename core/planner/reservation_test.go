@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -58,7 +59,7 @@ func TestReservationsThatOverlapAddUpAndDemandUsesThem(t *testing.T) {
 	if got := chain(p); got != "demand 2 → reservation 5 → warm 6" {
 		t.Error(got)
 	}
-	if text := p.Bounds[1].Sentence; text != "5 instances are reserved: 3 for r1, 2 for r2." {
+	if text := p.Bounds[1].Reason.Text(); text != "5 instances reserved (3 for r1, 2 for r2)" {
 		t.Error(text)
 	}
 }
@@ -96,21 +97,21 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 		missing int
 		says    string
 	}{
-		{"over max", f, []fleet.CapacityReservation{reserve("r1", f, 5, now)}, 2, "r1: 2 of 5 can't be there at 2026-11-29 12:00 UTC. What can have them is fleet.demo with room for 3"},
-		{"two that overlap, later: the one made last is short", f, []fleet.CapacityReservation{reserve("r2", f, 2, now.Add(30*time.Minute)), reserve("r1", f, 2, now.Add(time.Minute))}, 1, "r2: 1 of 2 can't be there at 2026-11-29 12:30 UTC"},
+		{"over max", f, []fleet.CapacityReservation{reserve("r1", f, 5, now)}, 2, "r1: 2 of 5 missing at 2026-11-29 12:00 UTC; fleet.demo has room for 3"},
+		{"two that overlap, later: the one made last is short", f, []fleet.CapacityReservation{reserve("r2", f, 2, now.Add(30*time.Minute)), reserve("r1", f, 2, now.Add(time.Minute))}, 1, "r2: 1 of 2 missing at 2026-11-29 12:30 UTC"},
 		{"two that follow each other", f, []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 3, now.Add(time.Hour))}, 0, ""},
 		{"no such class", other, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "no fleet has the capacity class"},
 		{"no such fleet", f, []fleet.CapacityReservation{named}, 2, "there is no fleet.none"},
-		{"hosts that a person joins", joined, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "joined by a person"},
-		{"a protected fleet", protected, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "keeps the size of its file"},
-		{"a fleet of others", scoped, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, `is for the tenant "acme" alone`},
-		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2, `dedicated capacity needs a fleet whose scope is the tenant "acme"`},
+		{"hosts that a person joins", joined, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "joined by hand"},
+		{"a protected fleet", protected, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "keeps the size in its file"},
+		{"a fleet of others", scoped, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, `is for tenant "acme" only`},
+		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2, `dedicated capacity needs a fleet with the scope tenant "acme"`},
 		{"dedicated in its own fleet", scoped, []fleet.CapacityReservation{dedicated}, 0, ""},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Overrides: fleet.Overrides{Reservations: test.of}})
 		missing, said := 0, ""
 		for _, r := range out.Reservations {
-			missing, said = missing+r.Missing, said+r.Sentence
+			missing, said = missing+r.Missing, said+r.Reason.Text()
 		}
 		if missing != test.missing || !strings.Contains(said, test.says) || (said == "") != (test.says == "") {
 			t.Errorf("%s: %d missing, %q", test.name, missing, said)
@@ -121,18 +122,21 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 // It said "others reserve there, too, or it is too little", and left it to the reader.
 func TestUnmetReservationNamesItsCause(t *testing.T) {
 	f := burst(0, 4, 0)
-	const at = " can't be there at 2026-11-29 12:00 UTC. What can have them is fleet.demo with room for 4"
 	first, second := reserve("r1", f, 3, now), reserve("r2", f, 2, now)
+	short := func(name string, missing, quantity int, tooSmall bool, others ...reason.ReservedFor) reason.Reason {
+		return reason.Of(reason.ReservationShort{Reservation: name, Missing: missing, Quantity: quantity, At: reason.At(now),
+			Fleets: reason.ListOf(reason.FleetRoom{Fleet: "fleet.demo", Room: 4}), Others: reason.ListOf(others...), TooSmall: tooSmall})
+	}
 	for name, test := range map[string]struct {
 		of   []fleet.CapacityReservation
-		want string
+		want reason.Reason
 	}{
-		"nobody else reserves": {[]fleet.CapacityReservation{reserve("r1", f, 6, now)}, "r1: 2 of 6" + at + ", which is too little. To have them all, raise max, or ask for less."},
-		"others have reserved": {[]fleet.CapacityReservation{first, second}, "r2: 1 of 2" + at + ", and others have reserved there: 3 for r1. To have them all, raise max, move the reservation, or ask for less."},
-		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, "r2: 5 of 6" + at + ", which is too little, and others have reserved there: 3 for r1. To have them all, raise max, move the reservation, or ask for less."},
+		"nobody else reserves": {[]fleet.CapacityReservation{reserve("r1", f, 6, now)}, short("r1", 2, 6, true)},
+		"others have reserved": {[]fleet.CapacityReservation{first, second}, short("r2", 1, 2, false, reason.ReservedFor{Reservation: "r1", Instances: 3})},
+		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, short("r2", 5, 6, true, reason.ReservedFor{Reservation: "r1", Instances: 3})},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: fleet.Overrides{Reservations: test.of}})
-		if got := out.Reservations[len(test.of)-1].Sentence; got != test.want {
+		if got := out.Reservations[len(test.of)-1].Reason; got != test.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -22,7 +23,7 @@ type rollout struct {
 	// changed says that the record has to be stored, round that it is another one.
 	changed, round bool
 	// turn says what became of it in this plan.
-	turn   string
+	turn   reason.Reason
 	canary int
 	order  fleet.RolloutOrder
 	paused bool
@@ -45,7 +46,7 @@ type rollout struct {
 func rolloutsOf(in *planning) map[fleet.RunnerFleetID]*rollout {
 	failed := map[fleet.RunnerFleetID][]snapshot.Instance{}
 	for _, i := range in.instances { // those that ended in this step among them
-		if i.Failure != "" {
+		if !i.Failure.IsZero() {
 			failed[i.Fleet] = append(failed[i.Fleet], i)
 		}
 	}
@@ -75,7 +76,7 @@ func rolloutOf(in *planning, f fleet.ManagedFleet, members, failed []snapshot.In
 	r.base = r.usable(in, f)
 	r.count(in, f, members)
 	if r.round && r.active() {
-		r.turn = sentence("%s begins: %d of %d are outdated.", r.what(f), r.old, r.old+r.fresh)
+		r.turn = reason.Of(reason.RolloutBegins{Target: r.target(f), Progress: r.progress()})
 	}
 	r.heed(in.Now)
 	r.haltOnFailure(in.Now, f, failed)
@@ -150,7 +151,7 @@ func (r *rollout) count(in *planning, f fleet.ManagedFleet, members []snapshot.I
 	r.guarded = r.base != nil
 	is := today(f, in.AgentVersion)
 	for _, i := range members {
-		outdated := is.outdated(i) != "" || in.whyDisallowed(f, i) != ""
+		outdated := is.outdated(i) != nil || in.whyDisallowed(f, i) != nil
 		switch {
 		case i.State == fleet.Draining:
 			if lifecycle.Cause(i.Cause) == lifecycle.ForRollout {
@@ -211,9 +212,9 @@ func (r *rollout) haltOnFailure(now time.Time, f fleet.ManagedFleet, failed []sn
 	if n < 0 || !r.active() || !r.guarded || r.record.Halted != nil {
 		return
 	}
-	reason := sentence("%s of the new ones: %s", failed[n].ID, failed[n].Failure)
-	r.record.Halted, r.changed = &fleet.RolloutHalt{At: now, Reason: reason}, true
-	r.turn = sentence("%s is halted: %s", r.what(f), reason)
+	why := reason.Of(reason.NewInstanceFailed{Instance: string(failed[n].ID), Because: failed[n].Failure})
+	r.record.Halted, r.changed = &fleet.RolloutHalt{At: now, Reason: why}, true
+	r.turn = reason.Of(reason.RolloutHalted{Fleet: f.Address.Name(), Target: r.target(f), Because: why})
 }
 
 // soak lets the others follow once the canaries have been healthy for long enough.
@@ -232,7 +233,7 @@ func (r *rollout) soak(now time.Time, f fleet.ManagedFleet) {
 	if r.record.Passed.IsZero() && !now.Before(r.soaks(f)) {
 		r.record.Passed, r.changed = now, true
 		if r.active() {
-			r.turn = sentence("%s goes on: %s healthy for %s, and the others follow.", r.what(f), canariesWere(r.needed()), short(f.Rollout.Soak))
+			r.turn = reason.Of(reason.RolloutSoaked{Target: r.target(f), Canaries: r.needed(), Soak: reason.Duration(f.Rollout.Soak)})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -72,20 +73,20 @@ func (p *FleetPlan) replace(in *planning, f fleet.ManagedFleet, instances []snap
 	if f.Joined && !allSettled(instances) {
 		return
 	}
-	if why := in.unseenFor(f, instances); why != "" {
-		p.waitOnce(CannotSee, sentence("%s outdated, but %s: nothing is replaced.", instancesAre(len(p.Drifted)), why))
+	if why := in.unseenFor(f, instances); !why.IsZero() {
+		p.waitOnce(reason.Unobservable{Outdated: len(p.Drifted), Because: why})
 		return
 	}
 	if hold, held := in.holds[f.ID]; held && hold.InForce(in.Now) {
-		p.waitOnce(HeldBack, sentence("%s outdated, but new ones can't start: %s", instancesAre(len(p.Drifted)), HoldSentence(hold, in.Now)))
+		p.waitOnce(reason.HeldBack{Outdated: len(p.Drifted), Because: hold.Reason, NextTry: reason.At(hold.Until)})
 		return
 	}
-	reasons := map[fleet.CapacityInstanceID]string{}
+	reasons := map[fleet.CapacityInstanceID]reason.Reason{}
 	for _, d := range p.Drifted {
 		reasons[d.Instance] = d.Reason
 	}
 	ready := slices.DeleteFunc(slices.Clone(instances), func(i snapshot.Instance) bool {
-		return reasons[i.ID] == "" || i.State != fleet.Healthy
+		return reasons[i.ID].IsZero() || i.State != fleet.Healthy
 	})
 	slices.SortFunc(ready, func(a, b snapshot.Instance) int {
 		return cmp.Or(compareBool(a.Busy, b.Busy), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
@@ -93,7 +94,8 @@ func (p *FleetPlan) replace(in *planning, f fleet.ManagedFleet, instances []snap
 	surge, unavailable := in.latitude(f, p.Desired, p.Counts.Capacity)
 	n := min(len(ready), p.spareable(f, ready, unavailable, surge, r))
 	for _, i := range ready[:max(0, n)] {
-		p.act(Drain, i, lifecycle.ForRollout, sentence("%s; %d of %d left to replace, %s.", reasons[i.ID], len(p.Drifted), p.Counts.Ready, pace(surge, unavailable)))
+		p.act(Drain, i, lifecycle.ForRollout, reason.Of(reason.ReplaceOutdated{Because: reasons[i.ID], Outdated: len(p.Drifted), Ready: p.Counts.Ready,
+			Pace: reason.Pace{Surge: surge, Unavailable: unavailable}}))
 	}
 }
 
@@ -113,42 +115,29 @@ func (p *FleetPlan) spareable(f fleet.ManagedFleet, ready []snapshot.Instance, u
 }
 
 // unseenFor is what can't be seen of a fleet that a replacement would rest on.
-func (in *planning) unseenFor(f fleet.ManagedFleet, instances []snapshot.Instance) string {
+func (in *planning) unseenFor(f fleet.ManagedFleet, instances []snapshot.Instance) reason.Reason {
 	for _, i := range instances {
 		if why, unobserved := in.Unobserved[i.Provider]; unobserved {
-			return sentence("%s can't be seen (%s)", i.Provider, why)
+			return unobservable(i.Provider, why)
 		}
 	}
 	if why := in.Demand[f.Scheduler].Unobserved; f.Scheduler != "" && why != "" {
-		return sentence("%s can't be seen (%s)", f.Scheduler, why)
+		return reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: why})
 	}
-	return ""
+	return reason.Reason{}
 }
 
 func allSettled(instances []snapshot.Instance) bool {
 	return !slices.ContainsFunc(instances, func(i snapshot.Instance) bool { return !lifecycle.Settled(i.State) })
 }
 
-// pace is how a rollout goes, in words.
-func pace(surge, unavailable int) string {
-	switch {
-	case surge == 0 && unavailable == 1:
-		return "one at a time"
-	case surge == 0:
-		return sentence("at most %d missing meanwhile", unavailable)
-	case unavailable == 0:
-		return sentence("at most %d more than wanted meanwhile", surge)
-	}
-	return sentence("at most %d more than wanted and %d fewer meanwhile", surge, unavailable)
-}
-
-// tell says what the rollout is about to people and to whoever stores it.
-func (p *FleetPlan) tell(in *planning, f fleet.ManagedFleet, r *rollout) {
+// reportRollout says what the rollout is about to people and to whoever stores it.
+func (p *FleetPlan) reportRollout(in *planning, f fleet.ManagedFleet, r *rollout) {
 	if r.changed {
 		p.Remember, p.Turn = &r.record, r.turn
 	}
 	if p.Rollout = r.report(in, f); p.Rollout != nil && r.halted() && r.guarded {
-		p.wait(RolloutStopped, p.Rollout.Sentence)
+		p.Waiting = append(p.Waiting, p.Rollout.Reason)
 	}
 }
 
@@ -160,21 +149,16 @@ func (p *FleetPlan) divide(r *rollout) {
 	}
 }
 
-// creates says what is special about the instances that start.
-func (r *rollout) creates(requests []Request, beyond int) (text string) {
-	based := 0
+// explain says what is special about the instances that start.
+func (r *rollout) explain(why *reason.ScaleUp, requests []Request) {
 	for _, one := range requests {
 		if one.Make != nil {
-			based++
+			why.Base++
 		}
 	}
-	if beyond > 0 {
-		text += sentence(" %d more for the rollout.", beyond)
+	if why.Base > 0 {
+		why.BaseMake = imageOf(r.base.Image)
 	}
-	if based > 0 {
-		text += sentence(" %d of them from %s, known good.", based, makeWords(*r.base))
-	}
-	return text
 }
 
 // leaveFirst finds the instances that leave before others of their rank: outdated
@@ -189,6 +173,6 @@ func (r *rollout) leaveFirst(in *planning, f fleet.ManagedFleet, drifted []Drift
 	}
 	is := today(f, in.AgentVersion)
 	for _, i := range instances {
-		r.first[i.ID] = is.outdated(i) == ""
+		r.first[i.ID] = is.outdated(i) == nil
 	}
 }

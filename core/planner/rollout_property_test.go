@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // upgrade is a fleet on its way to a new image, plan after plan, with hosts that
@@ -115,7 +116,7 @@ func (u *upgrade) pass(t *rapid.T, calm bool) {
 	alive := u.in.Instances[:0]
 	target := u.in.Fleets[0].Make()
 	for _, i := range u.in.Instances {
-		i.Failure = ""
+		i.Failure = reason.Reason{}
 		slow := !calm && rapid.IntRange(0, 3).Draw(t, "slow") == 0
 		switch i.State {
 		case fleet.Terminated:
@@ -125,7 +126,7 @@ func (u *upgrade) pass(t *rapid.T, calm bool) {
 				i.State, i.Since = fleet.Healthy, u.in.Now
 			}
 			if u.frail && !calm && target.Made(i.CapacityInstance, agentVersion) && rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
-				i.State, i.Failure = fleet.Failed, "it failed"
+				i.State, i.Failure = fleet.Failed, reason.Plain("it failed")
 			}
 		case fleet.Healthy:
 			i.Busy = !calm && rapid.Bool().Draw(t, "busy")

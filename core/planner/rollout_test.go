@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -68,8 +69,10 @@ func passed(r *fleet.Rollout) {
 	r.Soaking, r.Passed = now.Add(-time.Hour), now.Add(-time.Minute)
 }
 
-func haltedFor(reason string) func(*fleet.Rollout) {
-	return func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now.Add(-time.Minute), Reason: reason} }
+func haltedFor(why string) func(*fleet.Rollout) {
+	return func(r *fleet.Rollout) {
+		r.Halted = &fleet.RolloutHalt{At: now.Add(-time.Minute), Reason: reason.Plain(why)}
+	}
 }
 
 // based is how many of the requests are of the make of before.
@@ -99,45 +102,45 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 		says       string
 	}{
 		{"first comes one canary beyond the desired number", rolled(7, 9, usual), states(7, h), none, nil, fleet.Overrides{}, "create 1", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 7 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 7 left"},
 		{"while it boots nothing else happens", rolled(7, 9, usual), states(7, h), states(1, b), nil, fleet.Overrides{}, "nothing", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 8 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 8 left"},
 		{"while it soaks nothing else happens", rolled(6, 9, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.Overrides{}, "nothing", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left"},
 		{"what is missing meanwhile is made from what was known good", rolled(9, 12, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.Overrides{}, "create 2", 2,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left"},
 		{"after the soak an old one leaves, since there is one more than wanted", rolled(6, 9, usual), states(6, h), states(1, h), soaking(15 * time.Minute), fleet.Overrides{}, "drain i00 (rollout)", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 6 of 7 left, at most 1 more than wanted meanwhile."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 7 left, at most 1 extra"},
 		{"the next new one waits until the old one is gone", rolled(6, 9, usual), append(states(5, h), d), states(1, h), passed, fleet.Overrides{}, "nothing", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 more than wanted meanwhile."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
 		{"then it is made", rolled(6, 9, usual), states(5, h), states(1, h), passed, fleet.Overrides{}, "create 1", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 more than wanted meanwhile."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
 		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.Overrides{}, "create 3, drain i00 (rollout)", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 6 of 6 left, at most 3 more than wanted and 1 fewer meanwhile."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 6 left, at most 3 extra and 1 unavailable"},
 		{"what leaves after its job holds nobody's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.Overrides{}, "create 1", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 2 of 2 left, one at a time."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 2 of 2 left, one at a time"},
 		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.Overrides{}, "drain i00 (rollout)", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 3 of 3 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 3 of 3 left"},
 		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.Overrides{},
-			"max_held_by_unproven", 0, "Rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left."},
+			"limited_by_max", 0, "rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left"},
 		{"halted: nothing is replaced, and what is missing is of before", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.Overrides{}, "create 1, rollout_halted", 1,
-			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled. 6 of 6 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo --resume, and back by forgeyard-fleet image rollback demo."},
-		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_halted", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo --resume, and back by forgeyard-fleet image rollback demo."},
+			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled; 6 of 6 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
+		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_paused", 0,
+			"rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
 		{"from zero there is one canary, and the rest is of before", rolled(4, 9, usual), none, none, nil, fleet.Overrides{}, "create 4", 3,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left"},
 		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.Overrides{}, "drain i02 (scale_down)", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left."},
+			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left"},
 		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}), states(3, h), states(1, h), haltedFor("it was lost"), fleet.Overrides{},
 			"drain i03 (scale_down), rollout_halted", 0,
-			"Rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost. 3 of 4 left. Missing ones are made from image ubuntu-24 (sha256:1111…), known good. It goes on by forgeyard-fleet image rollout demo --resume, and back by forgeyard-fleet image rollback demo."},
+			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost; 3 of 4 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
 			Rollouts: recorded(test.fleet, test.record), Overrides: test.overrides}).Fleets[0]
 		if got := story(p); got != test.want || based(p) != test.base {
 			t.Errorf("%s: %s, %d from before; want %s, %d", test.name, got, based(p), test.want, test.base)
 		}
-		if p.Rollout == nil || p.Rollout.Sentence != test.says {
+		if p.Rollout == nil || p.Rollout.Reason.Text() != test.says {
 			t.Errorf("%s: it says %+v\nwant %s", test.name, p.Rollout, test.says)
 		}
 	}
@@ -153,7 +156,7 @@ func TestThePlanIsLookedAtAgainWhenTheSoakIsOver(t *testing.T) {
 		t.Errorf("it is looked at again at %s and soaks until %s, and remembers %+v; want %s and nothing", p.Next, p.Rollout.SoakEnds, p.Remember, want)
 	}
 	in.Now = p.Next
-	if p = planInput(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) || p.Turn != "Rollout of image ubuntu-24 (sha256:2c26…) goes on: 1 canary was healthy for 15m, and the others follow." {
+	if p = planInput(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) || p.Turn.Text() != "rollout of image ubuntu-24 (sha256:2c26…) continues: 1 canary healthy for 15m" {
 		t.Errorf("then it remembers %+v and says %q", p.Remember, p.Turn)
 	}
 }
@@ -184,17 +187,21 @@ func TestOnlyFailedNewInstancesHaltRollout(t *testing.T) {
 	}{
 		{"nothing", func([]snapshot.Instance) {}, ""},
 		{"a new one didn't enroll", func(all []snapshot.Instance) {
-			all[3].State, all[3].Failure = fleet.Failed, "no agent enrolled within 3m"
-		}, "i03 of the new ones: no agent enrolled within 3m"},
-		{"a new one is gone in this step", func(all []snapshot.Instance) { all[3].State, all[3].Failure = fleet.Terminated, "it is gone" }, "i03 of the new ones: it is gone"},
-		{"an old one was lost", func(all []snapshot.Instance) { all[0].State, all[0].Failure = fleet.Quarantined, "no heartbeat" }, ""},
+			all[3].State, all[3].Failure = fleet.Failed, reason.Plain("no agent enrolled within 3m")
+		}, "new instance i03 failed: no agent enrolled within 3m"},
+		{"a new one is gone in this step", func(all []snapshot.Instance) {
+			all[3].State, all[3].Failure = fleet.Terminated, reason.Plain("it is gone")
+		}, "new instance i03 failed: it is gone"},
+		{"an old one was lost", func(all []snapshot.Instance) {
+			all[0].State, all[0].Failure = fleet.Quarantined, reason.Plain("no heartbeat")
+		}, ""},
 	} {
 		all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
 		test.change(all)
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(14*time.Minute))}).Fleets[0]
 		halted := ""
 		if p.Remember != nil && p.Remember.Halted != nil {
-			halted = p.Remember.Halted.Reason
+			halted = p.Remember.Halted.Reason.Text()
 		}
 		if halted != test.halted {
 			t.Errorf("%s: halted because %q, want %q", test.name, halted, test.halted)
@@ -221,11 +228,11 @@ func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	}
 	all := in.Instances
 	in.Instances = append(all[:3:3], all[3])
-	in.Instances[3].Failure = "it was lost again"
+	in.Instances[3].Failure = reason.Plain("it was lost again")
 	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutHalted {
 		t.Errorf("the order of before covers what goes wrong later: %+v", p.Rollout)
 	}
-	in.Instances[3].Failure = ""
+	in.Instances[3].Failure = reason.Reason{}
 	in.Overrides.Rollouts[0].At, in.Overrides.Rollouts[0].SkipSoak = now, true
 	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutRolling || story(p) != "drain i00 (rollout)" {
 		t.Errorf("without the soak it is %+v: %s", p.Rollout, story(p))
@@ -241,7 +248,7 @@ func TestRollbackUsesLastGoodImageUntilFileChanges(t *testing.T) {
 	if story(p) != "drain i03 (rollout)" || p.Remember.Passed.IsZero() || len(p.Remember.Good) != 0 {
 		t.Errorf("%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good", story(p), p.Remember)
 	}
-	want := "ada rolled the fleet back on 2026-11-29 11:00 UTC (incident 12): it boots image ubuntu-24 (sha256:1111…), and its file says image ubuntu-24 (sha256:2c26…). To take that up again: forgeyard-fleet image rollout demo --resume."
+	want := reason.Of(reason.RollbackInForce{Fleet: "demo", To: imageOf(oldImage), From: imageOf(newImage), Decided: decided(ada)})
 	if len(p.Overrides) != 1 || p.Overrides[0] != want {
 		t.Errorf("it says %q\nwant %q", p.Overrides, want)
 	}
@@ -305,8 +312,8 @@ func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 	if story(p) != "create 2" || based(p) != 0 || !p.Remember.AgentOnly || len(p.Remember.Good) != 1 {
 		t.Errorf("%s, %d from before; it remembers %+v", story(p), based(p), p.Remember)
 	}
-	if want := "Rollout of the agent 0.2.0: 0 of 1 canary healthy; 3 of 3 left."; p.Rollout.Sentence != want {
-		t.Errorf("it says %q, want %q", p.Rollout.Sentence, want)
+	if want := "rollout of agent 0.2.0: 0 of 1 canary healthy; 3 of 3 left"; p.Rollout.Reason.Text() != want {
+		t.Errorf("it says %q, want %q", p.Rollout.Reason.Text(), want)
 	}
 }
 
@@ -336,10 +343,10 @@ func TestNoMoreThanTheCanariesStartWhereNothingKnownGoodCanBeMade(t *testing.T) 
 		overrides fleet.Overrides
 		want      string
 	}{
-		{"nothing was known good", func(r *fleet.Rollout) { r.Good = nil }, fleet.Overrides{}, "create 2, rollout_waits"},
-		{"it was of another provider", func(r *fleet.Rollout) { r.Good[0].Provider = "aws.here" }, fleet.Overrides{}, "create 2, rollout_waits"},
-		{"it is quarantined", nil, fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Attribution: ada}}}, "create 2, rollout_waits"},
-		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.Overrides{}, "rollout_halted, create 2, rollout_waits"},
+		{"nothing was known good", func(r *fleet.Rollout) { r.Good = nil }, fleet.Overrides{}, "create 2, canaries_first"},
+		{"it was of another provider", func(r *fleet.Rollout) { r.Good[0].Provider = "aws.here" }, fleet.Overrides{}, "create 2, canaries_first"},
+		{"it is quarantined", nil, fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Attribution: ada}}}, "create 2, canaries_first"},
+		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.Overrides{}, "rollout_halted, create 2, canaries_first"},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil),
 			Rollouts: recorded(f, test.record), Overrides: test.overrides}).Fleets[0]

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,34 +11,21 @@ import (
 type dimension struct {
 	name      string
 	job, host int64
-	text      func(int64) string
 }
 
 // dimensions lists the resources that a job takes, in a fixed order. Slots are
 // not among them: every job takes one.
 func dimensions(job, host fleet.ResourceCapacity) []dimension {
 	all := []dimension{
-		{"cpu", job.CPUMilli, host.CPUMilli, func(n int64) string { return fmt.Sprintf("%g cpu", float64(n)/1000) }},
-		{"memory", job.MemoryBytes, host.MemoryBytes, func(n int64) string { return bytesText(n) + " of memory" }},
-		{"disk", job.DiskBytes, host.DiskBytes, func(n int64) string { return bytesText(n) + " of disk" }},
-		{"gpu", job.GPU, host.GPU, func(n int64) string { return fmt.Sprintf("%d gpu", n) }},
+		{"cpu", job.CPUMilli, host.CPUMilli},
+		{"memory", job.MemoryBytes, host.MemoryBytes},
+		{"disk", job.DiskBytes, host.DiskBytes},
+		{"gpu", job.GPU, host.GPU},
 	}
 	for _, name := range slices.Sorted(maps.Keys(job.Named)) {
-		all = append(all, dimension{name, job.Named[name], host.Named[name], func(n int64) string { return fmt.Sprintf("%d of %.60q", n, name) }})
+		all = append(all, dimension{name, job.Named[name], host.Named[name]})
 	}
 	return slices.DeleteFunc(all, func(d dimension) bool { return d.job == 0 })
-}
-
-func bytesText(n int64) string {
-	for _, unit := range []struct {
-		size int64
-		name string
-	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
-		if n >= unit.size {
-			return fmt.Sprintf("%.3g %s", float64(n)/float64(unit.size), unit.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }
 
 // room is what a host has left.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -17,8 +18,8 @@ func TestNoEligibleFleetIsADiagnosticAndMakesNothing(t *testing.T) {
 	d := waiting(3)
 	d.Requirement.OS = "plan9"
 	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 4, 0)}, Demand: demand(d)})
-	const want = `3 jobs wait that no fleet can run. The nearest is fleet.demo: the jobs require os "plan9", and it has "linux".`
-	if got := stories(out); got != "nothing" || len(out.Unplaced) != 1 || out.Unplaced[0].Code != NoEligibleFleet || out.Unplaced[0].Sentence != want {
+	const want = `3 queued jobs that no fleet can run; the nearest is fleet.demo: the jobs require os "plan9", and the class has "linux"`
+	if got := stories(out); got != "nothing" || len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) || out.Unplaced[0].Reason.Text() != want {
 		t.Errorf("%s, %+v\nwant %s", got, out.Unplaced, want)
 	}
 }
@@ -30,7 +31,7 @@ func TestImageDriftIsDetectedAndReplaced(t *testing.T) {
 	u := &upgrade{made: 3}
 	u.in = input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil)}
 	p := remembered(&u.in, planInput(u.in).Fleets[0])
-	if len(p.Drifted) != 3 || p.Drifted[0].Reason != "It runs another image or agent version" {
+	if len(p.Drifted) != 3 || p.Drifted[0].Reason != reason.Of(reason.OtherImage{}) {
 		t.Fatalf("drifted: %+v", p.Drifted)
 	}
 	for minute := range 30 {
@@ -72,7 +73,7 @@ func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
 		if p.Create != 0 || len(p.Requests) != 0 {
 			t.Errorf("%s: %s", name, story(p))
 		}
-		if len(test.instances) == 0 && !strings.Contains(story(p), string(IsQuarantined)) {
+		if len(test.instances) == 0 && !strings.Contains(story(p), "fleet_quarantined") {
 			t.Errorf("%s: nothing says why: %s", name, story(p))
 		}
 	}
@@ -89,7 +90,7 @@ func TestCostCeilingJobsQueueRatherThanUseAnUnsafeFallback(t *testing.T) {
 	d := waiting(8)
 	d.Requirement.Trust = "high"
 	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{proper, spot, plain}, Demand: demand(d)})
-	if got := creates(out); len(got) != 1 || got["f1"] != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 6 || out.Unplaced[0].Code != NoCapacityNow {
+	if got := creates(out); len(got) != 1 || got["f1"] != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 6 || !reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
 		t.Errorf("creates %v, unplaced %+v", got, out.Unplaced)
 	}
 }

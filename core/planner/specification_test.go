@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -102,7 +103,7 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 		if got := stories(planInput(in)); got != test.before {
 			t.Errorf("%s: %s before the outage", test.name, got)
 		}
-		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{first.ID: {Reason: "The region doesn't answer.", Until: now.Add(time.Minute)}}
+		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{first.ID: {Reason: reason.Plain("The region doesn't answer."), Until: now.Add(time.Minute)}}
 		in.Unobserved = map[fleet.ProviderAddress]string{first.Provider: "503"}
 		out, unplaced := planInput(in), 0
 		for _, u := range out.Unplaced {
@@ -127,7 +128,7 @@ func TestAlternateRegionsKeepResidencyAndTrust(t *testing.T) {
 			f.Scaling.Max = rapid.IntRange(0, 3).Draw(t, "max")
 			f.Placement.Spread = rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadRegion, fleet.SpreadProvider}).Draw(t, "spread")
 			if rapid.Bool().Draw(t, "held") {
-				in.Holds[f.ID] = snapshot.Hold{Reason: "It is away."}
+				in.Holds[f.ID] = snapshot.Hold{Reason: reason.Plain("It is away.")}
 			}
 			var offers []fleet.Offer
 			for _, region := range append(regions, "") {
@@ -170,7 +171,7 @@ func TestGPUPoolScarcityAndMinMax(t *testing.T) {
 	if got := stories(out); got != "create 2; create 3" || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 1 {
 		t.Errorf("5 jobs with a gpu and 6 without: %s, unplaced %+v", got, out.Unplaced)
 	}
-	if got := out.Unplaced[0].Nearest[0].Reason; got != "its max is 2" {
+	if got := out.Unplaced[0].Nearest[0].Reason; got != reason.Of(reason.LimitedByMax{Max: 2}) {
 		t.Errorf("the fifth waits since %s", got)
 	}
 	in.Demand = demand(waiting(6))

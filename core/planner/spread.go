@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -56,7 +57,7 @@ func (m *fleetOffers) requireSpread() {
 	for n, c := range m.choices {
 		if has := m.spread[m.place(c.Offer)]; c.even.State != LeftOut && has > fewest {
 			m.choices[n].State, m.choices[n].passing = LeftOut, true
-			m.choices[n].Reason = sentence("%d of the fleet are there and %d elsewhere, and the spread is required", has, fewest)
+			m.choices[n].Reason = reason.Of(reason.OfferUneven{Here: has, Elsewhere: fewest})
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package planner
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -16,14 +16,14 @@ func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		fault string
-		want  string
+		want  reason.Reason
 	}{
-		{"nothing is known yet", "", "What its provider offers isn't known yet; it is being asked."},
-		{"it has failed", "no credentials were found", "What its provider offers isn't known: no credentials were found"},
+		{"nothing is known yet", "", reason.Of(reason.OffersUnknown{})},
+		{"it has failed", "no credentials were found", reason.Of(reason.OffersUnknown{Message: "no credentials were found"})},
 	} {
 		in.Faults = map[fleet.ProviderAddress]string{f.Provider: test.fault}
 		p := planInput(in).Fleets[0]
-		if p.Constrained == nil || p.Constrained.Reason != test.want || p.Waiting[0].Sentence != test.want || p.Create != 0 {
+		if p.Constrained == nil || p.Constrained.Reason != test.want || p.Waiting[0] != reason.Of(reason.NoOffer{Missing: 1, Because: test.want}) || p.Create != 0 {
 			t.Errorf("%s: %s, held %+v, want %q", test.name, story(p), p.Constrained, test.want)
 		}
 	}
@@ -36,14 +36,14 @@ func TestALimitIsNoMistakeOfTheFileBeforeTheProviderWasAsked(t *testing.T) {
 	f.Scheduler, f.Cost.MaxHourly = "", usd(1_000_000)
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}} // no offers: nobody can ask
 	p := planInput(in).Fleets[0]
-	const want = "Its provider has not been asked yet what a host costs: max_hourly 1 USD may let fewer start."
-	if p.Create != 2 || p.Desired != 2 || len(p.Waiting) != 1 || p.Waiting[0].Code != NotAsked || p.Waiting[0].Sentence != want {
+	want := reason.Of(reason.PricesNotAsked{Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"}})
+	if p.Create != 2 || p.Desired != 2 || len(p.Waiting) != 1 || p.Waiting[0] != want {
 		t.Errorf("%s, %d wanted: %+v", story(p), p.Desired, p.Waiting)
 	}
 
 	// With the price of the file the limit holds as ever.
 	in.Fleets[0].Cost.Hourly = usd(600_000)
-	if p := planInput(in).Fleets[0]; p.Create != 1 || !strings.Contains(p.Waiting[0].Sentence, "max_hourly 1 USD binds") {
+	if p := planInput(in).Fleets[0]; p.Create != 1 || !reason.Is[reason.MaxHourlyReached](p.Waiting[0]) {
 		t.Errorf("with a price of the file: %s: %+v", story(p), p.Waiting)
 	}
 }
@@ -55,17 +55,17 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		demand map[fleet.SchedulerAddress]snapshot.Demand
-		want   string
+		want   reason.Detail
 	}{
-		{"nobody has asked it", nil, "scheduler.forgeyard.ci has not been asked yet how many jobs wait, which a running manager does"},
-		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "connection refused"}}, "scheduler.forgeyard.ci can't be seen (connection refused)"},
-		{"it has answered", demand(), ""},
+		{"nobody has asked it", nil, reason.SchedulerNotAsked{Scheduler: "forgeyard.ci"}},
+		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "connection refused"}}, reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"}},
+		{"it has answered", demand(), nil},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{one}, Demand: test.demand}).Fleets[0]
-		if p.Unseen != test.want {
+		if p.Unseen != reason.Of(test.want) {
 			t.Errorf("%s: it says %q, want %q", test.name, p.Unseen, test.want)
 		}
-		if said := p.Bounds[0].Sentence; test.want != "" && (said != test.want+": what is there stays." || p.Desired != 1) {
+		if said := p.Bounds[0].Reason; test.want != nil && (said != reason.Of(reason.DemandUnknown{Because: p.Unseen}) || p.Desired != 1) {
 			t.Errorf("%s: %d wanted, since %q", test.name, p.Desired, said)
 		}
 	}
@@ -75,7 +75,7 @@ func TestAFleetThatIsBeingRemovedIsNotHeldForItsOffers(t *testing.T) {
 	f := trading(1, 4)
 	f.Operational = fleet.FleetDraining
 	p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Offers: map[fleet.MarketKey]fleet.OfferList{}}).Fleets[0]
-	if p.Constrained != nil || len(p.Waiting) > 0 || p.Unseen != "" {
+	if p.Constrained != nil || len(p.Waiting) > 0 || !p.Unseen.IsZero() {
 		t.Errorf("held %+v, waits %+v, unseen %q", p.Constrained, p.Waiting, p.Unseen)
 	}
 }

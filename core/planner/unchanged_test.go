@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -15,11 +16,11 @@ import (
 // shows: what Plan is given where a manager runs.
 func (in input) stored() snapshot.Snapshot {
 	s := in.snapshot()
-	s.Usage, s.Failures = map[fleet.CapacityInstanceID]snapshot.Usage{}, map[fleet.CapacityInstanceID]string{}
+	s.Usage, s.Failures = map[fleet.CapacityInstanceID]snapshot.Usage{}, map[fleet.CapacityInstanceID]reason.Reason{}
 	for _, i := range in.Instances {
 		s.Instances = append(s.Instances, i.CapacityInstance)
 		s.Usage[i.ID] = snapshot.Usage{Leases: i.Leases, IdleSince: i.IdleSince}
-		if i.Failure != "" {
+		if !i.Failure.IsZero() {
 			s.Failures[i.ID] = i.Failure
 		}
 	}

@@ -1,27 +1,27 @@
 package planner
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestAQueueIsServedByFleetsOfTheClassThatItIsMappedTo(t *testing.T) {
 	f := fleet.ManagedFleet{RunnerFleet: fleet.RunnerFleet{Class: fleet.CapacityClass{Name: "large"}}}
 	for name, one := range map[string]struct {
 		requirement fleet.SchedulingRequirementSet
-		want        string
+		want        reason.Detail
 	}{
-		"its class":     {fleet.SchedulingRequirementSet{Queue: "q", Class: "large"}, ""},
-		"another class": {fleet.SchedulingRequirementSet{Queue: "q", Class: "small"}, `mapped to the class "small"`},
-		"not mapped":    {fleet.SchedulingRequirementSet{Queue: "q"}, `no queue block of its scheduler maps the queue "q"`},
-		"no queue":      {fleet.SchedulingRequirementSet{}, ""},
+		"its class":     {fleet.SchedulingRequirementSet{Queue: "q", Class: "large"}, nil},
+		"another class": {fleet.SchedulingRequirementSet{Queue: "q", Class: "small"}, reason.QueueClassDiffers{Queue: "q", Required: "small", Has: "large"}},
+		"not mapped":    {fleet.SchedulingRequirementSet{Queue: "q"}, reason.QueueUnmapped{Queue: "q"}},
+		"no queue":      {fleet.SchedulingRequirementSet{}, nil},
 	} {
 		got := eligible(&fleet.InstallationPolicy{}, &fleet.QueuedDemand{Requirement: one.requirement}, &f).reason
-		if (got == "") != (one.want == "") || !strings.Contains(got, one.want) {
-			t.Errorf("%s: %q, want %q", name, got, one.want)
+		if got != one.want {
+			t.Errorf("%s: %#v, want %#v", name, got, one.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -17,39 +18,38 @@ func (p *FleetPlan) shrink(in *planning, f fleet.ManagedFleet, instances []snaps
 	candidates := leastLostFirst(in, f.ID, instances, func(i *snapshot.Instance) bool {
 		return lifecycle.Capacity(i.State, i.Silent) && mayChoose(f, *i) && !insideMinimum(in, f, *i)
 	})
-	cause, reason := lifecycle.ForScaleDown, sentence("%d wanted, %d there: %s.", p.Desired, p.Counts.Capacity, p.why())
+	cause, why := lifecycle.ForScaleDown, p.scaleDown(0)
 	if f.Operational == fleet.FleetDraining {
-		cause, reason = lifecycle.ForOperator, "The fleet is being removed."
+		cause, why = lifecycle.ForOperator, reason.Of(reason.FleetRemoved{})
 	}
-	waiting, unseen, unobservedWords := 0, 0, ""
+	waiting, unseen, because := 0, 0, reason.Reason{}
 	for _, i := range candidates[:min(excess, len(candidates))] {
 		if why, unobserved := in.Unobserved[i.Provider]; unobserved && i.State != fleet.Requested {
-			unseen, unobservedWords = unseen+1, sentence("%s can't be seen (%s)", i.Provider, why)
+			unseen, because = unseen+1, unobservable(i.Provider, why)
 			continue
 		}
 		switch i.State {
 		case fleet.Requested:
-			p.act(Cancel, *i, lifecycle.Cancelled, reason)
+			p.act(Cancel, *i, lifecycle.Cancelled, why)
 		case fleet.Bootstrapping, fleet.Enrolling:
-			p.act(Withdraw, *i, lifecycle.Withdrawn, reason)
+			p.act(Withdraw, *i, lifecycle.Withdrawn, why)
 		case fleet.Provisioning:
 			waiting++
 		default:
 			if i.Busy {
 				// Without a scheduler the size is the operator's word, and a
 				// runner that repeats its command is never idle for long.
-				p.act(Drain, *i, lifecycle.ForOperator, reason)
+				p.act(Drain, *i, lifecycle.ForOperator, why)
 				continue
 			}
-			p.act(Drain, *i, cause, reason)
+			p.act(Drain, *i, cause, why)
 		}
 	}
 	if unseen > 0 {
-		p.wait(CannotSee, sentence("%s above the desired %d, but %s: nothing is taken away.", instancesAre(unseen), p.Desired, unobservedWords))
+		p.wait(reason.Unobservable{Excess: unseen, Desired: p.Desired, Because: because})
 	}
 	if waiting > 0 {
-		p.wait(WaitsForProvider, sentence("%s under way and no longer wanted: %s taken back once the provider has answered.",
-			requestsAre(waiting), itOrThey(waiting)))
+		p.wait(reason.RequestPending{Requests: waiting})
 	}
 }
 
@@ -105,15 +105,15 @@ func (p *FleetPlan) refresh(in *planning, instances []snapshot.Instance, r *roll
 		_, unobserved := in.Unobserved[i.Provider]
 		switch {
 		case i.State == fleet.Requested:
-			p.act(Cancel, i, lifecycle.Cancelled, d.Reason+".")
+			p.act(Cancel, i, lifecycle.Cancelled, d.Reason)
 		case (i.State == fleet.Bootstrapping || i.State == fleet.Enrolling) && !unobserved:
-			p.act(Withdraw, i, lifecycle.Withdrawn, d.Reason+".")
+			p.act(Withdraw, i, lifecycle.Withdrawn, d.Reason)
 		}
 	}
 }
 
-func (p *FleetPlan) act(kind ActionKind, i snapshot.Instance, cause lifecycle.Cause, reason string) {
-	p.Actions = append(p.Actions, Action{Kind: kind, Instance: i.ID, Cause: cause, Reason: reason})
+func (p *FleetPlan) act(kind ActionKind, i snapshot.Instance, cause lifecycle.Cause, why reason.Reason) {
+	p.Actions = append(p.Actions, Action{Kind: kind, Instance: i.ID, Cause: cause, Reason: why})
 }
 
 // drifted lists the live, not yet leaving instances that the definition would
@@ -125,8 +125,8 @@ func drifted(f fleet.ManagedFleet, instances []snapshot.Instance, agentVersion s
 		if !lifecycle.Capacity(i.State, false) {
 			continue
 		}
-		if why := is.outdated(i); why != "" {
-			out = append(out, Drift{i.ID, why})
+		if why := is.outdated(i); why != nil {
+			out = append(out, Drift{i.ID, reason.Of(why)})
 		}
 	}
 	return out
@@ -145,25 +145,25 @@ func today(f fleet.ManagedFleet, agentVersion string) definition {
 	return definition{f, f.Class.ID(), f.Image.ID(agentVersion), f.InstanceDigest()}
 }
 
-// outdated says in what an instance is otherwise; "": in nothing.
-func (d definition) outdated(i snapshot.Instance) string {
+// outdated says in what an instance is otherwise; nil: in nothing.
+func (d definition) outdated(i snapshot.Instance) reason.Detail {
 	f := d.fleet
 	switch {
 	case i.Class != d.class:
-		return "It was made for another capacity class"
+		return reason.OtherClass{}
 	case i.InstanceDigest != d.digest:
-		return "It was made from an older instance block"
+		return reason.OtherInstanceBlock{}
 	case i.Image != d.image && !f.Joined:
 		// Nobody would join such a host again just for a newer agent.
-		return "It runs another image or agent version"
+		return reason.OtherImage{}
 	case i.Scheduling.Told() && i.Scheduling.Scheduler != f.Scheduler:
-		return "Its scheduler is another one now"
+		return reason.OtherScheduler{}
 	case i.Provider != f.Provider:
-		return "It was made by another provider block"
+		return reason.OtherProvider{}
 	case i.State == fleet.Healthy && f.Admission.Asks(i.Admission.Policy):
-		return "It was admitted under a policy that asked for less"
+		return reason.WeakerAdmission{}
 	}
-	return ""
+	return nil
 }
 
 func compareBool(a, b bool) int {
@@ -174,18 +174,4 @@ func compareBool(a, b bool) int {
 		return -1
 	}
 	return 1
-}
-
-func requestsAre(n int) string {
-	if n == 1 {
-		return "1 request is"
-	}
-	return sentence("%d requests are", n)
-}
-
-func itOrThey(n int) string {
-	if n == 1 {
-		return "it is"
-	}
-	return "they are"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/schedule"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // WarmChange is how many idle runners a fleet keeps from a time on, since one of
@@ -16,8 +17,8 @@ type WarmChange struct {
 	Warm int       `json:"warm"`
 	// Schedule is whose number that is; empty: that of the scaling block.
 	Schedule string `json:"schedule,omitempty"`
-	// Sentence tells a person.
-	Sentence string `json:"sentence"`
+	// Reason says it for people.
+	Reason reason.Reason `json:"reason"`
 }
 
 // warmth is how many idle runners a fleet keeps at a moment [16, 122].
@@ -88,16 +89,12 @@ func lasts(a, b time.Time) int {
 	return a.Compare(b)
 }
 
-// sentence says what is kept, and until when and why where a schedule says so.
-func (w warmth) sentence(now time.Time) string {
+// why is what is kept, and until when and why where a schedule says so.
+func (w warmth) why() reason.Detail {
 	if w.by == nil {
-		return sentence("Keep %s ready for work that may come.", idleRunners(w.warm))
+		return reason.KeepWarm{Idle: w.warm}
 	}
-	until := ""
-	if !w.until.IsZero() {
-		until = " until " + onClock(w.until, now, w.clock)
-	}
-	return sentence("Keep %s ready%s (schedule %q).", idleRunners(w.warm), until, w.by.Name)
+	return reason.KeepWarm{Idle: w.warm, Schedule: w.by.Name, Until: onClock(w.until, w.clock)}
 }
 
 // next is what is kept once that changes; nil: it doesn't for a long time, or the
@@ -111,37 +108,20 @@ func (w warmth) next(f fleet.ManagedFleet, now time.Time) *WarmChange {
 		return nil
 	}
 	change := &WarmChange{At: w.until, Warm: then.warm}
-	verb, why := "are", ""
-	if then.warm <= 1 {
-		verb = "is"
-	}
 	clock := w.clock // that of whoever makes the change
 	if then.by != nil {
-		clock, change.Schedule, why = then.clock, then.by.Name, sentence(" (schedule %q)", then.by.Name)
+		clock, change.Schedule = then.clock, then.by.Name
 	}
-	change.Sentence = sentence("From %s on, %s %s kept ready%s.", onClock(w.until, now, clock), idleRunners(then.warm), verb, why)
+	change.Reason = reason.Of(reason.WarmChanges{At: onClock(w.until, clock), Idle: then.warm, Schedule: change.Schedule})
 	return change
 }
 
-func idleRunners(n int) string {
-	if n == 0 {
-		return "no idle runner"
+// onClock is a moment on a zone's clock; none where it is zero.
+func onClock(at time.Time, clock *time.Location) reason.LocalTime {
+	if at.IsZero() {
+		return reason.LocalTime{}
 	}
-	return plural(n, "idle runner")
-}
-
-// onClock is a moment on a zone's clock, with as much of its date as it takes to
-// know the day.
-func onClock(at, now time.Time, clock *time.Location) string {
-	at, now = at.In(clock), now.In(clock)
-	form := "2006-01-02 15:04 "
-	switch {
-	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
-		form = "15:04 "
-	case at.Sub(now).Abs() < 6*24*time.Hour:
-		form = "Mon 15:04 "
-	}
-	return at.Format(form) + clock.String()
+	return reason.Local(at.In(clock))
 }
 
 // warms says whether a fleet keeps idle runners at all: not where a person brings
@@ -149,13 +129,13 @@ func onClock(at, now time.Time, clock *time.Location) string {
 func warms(f fleet.ManagedFleet) bool { return !f.Joined && f.Operational != fleet.FleetDraining }
 
 // keepWarm is the link of the chain that adds idle runners to n.
-func (in *planning) keepWarm(f fleet.ManagedFleet, n int, bound func(name string, after int, format string, args ...any)) {
+func (in *planning) keepWarm(f fleet.ManagedFleet, n int, bound addBound) {
 	w := in.warm[f.ID]
 	for _, name := range w.unread {
-		bound("warm", n, "The schedule %q can't be read, and has no effect.", name)
+		bound("warm", n, reason.ScheduleInvalid{Schedule: name})
 	}
 	if w.warm > 0 || w.by != nil {
-		bound("warm", n+w.warm, "%s", w.sentence(in.Now))
+		bound("warm", n+w.warm, w.why())
 	}
 }
 

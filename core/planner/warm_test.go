@@ -21,11 +21,11 @@ func window(name, cron string, duration time.Duration, zone string, warm int) fl
 func warmLines(p FleetPlan) (lines []string) {
 	for _, b := range p.Bounds {
 		if b.Name == "warm" {
-			lines = append(lines, fmt.Sprintf("%d: %s", b.After, b.Sentence))
+			lines = append(lines, fmt.Sprintf("%d: %s", b.After, b.Reason.Text()))
 		}
 	}
 	if p.NextWarm != nil {
-		lines = append(lines, p.NextWarm.Sentence)
+		lines = append(lines, p.NextWarm.Reason.Text())
 	}
 	return lines
 }
@@ -42,25 +42,25 @@ func TestSchedulesSayHowManyIdleRunnersAreKept(t *testing.T) {
 		next      string
 	}{
 		{"before it begins the scaling block's number counts", 1, []fleet.ScalingSchedule{office}, "2026-11-29T12:00:00Z",
-			[]string{"1: Keep 1 idle runner ready for work that may come.", `From Mon 08:00 Europe/Berlin on, 4 idle runners are kept ready (schedule "office-hours").`}, "2026-11-30T07:00:00Z"},
+			[]string{"1: keep 1 idle runner", `keep 4 idle runners from 2026-11-30 08:00 Europe/Berlin on (schedule "office-hours")`}, "2026-11-30T07:00:00Z"},
 		{"while it is open its own counts", 1, []fleet.ScalingSchedule{office}, "2026-11-30T12:00:00Z",
-			[]string{`4: Keep 4 idle runners ready until 18:00 Europe/Berlin (schedule "office-hours").`, "From 18:00 Europe/Berlin on, 1 idle runner is kept ready."}, "2026-11-30T17:00:00Z"},
+			[]string{`4: keep 4 idle runners until 2026-11-30 18:00 Europe/Berlin (schedule "office-hours")`, "keep 1 idle runner from 2026-11-30 18:00 Europe/Berlin on"}, "2026-11-30T17:00:00Z"},
 		{"from the moment it ends no more", 0, []fleet.ScalingSchedule{office}, "2026-12-04T17:00:00Z",
-			[]string{`From Mon 08:00 Europe/Berlin on, 4 idle runners are kept ready (schedule "office-hours").`}, "2026-12-07T07:00:00Z"},
+			[]string{`keep 4 idle runners from 2026-12-07 08:00 Europe/Berlin on (schedule "office-hours")`}, "2026-12-07T07:00:00Z"},
 		{"one keeps fewer at night", 2, []fleet.ScalingSchedule{night}, "2026-11-30T23:00:00Z",
-			[]string{`0: Keep no idle runner ready until Tue 06:00 UTC (schedule "night").`, "From Tue 06:00 UTC on, 2 idle runners are kept ready."}, "2026-12-01T06:00:00Z"},
+			[]string{`0: keep no idle runners until 2026-12-01 06:00 UTC (schedule "night")`, "keep 2 idle runners from 2026-12-01 06:00 UTC on"}, "2026-12-01T06:00:00Z"},
 		{"of several the largest counts, until a larger one begins", 0,
 			[]fleet.ScalingSchedule{window("day", "0 6 * * *", 12*time.Hour, "UTC", 3), window("peak", "0 10 * * *", 2*time.Hour, "UTC", 6)}, "2026-11-30T09:00:00Z",
-			[]string{`3: Keep 3 idle runners ready until 10:00 UTC (schedule "day").`, `From 10:00 UTC on, 6 idle runners are kept ready (schedule "peak").`}, "2026-11-30T10:00:00Z"},
+			[]string{`3: keep 3 idle runners until 2026-11-30 10:00 UTC (schedule "day")`, `keep 6 idle runners from 2026-11-30 10:00 UTC on (schedule "peak")`}, "2026-11-30T10:00:00Z"},
 		{"the largest counts to its end", 0,
 			[]fleet.ScalingSchedule{window("day", "0 6 * * *", 12*time.Hour, "UTC", 3), window("peak", "0 10 * * *", 2*time.Hour, "UTC", 6)}, "2026-11-30T10:30:00Z",
-			[]string{`6: Keep 6 idle runners ready until 12:00 UTC (schedule "peak").`, `From 12:00 UTC on, 3 idle runners are kept ready (schedule "day").`}, "2026-11-30T12:00:00Z"},
+			[]string{`6: keep 6 idle runners until 2026-11-30 12:00 UTC (schedule "peak")`, `keep 3 idle runners from 2026-11-30 12:00 UTC on (schedule "day")`}, "2026-11-30T12:00:00Z"},
 		{"a smaller one takes nothing away from a larger one", 0, []fleet.ScalingSchedule{night, window("late", "0 21 * * *", time.Hour, "UTC", 5)}, "2026-11-30T21:30:00Z",
-			[]string{`5: Keep 5 idle runners ready until 22:00 UTC (schedule "late").`, `From 22:00 UTC on, no idle runner is kept ready (schedule "night").`}, "2026-11-30T22:00:00Z"},
+			[]string{`5: keep 5 idle runners until 2026-11-30 22:00 UTC (schedule "late")`, `keep no idle runners from 2026-11-30 22:00 UTC on (schedule "night")`}, "2026-11-30T22:00:00Z"},
 		{"one that is always open has no end", 0, []fleet.ScalingSchedule{window("always", "0 0 * * *", 36*time.Hour, "UTC", 2)}, "2026-11-30T12:00:00Z",
-			[]string{`2: Keep 2 idle runners ready (schedule "always").`}, "0001-01-01T00:00:00Z"},
+			[]string{`2: keep 2 idle runners (schedule "always")`}, "0001-01-01T00:00:00Z"},
 		{"one that is far away is told with its date", 0, []fleet.ScalingSchedule{window("leap", "0 0 29 2 *", 24*time.Hour, "UTC", 2)}, "2027-06-01T00:00:00Z",
-			[]string{`From 2028-02-29 00:00 UTC on, 2 idle runners are kept ready (schedule "leap").`}, "2028-02-29T00:00:00Z"},
+			[]string{`keep 2 idle runners from 2028-02-29 00:00 UTC on (schedule "leap")`}, "2028-02-29T00:00:00Z"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestASchedulePassesNoOtherBound(t *testing.T) {
 		{"min is a floor", with(burst(2, 3, 3), func(f *fleet.ManagedFleet) { f.Scaling.Schedules[0] = none }), "", "create 2"},
 		{"a fleet without a scheduler keeps them, too", with(sampleFleet(0, 8, 0), func(*fleet.ManagedFleet) {}), "", "create 5"},
 		{"while its scheduler can't be seen what is there stays", with(burst(0, 8, 0), func(*fleet.ManagedFleet) {}), "timeout", "nothing"},
-		{"a frozen fleet starts nothing", with(burst(0, 8, 0), func(f *fleet.ManagedFleet) { f.Operational = fleet.FleetFrozen }), "", string(IsFrozen)},
+		{"a frozen fleet starts nothing", with(burst(0, 8, 0), func(f *fleet.ManagedFleet) { f.Operational = fleet.FleetFrozen }), "", "fleet_frozen"},
 		{"a fleet that is being removed keeps none", with(burst(0, 8, 0), func(f *fleet.ManagedFleet) { f.Operational = fleet.FleetDraining }), "", "nothing"},
 		{"joined hosts come from a person", with(burst(0, 8, 0), func(f *fleet.ManagedFleet) { f.Joined = true }), "", "nothing"},
 	}
@@ -135,7 +135,7 @@ func TestAScheduleChangesNothingBeforeTheTimeThatThePlanNames(t *testing.T) {
 		}
 		if p.NextWarm != nil {
 			if q := planInput(input{Now: p.NextWarm.At, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.NextWarm.Warm {
-				t.Fatalf("it says %q, and then keeps %d", p.NextWarm.Sentence, q.Warm)
+				t.Fatalf("it says %q, and then keeps %d", p.NextWarm.Reason.Text(), q.Warm)
 			}
 		}
 	})

@@ -69,7 +69,7 @@ func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instan
 func (p *Process) learn(provider secret.Resolved) {
 	if tooShort := p.redactor.learn(provider.Secrets); tooShort > 0 {
 		p.launch.Logger.Warn("secrets of the provider block are too short to be hidden where the plugin repeats them; use longer ones",
-			"secrets", tooShort, "shorter_than_bytes", secret.ShortestHidden)
+			"secrets", tooShort, "shorter_than_bytes", secret.ShortestRedacted)
 	}
 }
 

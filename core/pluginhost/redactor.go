@@ -23,7 +23,7 @@ import (
 // answers, errors, log lines. It stands where the plugin's words come in, so that
 // nothing behind it has to think of secrets. A plugin that means to can still
 // get one past it, by writing it in a way of its own.
-type redactor struct{ secrets secret.Hider }
+type redactor struct{ secrets secret.Redactor }
 
 // enrollmentToken is the form of the tokens in bootstrap documents. What follows
 // the operation's id is secret.
@@ -42,9 +42,9 @@ func (c *redactor) learn(secrets []string) (tooShort int) {
 }
 
 func (c *redactor) redact(text string) string {
-	text = c.secrets.Hide(text)
+	text = c.secrets.Redact(text)
 	if strings.Contains(text, enrollmentTokenPrefix) {
-		text = enrollmentToken.ReplaceAllString(text, "${1}"+secret.Hidden)
+		text = enrollmentToken.ReplaceAllString(text, "${1}"+secret.Redacted)
 	}
 	return text
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
-	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // Client is what submitters call a queue by.
@@ -82,11 +82,11 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 		return fmt.Errorf("%s: read the answer: %w", doing, err)
 	}
 	if response.StatusCode > 299 {
-		var problem forgeyard.Problem
-		if json.Unmarshal(answer, &problem) != nil || problem.Detail == "" {
-			problem.Detail = "answered " + response.Status
+		var refusal problem.Problem
+		if json.Unmarshal(answer, &refusal) != nil || refusal.Detail == "" {
+			refusal.Detail = "answered " + response.Status
 		}
-		return fmt.Errorf("%s: the queue says: %s", doing, printable(problem.Detail))
+		return fmt.Errorf("%s: the queue says: %s", doing, printable(refusal.Detail))
 	}
 	if text, isText := out.(*string); isText {
 		*text = string(answer)

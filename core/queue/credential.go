@@ -7,6 +7,10 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // credentialPrefix begins a runner's credential.
@@ -22,9 +26,9 @@ func (s *Server) credential(runner string) string {
 	return credentialPrefix + runner + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// bearer is a request's token.
-func bearer(r *http.Request) string {
-	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+// bearer is the token of a call.
+func bearer(ctx huma.Context) string {
+	kind, token, _ := strings.Cut(ctx.Header("Authorization"), " ")
 	if !strings.EqualFold(kind, "Bearer") {
 		return ""
 	}
@@ -33,25 +37,25 @@ func bearer(r *http.Request) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// ofOperator refuses whoever isn't the fleet manager or a submitter.
-func (s *Server) ofOperator(r *http.Request) error {
-	token := bearer(r)
+// ofOperator refuses callers other than the fleet manager and submitters.
+func (s *Server) ofOperator(ctx huma.Context) error {
+	token := bearer(ctx)
 	if same(token, s.token) {
 		return nil
 	}
 	if strings.HasPrefix(token, credentialPrefix) {
-		return &httpError{http.StatusForbidden, "this is a runner's credential, and it is good for that runner's jobs alone"}
+		return problem.New(http.StatusForbidden, "a runner's credential is valid only for the jobs of that runner")
 	}
-	return &httpError{http.StatusUnauthorized, "the bearer token is missing or isn't this queue's"}
+	return problem.New(http.StatusUnauthorized, "the bearer token is missing or isn't this queue's")
 }
 
-// ofRunner refuses whoever isn't the runner of the path.
-func (s *Server) ofRunner(r *http.Request) error {
-	if same(bearer(r), s.credential(r.PathValue("runner"))) {
+// ofRunner refuses callers other than the runner in the path.
+func (s *Server) ofRunner(ctx huma.Context) error {
+	if same(bearer(ctx), s.credential(ctx.Param("runner"))) {
 		return nil
 	}
-	if strings.HasPrefix(bearer(r), credentialPrefix) {
-		return &httpError{http.StatusForbidden, "this credential isn't that of the runner of the path"}
+	if strings.HasPrefix(bearer(ctx), credentialPrefix) {
+		return problem.New(http.StatusForbidden, "the credential isn't that of the runner in the path")
 	}
-	return &httpError{http.StatusUnauthorized, "these calls take the credential that the runner was given when it was admitted"}
+	return problem.New(http.StatusUnauthorized, "this call needs the credential that the runner got at its admission")
 }

@@ -1,39 +1,35 @@
 package queue
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+)
 
-func (s *Server) submit(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) submit(_ context.Context, in *jobBody) (*answer[Job], error) {
 	var body Submission
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
+	if err := decode(in.RawBody, &body); err != nil {
+		return nil, err
 	}
 	job, err := s.queue.Submit(body)
-	if err != nil {
-		return 0, nil, err
-	}
-	w.Header().Set("Location", "/v1/jobs/"+job.ID)
-	return http.StatusCreated, job, nil
+	return &answer[Job]{Status: http.StatusCreated, Location: "/v1/jobs/" + job.ID, Body: job}, err
 }
 
-func (s *Server) jobs(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) jobs(_ context.Context, in *listInput) (*listAnswer[Jobs], error) {
 	jobs := s.queue.List()
-	if notModified(w, r, jobs.Revision) {
-		return http.StatusNotModified, nil, nil
-	}
-	return http.StatusOK, jobs, nil
+	return asOf(in, jobs.Revision, jobs), nil
 }
 
-func (s *Server) job(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	job, err := s.queue.Job(r.PathValue("job"))
-	return http.StatusOK, job, err
+func (s *Server) job(_ context.Context, in *jobInput) (*answer[Job], error) {
+	job, err := s.queue.Job(in.Job)
+	return &answer[Job]{Status: http.StatusOK, Body: job}, err
 }
 
-func (s *Server) log(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	tail, err := s.queue.Tail(r.PathValue("job"))
-	return http.StatusOK, tail, err
+func (s *Server) log(_ context.Context, in *jobInput) (*textAnswer, error) {
+	tail, err := s.queue.Tail(in.Job)
+	return &textAnswer{ContentType: "text/plain; charset=utf-8", Options: "nosniff", Body: []byte(tail)}, err
 }
 
-func (s *Server) cancel(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	job, err := s.queue.Cancel(r.PathValue("job"))
-	return http.StatusOK, job, err
+func (s *Server) cancel(_ context.Context, in *jobInput) (*answer[Job], error) {
+	job, err := s.queue.Cancel(in.Job)
+	return &answer[Job]{Status: http.StatusOK, Body: job}, err
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,63 +18,51 @@ var workerCommand = []string{"forgeyard-runner", "queue-worker"}
 // mostLeft bounds when an announced end may be.
 const mostLeft = 30 * 24 * time.Hour
 
-func (s *Server) demand(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) demand(_ context.Context, in *listInput) (*listAnswer[forgeyard.Demand], error) {
 	demand := s.queue.Demand()
-	if notModified(w, r, demand.Revision) {
-		return http.StatusNotModified, nil, nil
-	}
-	return http.StatusOK, demand, nil
+	return asOf(in, demand.Revision, demand), nil
 }
 
-func (s *Server) runners(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) runners(_ context.Context, in *listInput) (*listAnswer[forgeyard.Runners], error) {
 	runners := s.queue.Runners()
-	if notModified(w, r, runners.Revision) {
-		return http.StatusNotModified, nil, nil
-	}
-	return http.StatusOK, runners, nil
+	return asOf(in, runners.Revision, runners), nil
 }
 
-func (s *Server) admit(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) admit(_ context.Context, in *runnerBody) (*answer[forgeyard.Admitted], error) {
 	var body forgeyard.Admit
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
+	if err := decode(in.RawBody, &body); err != nil {
+		return nil, err
 	}
-	id := r.PathValue("runner")
-	revision, err := s.queue.Admit(id, body)
-	if err != nil {
-		return 0, nil, err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	return http.StatusOK, forgeyard.Admitted{
+	revision, err := s.queue.Admit(in.Runner, body)
+	return &answer[forgeyard.Admitted]{Status: http.StatusOK, CacheControl: "no-store", Body: forgeyard.Admitted{
 		Revision: revision, Command: workerCommand,
 		Environment: map[string]string{
-			worker.URLVariable: s.url, worker.RunnerVariable: id, worker.TokenVariable: s.credential(id),
+			worker.URLVariable: s.url, worker.RunnerVariable: in.Runner, worker.TokenVariable: s.credential(in.Runner),
 			worker.SlotsVariable: strconv.FormatInt(max(1, body.Slots), 10), worker.MaxJobsVariable: strconv.Itoa(body.MaxJobs),
 		},
-	}, nil
+	}}, err
 }
 
-func (s *Server) cordon(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) cordon(_ context.Context, in *runnerBody) (*answer[forgeyard.Acknowledgement], error) {
 	var body forgeyard.Cordon
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
+	if err := decode(in.RawBody, &body); err != nil {
+		return nil, err
 	}
 	if body.DeadlineSeconds < 0 || body.DeadlineSeconds > mostLeft.Seconds() {
-		return 0, nil, refuse(Invalid, "deadline_seconds: it is from 0 to %g", mostLeft.Seconds())
+		return nil, refuse(Invalid, "deadline_seconds: must be 0 ≤ deadline_seconds ≤ %g", mostLeft.Seconds())
 	}
 	left := time.Duration(body.DeadlineSeconds * float64(time.Second))
-	return acknowledged(s.queue.Cordon(r.PathValue("runner"), printable(body.Cause), body.Force, left))
+	return acknowledged(s.queue.Cordon(in.Runner, printable(body.Cause), body.Force, left))
 }
 
-func (s *Server) uncordon(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	return acknowledged(s.queue.Uncordon(r.PathValue("runner")))
+func (s *Server) uncordon(_ context.Context, in *runnerInput) (*answer[forgeyard.Acknowledgement], error) {
+	return acknowledged(s.queue.Uncordon(in.Runner))
 }
 
-func acknowledged(revision int64, err error) (int, any, error) {
-	return http.StatusOK, forgeyard.Acknowledgement{Revision: revision}, err
+func acknowledged(revision int64, err error) (*answer[forgeyard.Acknowledgement], error) {
+	return &answer[forgeyard.Acknowledgement]{Status: http.StatusOK, Body: forgeyard.Acknowledgement{Revision: revision}}, err
 }
 
-func (s *Server) remove(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	err := s.queue.Remove(r.PathValue("runner"), scheduler.RemovalReason(r.URL.Query().Get("reason")))
-	return http.StatusNoContent, nil, err
+func (s *Server) remove(_ context.Context, in *removeInput) (*noInput, error) {
+	return nil, s.queue.Remove(in.Runner, scheduler.RemovalReason(in.Reason))
 }

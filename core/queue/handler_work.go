@@ -6,60 +6,61 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
 )
 
-func (s *Server) lease(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) lease(ctx context.Context, in *leaseBody) (*answer[worker.Lease], error) {
 	var body worker.LeaseRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
+	if err := decode(in.RawBody, &body); err != nil {
+		return nil, err
 	}
 	if !nameForm.MatchString(body.Session) {
-		return 0, nil, &httpError{http.StatusUnprocessableEntity, fmt.Sprintf("session: %.40q is no session's name", body.Session)}
+		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("session: invalid name %.40q", body.Session))
 	}
-	ctx, cancel, err := within(r, body.WaitSeconds)
+	ctx, cancel, err := within(ctx, body.WaitSeconds)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	defer cancel()
-	lease, granted, err := s.queue.Lease(ctx, r.PathValue("runner"), body.Session, r.PathValue("lease"))
+	lease, granted, err := s.queue.Lease(ctx, in.Runner, body.Session, in.Lease)
 	if err == nil && !granted {
-		return http.StatusNoContent, nil, nil
+		return &answer[worker.Lease]{Status: http.StatusNoContent}, nil
 	}
-	return http.StatusOK, lease, err
+	return &answer[worker.Lease]{Status: http.StatusOK, Body: lease}, err
 }
 
-func (s *Server) giveBack(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	return http.StatusNoContent, nil, s.queue.Return(r.PathValue("runner"), r.PathValue("lease"))
+func (s *Server) giveBack(_ context.Context, in *leaseInput) (*noInput, error) {
+	return nil, s.queue.Return(in.Runner, in.Lease)
 }
 
-func (s *Server) renew(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) renew(ctx context.Context, in *leaseBody) (*answer[worker.Orders], error) {
 	var body worker.RenewRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
+	if err := decode(in.RawBody, &body); err != nil {
+		return nil, err
 	}
-	ctx, cancel, err := within(r, body.WaitSeconds)
+	ctx, cancel, err := within(ctx, body.WaitSeconds)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	defer cancel()
-	orders, err := s.queue.Renew(ctx, r.PathValue("runner"), r.PathValue("lease"), body.Tail)
-	return http.StatusOK, orders, err
+	orders, err := s.queue.Renew(ctx, in.Runner, in.Lease, body.Tail)
+	return &answer[worker.Orders]{Status: http.StatusOK, Body: orders}, err
 }
 
-func (s *Server) finish(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (s *Server) finish(_ context.Context, in *leaseBody) (*noInput, error) {
 	var body worker.Result
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
+	if err := decode(in.RawBody, &body); err != nil {
+		return nil, err
 	}
-	return http.StatusNoContent, nil, s.queue.Finish(r.PathValue("runner"), r.PathValue("lease"), body)
+	return nil, s.queue.Finish(in.Runner, in.Lease, body)
 }
 
-// within is a request's context until the wait that it asks for is over.
-func within(r *http.Request, seconds float64) (context.Context, context.CancelFunc, error) {
+// within is a call's context until the wait that it asks for is over.
+func within(ctx context.Context, seconds float64) (context.Context, context.CancelFunc, error) {
 	if !(seconds >= 0 && seconds <= longestWait.Seconds()) {
-		return nil, nil, &httpError{http.StatusUnprocessableEntity, fmt.Sprintf("wait_seconds: %g is not from 0 to %g", seconds, longestWait.Seconds())}
+		return nil, nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("wait_seconds: %g is not from 0 to %g", seconds, longestWait.Seconds()))
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds*float64(time.Second)))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 	return ctx, cancel, nil
 }

@@ -102,7 +102,7 @@ func (q *Queue) begins(r *runner, session string) {
 	}
 	r.session = session
 	q.endPolls(r)
-	q.loseAll(r, fmt.Sprintf("the worker of its runner %s was started anew", r.id))
+	q.loseAll(r, fmt.Sprintf("the worker of its runner %s was restarted", r.id))
 }
 
 // endPolls wakes the calls that wait for a job for a runner. The lock is held.

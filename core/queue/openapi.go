@@ -1,181 +1,130 @@
 package queue
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
-	"strings"
-	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
 
-// object is a JSON object of the document.
-type object map[string]any
-
-// Document is the OpenAPI 3.1 document of the contract, as
-// docs/scheduler-openapi.json has it, made from the routes and the wire types.
+// Document is the OpenAPI 3.1 document of the contract, as docs/scheduler-openapi.json has
+// it, made from the routes and the wire types.
 func Document() ([]byte, error) {
-	d := document{schemas: object{}}
-	paths := object{}
-	for _, one := range (&Server{}).routes() {
-		path, known := paths[one.path].(object)
-		if !known {
-			path = object{}
-			if parameters := parametersOf(one.path); len(parameters) > 0 {
-				path["parameters"] = parameters
-			}
-			paths[one.path] = path
-		}
-		path[strings.ToLower(one.method)] = d.operation(one)
+	text, err := json.Marshal(newServer(nil, "", "").api.OpenAPI())
+	if err != nil {
+		return nil, err
 	}
-	text, err := json.MarshalIndent(object{
-		"openapi": "3.1.0",
-		"info": object{"title": "Schedulers and forgeyard-fleet", "version": "1",
-			"description": "What the fleet manager asks of a scheduler of the type forgeyard, and the calls of the reference scheduler's submitters and workers. docs/scheduler-api.md says what it means."},
-		"paths":    paths,
-		"security": []object{{"token": []string{}}},
-		"tags": []object{
-			{"name": "contract", "description": "What a scheduler has to speak."},
-			{"name": "jobs", "description": "The reference scheduler's own: its submitters."},
-			{"name": "work", "description": "The reference scheduler's own: its workers."},
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+const (
+	tokenScheme  = "token"
+	runnerScheme = "runner"
+	routeKey     = "route"
+)
+
+// apiConfig is JSON only, without any route of huma's own.
+func apiConfig() huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{Title: "Schedulers and forgeyard-fleet", Version: "1",
+				Description: "What the fleet manager asks of a scheduler of the type forgeyard, and the calls of the reference scheduler's submitters and workers. docs/scheduler-api.md explains it."},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					tokenScheme:  {Type: "http", Scheme: "bearer", Description: "The queue's token."},
+					runnerScheme: {Type: "http", Scheme: "bearer", Description: "The credential in the environment that a runner was admitted with."},
+				},
+			},
+			Security: []map[string][]string{{tokenScheme: {}}},
+			Tags: []*huma.Tag{
+				{Name: "contract", Description: "What a scheduler has to implement."},
+				{Name: "jobs", Description: "The reference scheduler's own calls for submitters."},
+				{Name: "work", Description: "The reference scheduler's own calls for workers."},
+			},
 		},
-		"components": object{"schemas": d.schemas, "securitySchemes": object{
-			"token":  object{"type": "http", "scheme": "bearer", "description": "The queue's token."},
-			"runner": object{"type": "http", "scheme": "bearer", "description": "The credential in the environment that a runner was admitted with."},
-		}},
-	}, "", "  ")
-	return append(text, '\n'), err
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+	}
 }
 
-type document struct{ schemas object }
-
-func parametersOf(path string) []object {
-	var all []object
-	for _, name := range []string{"runner", "job", "lease"} {
-		if strings.Contains(path, "{"+name+"}") {
-			all = append(all, object{"name": name, "in": "path", "required": true, "schema": object{"type": "string"}})
+// document adds to the document what the Go types of a call don't say.
+func (s *Server) document(r route) {
+	doc := s.api.OpenAPI()
+	op := operationAt(doc.Paths[r.path], r.method)
+	if r.takes != nil {
+		op.RequestBody.Required = true
+		op.RequestBody.Content["application/json"].Schema = doc.Components.Schemas.Schema(reflect.TypeOf(r.takes), true, "")
+	}
+	if r.also != 0 {
+		op.Responses[fmt.Sprint(r.also)] = &huma.Response{Description: http.StatusText(r.also)}
+	}
+	if r.text {
+		op.Responses["200"].Content = map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}
+	}
+	for _, p := range op.Parameters {
+		if p.Name == "reason" { // the handler refuses others
+			p.Required, p.Schema.Enum = true, []any{"normal", "infrastructure"}
 		}
 	}
-	return all
 }
 
-func (d document) operation(one route) object {
-	o := object{"summary": one.says, "tags": []string{tagOf(one)}, "operationId": operationOf(one)}
-	if one.ofRunner {
-		o["security"] = []object{{"runner": []string{}}}
+func operationAt(item *huma.PathItem, method string) *huma.Operation {
+	switch method {
+	case http.MethodGet:
+		return item.Get
+	case http.MethodPut:
+		return item.Put
+	case http.MethodPost:
+		return item.Post
 	}
-	if one.method == "DELETE" && one.path == "/v1/runners/{runner}" {
-		o["parameters"] = []object{{"name": "reason", "in": "query", "required": true, "schema": object{"type": "string", "enum": []string{"normal", "infrastructure"}}}}
-	}
-	if one.takes != nil {
-		o["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": d.schema(reflect.TypeOf(one.takes))}}}
-	}
-	answers := object{"default": object{"description": "A refusal (RFC 9457).",
-		"content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[forgeyard.Problem]())}}}}
-	switch one.gives.(type) {
-	case nil:
-		answers["204"] = object{"description": "Done."}
-	case string:
-		answers["200"] = object{"description": "The text.", "content": object{"text/plain": object{"schema": object{"type": "string"}}}}
-	default:
-		status := "200"
-		if one.path == "/v1/jobs" && one.method == "POST" {
-			status = "201"
-		}
-		answers[status] = object{"description": "Done.", "content": object{"application/json": object{"schema": d.schema(reflect.TypeOf(one.gives))}}}
-	}
-	if one.also != 0 {
-		answers[fmt.Sprint(one.also)] = object{"description": http.StatusText(one.also)}
-	}
-	o["responses"] = answers
-	return o
+	return item.Delete
 }
 
-func tagOf(one route) string {
-	switch {
-	case one.ofRunner:
-		return "work"
-	case strings.HasPrefix(one.path, "/v1/jobs"):
-		return "jobs"
-	}
-	return "contract"
-}
-
-// operationOf names a call after its method and path: put-runners-runner-leases-lease.
-func operationOf(one route) string {
-	path := strings.NewReplacer("/v1", "", "/", "-", "{", "", "}", "").Replace(one.path)
-	return strings.ToLower(one.method) + path
-}
-
-// requests are the bodies in which unknown members are refused, with what each
-// must have.
+// requests are the bodies in which unknown members are refused, with what each must have.
 var requests = map[reflect.Type][]string{
 	reflect.TypeFor[Submission]():            {"command"},
-	reflect.TypeFor[forgeyard.Admit]():       {},
-	reflect.TypeFor[forgeyard.Cordon]():      {},
-	reflect.TypeFor[forgeyard.Requirement](): {},
-	reflect.TypeFor[forgeyard.Resources]():   {},
+	reflect.TypeFor[forgeyard.Admit]():       nil,
+	reflect.TypeFor[forgeyard.Cordon]():      nil,
+	reflect.TypeFor[forgeyard.Requirement](): nil,
+	reflect.TypeFor[forgeyard.Resources]():   nil,
 	reflect.TypeFor[worker.LeaseRequest]():   {"session"},
-	reflect.TypeFor[worker.RenewRequest]():   {},
+	reflect.TypeFor[worker.RenewRequest]():   nil,
 	reflect.TypeFor[worker.Result]():         {"exit_status"},
 }
 
-// schema describes a type; structs have a name and are described once.
-func (d document) schema(t reflect.Type) object {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return d.schema(t.Elem())
-	case reflect.String:
-		if t == reflect.TypeFor[State]() {
-			return object{"type": "string", "enum": []State{Waiting, Leased, Succeeded, Failed, Cancelled}}
-		}
-		return object{"type": "string"}
-	case reflect.Bool:
-		return object{"type": "boolean"}
-	case reflect.Int, reflect.Int64:
-		return object{"type": "integer", "format": "int64"}
-	case reflect.Float64:
-		return object{"type": "number", "format": "double"}
-	case reflect.Slice:
-		return object{"type": "array", "items": d.schema(t.Elem())}
-	case reflect.Map:
-		return object{"type": "object", "additionalProperties": d.schema(t.Elem())}
-	case reflect.Struct:
-		if t == reflect.TypeFor[time.Time]() {
-			return object{"type": "string", "format": "date-time"}
-		}
-		if _, known := d.schemas[t.Name()]; !known {
-			d.schemas[t.Name()] = object{} // so that it may refer to itself
-			d.schemas[t.Name()] = d.members(t)
-		}
-		return object{"$ref": "#/components/schemas/" + t.Name()}
+// polish says which members requests need, and lets answers have new ones.
+func (s *Server) polish() {
+	schemas := s.api.OpenAPI().Components.Schemas.Map()
+	named := map[string][]string{}
+	for kind, needed := range requests {
+		named[kind.Name()] = needed
 	}
-	panic(fmt.Sprintf("the contract has no type like %s", t))
-}
-
-func (d document) members(t reflect.Type) object {
-	properties, required := object{}, []string{}
-	for n := range t.NumField() {
-		field := t.Field(n)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "-" {
-			continue
+	for name, schema := range schemas {
+		needed, isRequest := named[name]
+		if isRequest {
+			schema.Required = needed
+		} else {
+			schema.AdditionalProperties = true
 		}
-		properties[name] = d.schema(field.Type)
-		if !strings.Contains(options, "omit") {
-			required = append(required, name)
+		for _, property := range schema.Properties {
+			property.Nullable = false
 		}
 	}
-	o := object{"type": "object", "properties": properties}
-	if must, isRequest := requests[t]; isRequest {
-		required = must
-		o["additionalProperties"] = false
+	states := schemas["Job"].Properties["state"]
+	for _, state := range []State{Waiting, Leased, Succeeded, Failed, Cancelled} {
+		states.Enum = append(states.Enum, string(state))
 	}
-	if len(required) > 0 {
-		o["required"] = required
-	}
-	return o
 }

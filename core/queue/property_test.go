@@ -198,7 +198,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-func TestWhateverHappensNoJobHasTwoLeasesAndNoCordonedRunnerGetsOne(t *testing.T) {
+func TestNoJobHasTwoLeasesAndNoCordonedRunnerGetsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(nil, func(o *queue.Options) { o.TenantLimits = map[string]int{"acme": 2} })
 		m := &machine{world: w, has: map[string]forgeyard.Admit{}, cordoned: map[string]bool{}, live: map[held]bool{}}

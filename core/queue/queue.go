@@ -160,7 +160,7 @@ func (q *Queue) job(id string) (*job, error) {
 	if j := q.jobs[id]; j != nil {
 		return j, nil
 	}
-	return nil, refuse(UnknownJob, "there is no job %.64q here; jobs that are over for long, and those from before this queue was started, are forgotten", id)
+	return nil, refuse(UnknownJob, "job %.64q not found; the queue forgets jobs some time after their end, and when it restarts", id)
 }
 
 // finish ends a job for good. The lock is held, and the job neither waits nor is

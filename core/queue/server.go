@@ -11,8 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
-	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
 
 // Server is a queue over HTTP: the fleet manager's contract, the submitters' calls
@@ -22,6 +25,7 @@ type Server struct {
 	token string
 	url   string
 	mux   *http.ServeMux
+	api   huma.API
 }
 
 // LeastTokenBytes is how long a token must be: runners' credentials are derived
@@ -37,94 +41,65 @@ const (
 // manager and submitters show.
 func NewServer(q *Queue, url, token string) (*Server, error) {
 	if len(token) < LeastTokenBytes {
-		return nil, fmt.Errorf("the queue's token has %d bytes, and needs at least %d: take a random one", len(token), LeastTokenBytes)
+		return nil, fmt.Errorf("the queue's token has %d bytes and needs at least %d: use a random one", len(token), LeastTokenBytes)
 	}
+	return newServer(q, url, token), nil
+}
+
+func newServer(q *Queue, url, token string) *Server {
 	s := &Server{queue: q, token: token, url: strings.TrimSuffix(url, "/"), mux: http.NewServeMux()}
-	for _, one := range s.routes() {
-		s.mux.Handle(one.method+" "+one.path, s.guarded(one))
-	}
+	s.api = humago.New(s.mux, apiConfig())
+	s.api.UseMiddleware(s.guard)
+	s.addRoutes()
+	s.polish()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		problem(w, http.StatusNotFound, fmt.Sprintf("there is no %s %.200q here; docs/scheduler-api.md lists what there is", r.Method, r.URL.Path))
+		detail := fmt.Sprintf("no such call: %s %.200q; docs/scheduler-api.md lists all calls", r.Method, r.URL.Path)
+		problem.Write(w, problem.New(http.StatusNotFound, detail))
 	})
-	return s, nil
+	return s
 }
 
 // ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-	s.mux.ServeHTTP(w, r)
-}
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // nameForm is what names of runners and leases look like: they are parts of paths
 // and of credentials.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-func (s *Server) guarded(one route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.ofOperator(r)
-		if one.ofRunner {
-			err = s.ofRunner(r)
+// guard refuses a call before its body is read: without the credential that it takes, or
+// with a name that can't be one.
+func (s *Server) guard(ctx huma.Context, next func(huma.Context)) {
+	r, _ := ctx.Operation().Metadata[routeKey].(route)
+	err := s.ofOperator(ctx)
+	if r.ofRunner {
+		err = s.ofRunner(ctx)
+	}
+	for _, part := range []string{"runner", "lease"} {
+		if name := ctx.Param(part); err == nil && strings.Contains(r.path, "{"+part+"}") && !nameForm.MatchString(name) {
+			err = problem.New(http.StatusBadRequest, fmt.Sprintf("invalid name %.40q of a %s: use 1 to 128 letters, digits, - and _, starting with a letter or digit", name, part))
 		}
-		for _, part := range []string{"runner", "lease"} {
-			if name := r.PathValue(part); err == nil && strings.Contains(one.path, "{"+part+"}") && !nameForm.MatchString(name) {
-				err = &httpError{http.StatusBadRequest, fmt.Sprintf("%.40q is no %s's name: those have 1 to 128 letters, digits, - and _, and begin with none of the latter", name, part)}
-			}
-		}
-		status, body := 0, any(nil)
-		if err == nil {
-			status, body, err = one.answer(w, r)
-		}
-		if err != nil {
-			s.fail(w, err)
-			return
-		}
-		if text, isText := body.(string); isText {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			_, _ = io.WriteString(w, text)
-			return
-		}
-		write(w, "application/json", status, body)
-	})
-}
-
-func write(w http.ResponseWriter, kind string, status int, body any) {
-	if status == http.StatusNoContent || status == http.StatusNotModified {
-		w.WriteHeader(status)
+	}
+	if err == nil {
+		next(ctx)
 		return
 	}
-	content, err := json.Marshal(body)
-	if err != nil {
-		problem(w, http.StatusInternalServerError, "the answer can't be encoded")
-		return
+	_, w := humago.Unwrap(ctx)
+	p := problemOf(err)
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="forgeyard-queue"`)
 	}
-	w.Header().Set("Content-Type", kind)
-	w.WriteHeader(status)
-	_, _ = w.Write(append(content, '\n'))
+	problem.Write(w, p)
 }
 
-// httpError is a refusal that has to do with HTTP alone.
-type httpError struct {
-	status int
-	text   string
-}
-
-func (e *httpError) Error() string { return e.text }
-
-func (s *Server) fail(w http.ResponseWriter, err error) {
-	var plain *httpError
-	var refused *RefusedError
-	switch {
-	case errors.As(err, &plain):
-		if plain.status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="forgeyard-queue"`)
-		}
-		problem(w, plain.status, plain.text)
-	case errors.As(err, &refused):
-		problem(w, statusOf(refused.Kind), refused.Text)
-	default:
-		problem(w, http.StatusInternalServerError, err.Error())
+// problemOf is an error as a caller gets it.
+func problemOf(err error) *problem.Problem {
+	if ready, ok := errors.AsType[*problem.Problem](err); ok {
+		return ready
 	}
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return problem.New(statusOf(refused.Kind), refused.Text)
+	}
+	return problem.New(http.StatusInternalServerError, err.Error())
 }
 
 // statusOf: a client tells refusals apart by these.
@@ -142,54 +117,41 @@ func statusOf(kind RefusalKind) int {
 	return http.StatusUnprocessableEntity
 }
 
-func problem(w http.ResponseWriter, status int, detail string) {
-	write(w, "application/problem+json", status, forgeyard.Problem{Title: http.StatusText(status), Status: status, Detail: detail})
-}
-
-// decode reads a request's body strictly: what isn't understood is refused with
-// its place.
-func decode(r *http.Request, into any) error {
-	content, err := io.ReadAll(r.Body)
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return &httpError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", tooLarge.Limit)}
-	}
-	if err != nil {
-		return &httpError{http.StatusBadRequest, "the body could not be read: " + err.Error()}
-	}
+// decode reads a request's body strictly: an unknown member is refused with its place.
+func decode(content []byte, into any) error {
+	refuse := func(status int, detail string) error { return problem.New(status, detail) }
 	if trimmed := bytes.TrimSpace(content); len(trimmed) == 0 || trimmed[0] != '{' {
-		return &httpError{http.StatusBadRequest, "the body must be a JSON object"}
+		return refuse(http.StatusBadRequest, "the body must be a JSON object")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
+	err := decoder.Decode(into)
 	if err != nil {
 		err = plainjson.Explain(content, into, err)
 	}
 	switch mismatch := (*plainjson.Mismatch)(nil); {
 	case errors.As(err, &mismatch):
-		return &httpError{http.StatusUnprocessableEntity, mismatch.Error()}
+		return refuse(http.StatusUnprocessableEntity, mismatch.Error())
 	case err != nil && strings.HasPrefix(err.Error(), "json: unknown field"):
-		return &httpError{http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: ") + ": docs/scheduler-api.md lists those that there are"}
+		return refuse(http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: ")+"; docs/scheduler-api.md lists the known ones")
 	case err != nil:
-		return &httpError{http.StatusBadRequest, "the body: " + err.Error()}
+		return refuse(http.StatusBadRequest, "the body: "+err.Error())
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return &httpError{http.StatusBadRequest, "the body has more than one JSON value"}
+		return refuse(http.StatusBadRequest, "the body has more than one JSON value")
 	}
 	return nil
 }
 
-// notModified sets the entity tag of an answer as of a revision, and says that
-// the caller has it already. The tag is weak: how long jobs have waited changes
-// without a revision.
-func notModified(w http.ResponseWriter, r *http.Request, revision int64) bool {
+// asOf is an answer as of a revision, or 304 if the caller has it already. The tag is weak:
+// how long jobs have waited changes without a revision.
+func asOf[T any](in *listInput, revision int64, body T) *listAnswer[T] {
 	tag := fmt.Sprintf(`"%d"`, revision)
-	w.Header().Set("ETag", "W/"+tag)
-	w.Header().Set("Cache-Control", "no-store")
-	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+	out := &listAnswer[T]{Status: http.StatusOK, ETag: "W/" + tag, CacheControl: "no-store", Body: body}
+	for known := range strings.SplitSeq(in.IfNoneMatch, ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == tag || known == "*" {
-			return true
+			out.Status = http.StatusNotModified
 		}
 	}
-	return false
+	return out
 }

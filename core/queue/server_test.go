@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 	"github.com/forgeyard/forgeyard-fleet/core/queue"
 	"github.com/forgeyard/forgeyard-fleet/core/queue/worker"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
@@ -211,8 +212,8 @@ func TestABadRequestIsRefusedWithItsPlace(t *testing.T) {
 		"two values":                      {token, "POST", "/v1/jobs", `{"command":["x"]} {}`, 400, "more than one"},
 		"a body without end":              {token, "POST", "/v1/jobs", `{"command":["` + strings.Repeat("x", 2<<20) + `"]}`, 413, "more than"},
 		"a job that isn't there":          {token, "GET", "/v1/jobs/nope", "", 404, `"nope"`},
-		"a path that isn't there":         {token, "GET", "/v2/jobs", "", 404, "there is no GET"},
-		"a name that is none":             {token, "PUT", "/v1/runners/a%20b", `{}`, 400, "no runner's name"},
+		"a path that isn't there":         {token, "GET", "/v2/jobs", "", 404, "no such call: GET"},
+		"a name that is none":             {token, "PUT", "/v1/runners/a%20b", `{}`, 400, "invalid name \"a b\" of a runner"},
 		"a removal for no reason":         {token, "DELETE", "/v1/runners/r1", "", 422, "reason:"},
 		"an unknown fact of a runner":     {token, "PUT", "/v1/runners/r2", `{"os":"linux","only_on":"monday"}`, 422, `"only_on"`},
 		"a runner below zero":             {token, "PUT", "/v1/runners/r2", `{"resources":{"cpu_milli":-1}}`, 422, "negative"},
@@ -222,8 +223,8 @@ func TestABadRequestIsRefusedWithItsPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, body := s.call(c.bearer, c.method, c.path, c.body)
-			var problem forgeyard.Problem
-			if err := json.Unmarshal([]byte(body), &problem); err != nil || status != c.status || problem.Status != status || !strings.Contains(problem.Detail, c.says) || len(body) > 1000 {
+			var refusal problem.Problem
+			if err := json.Unmarshal([]byte(body), &refusal); err != nil || status != c.status || refusal.Status != status || !strings.Contains(refusal.Detail, c.says) || len(body) > 1000 {
 				t.Errorf("got %d %s\nwant %d with %q", status, body, c.status, c.says)
 			}
 		})

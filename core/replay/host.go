@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -135,12 +136,12 @@ const agentVersion = "replay"
 
 // launch makes one more host of a fleet. Nothing fails here, so that the request
 // is on its way at once.
-func (r *replay) launch(f *fleetState, reason string) {
+func (r *replay) launch(f *fleetState, why reason.Reason) {
 	r.launches++
 	h := &host{fleet: f, free: slices.Clone(f.capacity), launched: r.now}
 	h.CapacityInstance = fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(fmt.Sprintf("host-%09d", r.launches)), Fleet: f.ID, Provider: f.Provider,
-		State: fleet.Provisioning, Since: at(r.now), Created: at(r.now), Cause: string(lifecycle.IntentCommitted), Reason: reason,
+		State: fleet.Provisioning, Since: at(r.now), Created: at(r.now), Cause: string(lifecycle.IntentCommitted), Reason: why,
 		Class: f.class, Image: f.image, InstanceDigest: f.digest, ImageDigest: f.Image.Digest, Cost: f.Cost.Of(),
 		ProviderInstance: fleet.ProviderInstanceRef(fmt.Sprintf("host-%09d", r.launches)),
 		Admission:        fleet.Admission{Policy: f.Admission},

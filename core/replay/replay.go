@@ -122,7 +122,7 @@ func newReplay(s Settings, trace *Trace) *replay {
 		k := &kindState{Kind: &trace.Kinds[n], can: map[*fleetState]bool{}}
 		k.need = r.dimensions.vector(k.Resources, 1)
 		for _, f := range r.fleets {
-			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.QueuedDemand, f.ManagedFleet) == "" {
+			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.QueuedDemand, f.ManagedFleet).IsZero() {
 				k.can[f] = true
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -143,15 +144,16 @@ func TestJobsThatNoFleetCanRunAreCountedAndExplained(t *testing.T) {
 	trace.Kinds[2].Priority = 1
 	trace.Jobs[1].Kind, trace.Jobs[2].Kind = 1, 2
 	r := run(t, trace, nil, builders(nil))
-	want := `2 jobs wait that no fleet can run. The nearest is fleet.builders: the jobs require os "darwin", and it has "linux".`
-	if r.Unrunnable != 2 || r.Ran != 1 || len(r.Unplaced) != 1 || r.Unplaced[0].Sentence != want || r.Unplaced[0].Code != planner.NoEligibleFleet {
+	want := reason.Of(reason.NoEligibleFleet{Jobs: 2, Nearest: "fleet.builders",
+		Because: reason.Of(reason.RequirementDiffers{Attribute: "os", Required: "darwin", Has: "linux"})})
+	if r.Unrunnable != 2 || r.Ran != 1 || len(r.Unplaced) != 1 || r.Unplaced[0].Reason != want {
 		t.Errorf("%d can't run, %d did: %+v", r.Unrunnable, r.Ran, r.Unplaced)
 	}
 }
 
 func TestJobsWhoseHostNeverComesEndTheReplayAndAreExplained(t *testing.T) {
 	r := run(t, jobs("0s 1m"), nil, builders(func(f *fleet.RunnerFleet) { f.Protected = true }))
-	if r.Unfinished != 1 || len(r.Unplaced) != 1 || !strings.Contains(r.Unplaced[0].Sentence, "it is protected") {
+	if r.Unfinished != 1 || len(r.Unplaced) != 1 || r.Unplaced[0].Nearest[0].Reason != reason.Of(reason.FleetProtected{}) {
 		t.Errorf("%d: %+v", r.Unfinished, r.Unplaced)
 	}
 }

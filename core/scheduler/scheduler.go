@@ -84,9 +84,9 @@ type Admitted struct {
 	Environment map[string]string
 	// Command is what the agent runs; empty: what the fleet's file says.
 	Command []string
-	// HearsItself says that the scheduler tells the CI process to end, which does so
-	// after its job: nothing else may ask it to.
-	HearsItself bool
+	// StoppedByScheduler says that the scheduler stops the CI process itself, which ends
+	// after the job that it has: nothing else may ask it to.
+	StoppedByScheduler bool
 }
 
 // StopOrder says why a runner gets no new leases.

@@ -24,7 +24,7 @@ func ReadFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, reasonOf(err)
 	} else if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func ReadFile(path string) ([]byte, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	case modesCount && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("others than its owner may use the file (mode %04o); run: chmod 600 %s", info.Mode().Perm(), path)
 	case info.Size() > maxFileBytes:
@@ -57,7 +57,7 @@ func ReadFile(path string) ([]byte, error) {
 func reasonOf(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file")
+		return errors.New("no such file")
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the manager's user may not read the file")
 	}

@@ -118,7 +118,7 @@ func (r Resolver) Resolve(ctx context.Context, body json.RawMessage) (Resolved, 
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(resolved); err != nil {
-		return Resolved{}, errors.New("write the body with its secrets: it is no JSON")
+		return Resolved{}, errors.New("write the body with its secrets: invalid JSON")
 	}
 	return Resolved{Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), Secrets: secrets}, nil
 }
@@ -147,7 +147,7 @@ func (r Resolver) Value(ctx context.Context, reference fleet.SecretReference) (s
 // read gives a secret, or the reason why there is none.
 func (r Resolver) read(reference fleet.SecretReference) (value, reason string) {
 	if err := reference.Valid(); err != nil {
-		return "", "is no reference: " + err.Error()
+		return "", "is not a reference: " + err.Error()
 	}
 	if name, ok := reference.Environment(); ok {
 		value, set := r.LookupEnv(name)
@@ -182,7 +182,7 @@ func walk(ctx context.Context, body json.RawMessage, replaced func(any), resolve
 	decoder.UseNumber() // an int64 has more digits than a float64
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return fmt.Errorf("look for secrets in a body: it is no JSON: %w", err)
+		return fmt.Errorf("look for secrets in a body: invalid JSON: %w", err)
 	}
 	w := walker{ctx: ctx, resolve: resolve}
 	value = w.visit(nil, value)

@@ -73,7 +73,7 @@ func TestEveryMissingSecretIsNamedWithItsPlaceAtOnce(t *testing.T) {
 	if got.Body != nil || len(got.Secrets) > 0 || err == nil || checked == nil || err.Error() != checked.Error() {
 		t.Fatalf("resolve: %s, %v; check: %v", got.Body, err, checked)
 	}
-	for _, want := range []string{`a: secret("env:MISSING") is not set`, `b[0].c: secret("env:EMPTY") is empty`, `d: secret("file:/nowhere/at/all") can't be read: there is no such file`, `e: secret("nonsense") is no reference`} {
+	for _, want := range []string{`a: secret("env:MISSING") is not set`, `b[0].c: secret("env:EMPTY") is empty`, `d: secret("file:/nowhere/at/all") can't be read: no such file`, `e: secret("nonsense") is not a reference`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in:\n%v", want, err)
 		}
@@ -111,7 +111,7 @@ func TestAFileThatOthersMayUseIsRefused(t *testing.T) {
 		"all may read it":         {write("all", 0o604, planted), "chmod 600"},
 		"its group may write it":  {write("write", 0o620, planted), "chmod 600"},
 		"so is one behind a link": {link, "chmod 600"},
-		"a folder":                {dir, "no regular file"},
+		"a folder":                {dir, "not a regular file"},
 		"an empty file":           {write("empty", 0o600, "\n"), "is empty"},
 		"a large file":            {write("large", 0o600, strings.Repeat("x", 70<<10)), "larger than 64 KiB"},
 		"a relative path":         {"token", "absolute path"},

@@ -7,6 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Observations are what a running manager knows beyond the store. The zero value is
@@ -59,7 +60,7 @@ type Observations struct {
 	// Failures are the instances that failed in this step, with what went wrong: one
 	// didn't boot or enroll, was quarantined, or was lost. They are counted once, by
 	// the step that saw them, so that they are part of no later snapshot.
-	Failures map[fleet.CapacityInstanceID]string
+	Failures map[fleet.CapacityInstanceID]reason.Reason
 }
 
 // Demand is what one scheduler says, or why it can't be observed.
@@ -89,7 +90,7 @@ type Hold struct {
 	Until time.Time `json:"until,omitzero"`
 	// Reason says what went wrong, and not when the next try is: whoever shows it
 	// knows the time, and whether anybody will try.
-	Reason string `json:"reason"`
+	Reason reason.Reason `json:"reason"`
 	// NeedsPerson says that waiting alone won't help.
 	NeedsPerson bool `json:"needs_person,omitempty"`
 	// Constrained says that the planner holds the fleet itself: none of its offers

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Snapshot is everything that is known at one time. Don't write to it, nor to what
@@ -36,8 +37,8 @@ type Instance struct {
 	HeadsFor string
 	// JoinUntil is how long its asset may still be joined, where it waits for that.
 	JoinUntil time.Time
-	// Failure is what went wrong with it in this step; "": nothing.
-	Failure string
+	// Failure is what went wrong with it in this step; zero: nothing.
+	Failure reason.Reason
 	// Pinned says that a person wants it to stay.
 	Pinned bool
 }
@@ -71,7 +72,7 @@ func (s *Snapshot) ObservedInstances() []Instance {
 	}
 	s.headFor(out, unplaced)
 	for n := range s.Departing {
-		if stored := &s.Departing[n]; s.Failures[stored.ID] != "" {
+		if stored := &s.Departing[n]; !s.Failures[stored.ID].IsZero() {
 			out = append(out, s.observe(stored, runners[stored.ID], fleets[stored.Fleet]))
 		}
 	}

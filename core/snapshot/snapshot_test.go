@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
@@ -55,7 +56,9 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 			s.Fleets[0].Placement.Spread = fleet.SpreadZone
 			s.Operations = []fleet.Operation{{ID: "k", Instance: "i", Kind: fleet.ProvisionOperation, Request: request}}
 		}, Instance{HeadsFor: "b"}},
-		{"a failure", func(s *Snapshot) { s.Failures = map[fleet.CapacityInstanceID]string{"i": "it was lost"} }, Instance{Failure: "it was lost"}},
+		{"a failure", func(s *Snapshot) {
+			s.Failures = map[fleet.CapacityInstanceID]reason.Reason{"i": reason.Plain("it was lost")}
+		}, Instance{Failure: reason.Plain("it was lost")}},
 		{"a pin", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
 		{"a pin that is over", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
 	} {
@@ -73,9 +76,9 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 func TestInstancesThatEndedCountWhereTheyFailed(t *testing.T) {
 	s := known()
 	s.Departing = []fleet.CapacityInstance{{ID: "gone", Fleet: "f"}, {ID: "lost", Fleet: "f"}}
-	s.Failures = map[fleet.CapacityInstanceID]string{"lost": "it was lost"}
+	s.Failures = map[fleet.CapacityInstanceID]reason.Reason{"lost": reason.Plain("it was lost")}
 	got := s.ObservedInstances()
-	if len(got) != 2 || got[1].ID != "lost" || got[1].Failure != "it was lost" {
+	if len(got) != 2 || got[1].ID != "lost" || got[1].Failure.Text() != "it was lost" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -14,7 +15,7 @@ func commitsWhole(t *testing.T, location string) {
 	for i := range want.Instances {
 		want.Instances[i].State, want.Operations[i].Attempts = fleet.Healthy, 1
 	}
-	want.Decisions = []fleet.Decision{{ID: "d1", At: now, Fleet: managed(1).ID, Kind: fleet.ScaleUp, Add: 5, Reason: "2 of 7"}}
+	want.Decisions = []fleet.Decision{{ID: "d1", At: now, Fleet: managed(1).ID, Kind: fleet.ScaleUp, Add: 5, Reason: reason.Plain("2 of 7")}}
 	must(t, s.Commit(t.Context(), want))
 	state, err := s.Load(t.Context())
 	must(t, err)

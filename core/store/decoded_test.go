@@ -10,10 +10,10 @@ import (
 func TestARecordIsDecodedAsItsBytesSayHoweverOftenAndHoweverMany(t *testing.T) {
 	var known decoded[fleet.CapacityInstance]
 	for n := range 2*decodedLimit + 10 {
-		for _, reason := range []string{"before", "after"} {
-			record := fmt.Appendf(nil, `{"id":"i%d","reason":%q}`, n/2, reason) // each twice
+		for _, why := range []string{"before", "after"} {
+			record := fmt.Appendf(nil, `{"id":"i%d","cause":%q}`, n/2, why) // each twice
 			got, err := known.of(record)
-			if err != nil || got.ID != fleet.CapacityInstanceID(fmt.Sprint("i", n/2)) || got.Reason != reason {
+			if err != nil || got.ID != fleet.CapacityInstanceID(fmt.Sprint("i", n/2)) || got.Cause != why {
 				t.Fatalf("%s is %+v, %v", record, got, err)
 			}
 			clear(record) // the caller's bytes are its own

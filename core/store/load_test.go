@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -40,7 +41,7 @@ func loadSeesOneMoment(t *testing.T, location string) {
 	stamp := func(n int) error {
 		c := change(1, batch+6)
 		for i := range c.Instances {
-			c.Instances[i].Reason, c.Operations[i].Message = fmt.Sprint(n), fmt.Sprint(n)
+			c.Instances[i].Reason, c.Operations[i].Message = reason.Plain(fmt.Sprint(n)), fmt.Sprint(n)
 		}
 		return writer.Commit(t.Context(), c)
 	}
@@ -53,7 +54,7 @@ func loadSeesOneMoment(t *testing.T, location string) {
 		}
 		first := state.Instances[0].Reason
 		for i := range state.Instances {
-			if state.Instances[i].Reason != first || state.Operations[i].Message != first {
+			if state.Instances[i].Reason != first || state.Operations[i].Message != first.Text() {
 				t.Errorf("one load saw the stamps %s, %s and %s", first, state.Instances[i].Reason, state.Operations[i].Message)
 				return
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/testonly/postgrestest"
 )
 
@@ -99,7 +100,7 @@ func provisioned(n int) (fleet.CapacityInstance, fleet.Operation) {
 	instance := fleet.CapacityInstance{
 		ID: fleet.CapacityInstanceID(id("instance", n)), Fleet: managed(1).ID, Provider: "local.here",
 		Key: fleet.OperationID(id("operation", n)), State: fleet.Provisioning, Since: now, Created: now,
-		Cause: "intent_committed", Reason: "an intent to provision was stored",
+		Cause: "intent_committed", Reason: reason.Plain("an intent to provision was stored"),
 	}
 	operation := fleet.Operation{
 		ID: instance.Key, Kind: fleet.ProvisionOperation, Instance: instance.ID, Fleet: instance.Fleet,

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // LastDecision is one decision about a fleet as people see it [184, 185].
 type LastDecision struct {
 	At     time.Time          `json:"at"`
 	Kind   fleet.DecisionKind `json:"kind"`
-	Reason string             `json:"reason"`
+	Reason reason.Reason      `json:"reason,omitzero"`
 	// Add is how many instances a scale_up made; Instances are the ones that any
 	// other decision is about.
 	Add       int                        `json:"add,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -30,7 +31,7 @@ type Fleet struct {
 	Unresolved int                  `json:"unresolved"`
 	Health     Health               `json:"health"`
 	// Reasons say why the fleet isn't healthy, and what else a person should know.
-	Reasons []string `json:"reasons,omitempty"`
+	Reasons []reason.Reason `json:"reasons,omitempty"`
 	// Seen is when the last complete inspection of its provider began, as far as a
 	// running manager knows; Heard is the newest heartbeat of its runners.
 	Seen  time.Time `json:"seen,omitzero"`
@@ -38,7 +39,7 @@ type Fleet struct {
 	// Scheduler is whose jobs run here, Unseen why nothing is known of its demand
 	// now; a running manager's knowledge.
 	Scheduler fleet.SchedulerAddress `json:"scheduler,omitempty"`
-	Unseen    string                 `json:"scheduler_unseen,omitempty"`
+	Unseen    reason.Reason          `json:"scheduler_unseen,omitzero"`
 	// Unplaced is the waiting work of its scheduler that nothing covers and that
 	// came close to this fleet.
 	Unplaced []planner.UnplacedDemand `json:"unplaced,omitempty"`
@@ -46,22 +47,22 @@ type Fleet struct {
 	Concerns []fleet.DemandConcern `json:"concerns,omitempty"`
 	// Waiting is what keeps the fleet from its desired number, and Next when its
 	// numbers change by time alone.
-	Waiting []planner.Wait `json:"waiting,omitempty"`
-	Next    time.Time      `json:"next,omitzero"`
+	Waiting []reason.Reason `json:"waiting,omitempty"`
+	Next    time.Time       `json:"next,omitzero"`
 	// Hold keeps the fleet from starting instances.
 	Hold *snapshot.Hold `json:"hold,omitempty"`
 	// Offers are what its next instances could be made of, where a running manager
 	// knows; those of a fleet without a market are its own block.
 	Offers *planner.OfferReport `json:"offers,omitempty"`
 	// Interruptions say which instances their provider announced something about.
-	Interruptions []string `json:"interruptions,omitempty"`
+	Interruptions []reason.Reason `json:"interruptions,omitempty"`
 	// ToJoin are the hosts that wait for a person to join them.
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Cost is what it costs, as far as prices are known: an estimate and no bill.
 	Cost *planner.CostReport `json:"cost,omitempty"`
-	// Overrides says in a sentence each what people decided about the fleet beside
-	// its file. Min, Max and Operational are with its effect.
-	Overrides []string `json:"overrides,omitempty"`
+	// Overrides is what people decided about the fleet beside its file. Min, Max and
+	// Operational are with its effect.
+	Overrides []reason.Reason `json:"overrides,omitempty"`
 	// Rollout is the one that is under way.
 	Rollout *planner.RolloutPlan `json:"rollout,omitempty"`
 	// Override is in the place of the file's min or max for a time.
@@ -91,12 +92,13 @@ func Fleets(s snapshot.Snapshot) []Fleet {
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm, Forecast: p.Forecast,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
-			Scheduler: f.Scheduler, Unseen: s.Demand[f.Scheduler].Unobserved, Unplaced: unplacedNear(preview.Unplaced, f), Waiting: p.Waiting, Next: p.Next,
+			Scheduler: f.Scheduler, Unplaced: unplacedNear(preview.Unplaced, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(s.Demand[f.Scheduler], f),
 		}
 		v.Overrides, v.Cost, v.Rollout = p.Overrides, p.Cost, p.Rollout
-		if _, asked := s.Demand[f.Scheduler]; p.Unseen != "" && !asked {
-			v.Unseen = "it has not been asked yet, which a running manager does"
+		v.Unseen = p.Unseen
+		if why := s.Demand[f.Scheduler].Unobserved; why != "" {
+			v.Unseen = reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: why})
 		}
 		if o, holds := s.Overrides.ScaleOverride(f, s.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o

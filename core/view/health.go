@@ -1,13 +1,12 @@
 package view
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -50,30 +49,28 @@ func concernsOf(d snapshot.Demand, f fleet.ManagedFleet) (own []fleet.DemandConc
 // diagnosis is a fleet's condition in the making: the worst comes first.
 type diagnosis struct {
 	worst   Health
-	reasons []string
+	reasons []reason.Reason
 }
 
 // say is a reason for a condition, which is the fleet's if none came before.
-func (d *diagnosis) say(h Health, format string, args ...any) {
+func (d *diagnosis) say(h Health, why reason.Detail) {
 	if d.worst == Healthy {
 		d.worst = h
 	}
-	d.note(format, args...)
+	d.note(why)
 }
 
 // note is what is no fault of the fleet's, but a person wants to know.
-func (d *diagnosis) note(format string, args ...any) {
-	d.reasons = append(d.reasons, fmt.Sprintf(format, args...))
-}
+func (d *diagnosis) note(why reason.Detail) { d.reasons = append(d.reasons, reason.Of(why)) }
 
 // health derives the condition from the worst thing that is true, and gives all
 // reasons, the worst first.
-func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []string) {
+func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []reason.Reason) {
 	d := &diagnosis{worst: Healthy}
 	d.ofRunners(members, p.Counts)
 	d.ofProvider(s, f.Provider, v.Unresolved)
 	if p.Counts.Failed+p.Counts.Quarantined > 0 {
-		d.say(BootstrapDegraded, "%d failed, %d quarantined.", p.Counts.Failed, p.Counts.Quarantined)
+		d.say(BootstrapDegraded, reason.InstancesFailed{Failed: p.Counts.Failed, Quarantined: p.Counts.Quarantined})
 	}
 	d.ofPlan(s, f, p)
 	d.ofScheduler(f, v)
@@ -82,11 +79,11 @@ func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p plann
 			continue
 		}
 		if most := lifecycle.Deadline(i.State, f.Timeouts); s.Now.Sub(i.Since) > most {
-			why := "."
-			if i.State == fleet.Terminating && i.terminate != nil && i.terminate.Message != "" {
-				why = ": " + i.terminate.Message
+			why := reason.InstanceOverdue{Instance: string(i.ID), State: string(i.State), Limit: reason.Duration(most)}
+			if i.State == fleet.Terminating && i.terminate != nil {
+				why.Message = i.terminate.Message
 			}
-			d.say(CapacityConstrained, "%s has been %s for longer than %s%s", i.ID, i.State, most, why)
+			d.say(CapacityConstrained, why)
 		}
 	}
 	return d.worst, append(d.reasons, v.Interruptions...) // what providers take is no fault of the fleet's
@@ -95,80 +92,83 @@ func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p plann
 func (d *diagnosis) ofRunners(members []member, counts planner.Counts) {
 	for _, i := range members {
 		if i.Conflict != "" {
-			d.say(Unhealthy, "%s: %s", i.ID, i.Conflict)
+			d.say(Unhealthy, reason.InstanceConflict{Instance: string(i.ID), Message: i.Conflict})
 		}
 	}
 	if counts.Silent > 0 {
-		d.say(Unhealthy, "No heartbeat from %d of its runners.", counts.Silent)
+		d.say(Unhealthy, reason.RunnersSilent{Runners: counts.Silent})
 	}
 	if failed := lastJobsFailed(members); failed > 0 {
-		d.note("On %d of %d runners the last job failed; see forgeyard-fleet instance show.", failed, counts.Ready)
+		d.note(reason.LastJobsFailed{Runners: failed, Ready: counts.Ready})
 	}
 }
 
 func (d *diagnosis) ofProvider(s snapshot.Snapshot, address fleet.ProviderAddress, unresolved int) {
 	if why, unobserved := s.Unobserved[address]; unobserved {
-		d.say(ProviderDegraded, "%s can't be seen: %s.", address, why)
+		d.say(ProviderDegraded, reason.ProviderUnobservable{Provider: string(address), Message: why})
 	}
 	if u := s.Unrecorded[address]; u.Orphans+u.Foreign > 0 {
-		d.note("%s has %s; see forgeyard-fleet instance list --unrecorded.", address, UnrecordedWords(u))
+		d.note(reason.ResourcesUnrecorded{Provider: string(address), Orphans: u.Orphans, Foreign: u.Foreign})
 	}
 	if unresolved > 0 {
-		d.say(ProviderDegraded, "%s", unknownOutcomes(unresolved))
+		d.say(ProviderDegraded, reason.OutcomesUnknown{Operations: unresolved})
 	}
 }
 
 // ofPlan is what keeps the fleet from what it should have.
 func (d *diagnosis) ofPlan(s snapshot.Snapshot, f fleet.ManagedFleet, p planner.FleetPlan) {
-	why, unobserved := s.Unobserved[f.Provider]
-	if p.Constrained != nil && !(unobserved && strings.Contains(p.Constrained.Reason, why)) { // else it was said of the provider
+	if hold := p.Constrained; hold != nil && !followsFrom(hold.Reason, s.Unobserved[f.Provider]) {
 		condition := CapacityConstrained
 		if o := p.Offers; o != nil && o.Failure != "" && len(o.Considered) == 0 {
 			condition = ProviderDegraded // nobody knows whether there is room
 		}
-		d.say(condition, "%s", planner.HoldSentence(*p.Constrained, s.Now))
+		d.say(condition, reason.NoOffer{Because: hold.Reason, NextTry: reason.At(hold.Until)})
 	}
 	if missing := p.Desired - p.Counts.Capacity; missing > 0 {
-		how := "none of them is on its way"
-		if p.Joined {
-			how = "a person has to join them"
-		}
-		d.say(CapacityConstrained, "%d of %d wanted are missing, and %s.", missing, p.Desired, how)
+		d.say(CapacityConstrained, reason.InstancesMissing{Missing: missing, Desired: p.Desired, ByHand: p.Joined})
 	}
 	for _, w := range p.Waiting {
 		switch {
-		case w.Repeats(p.Constrained): // said above
-		case w.Code.Calm():
-		case w.Code == planner.RolloutStopped:
-			d.say(BootstrapDegraded, "%s", w.Sentence)
+		case planner.Repeats(w, p.Constrained): // said above
+		case planner.Expected(w):
+		case planner.StandsStill(w):
+			d.say(BootstrapDegraded, w.Params)
 		default:
-			d.say(CapacityConstrained, "%s", w.Sentence)
+			d.say(CapacityConstrained, w.Params)
 		}
 	}
 }
 
-// ofScheduler is what its scheduler says, and what it is asked for in vain.
+// followsFrom says that a fleet's offers aren't known for the reason for which its provider
+// can't be inspected, which was said of the provider.
+func followsFrom(hold reason.Reason, unobserved string) bool {
+	d, unknown := reason.As[reason.OffersUnknown](hold)
+	return unknown && unobserved != "" && d.Message == unobserved
+}
+
+// ofScheduler is what its scheduler says, and the jobs that it has no capacity for.
 func (d *diagnosis) ofScheduler(f fleet.ManagedFleet, v Fleet) {
-	if v.Unseen != "" {
-		d.say(CapacityConstrained, "scheduler.%s can't be seen (%s): the fleet keeps what it has.", f.Scheduler, v.Unseen)
+	if !v.Unseen.IsZero() {
+		d.say(CapacityConstrained, reason.DemandUnknown{Because: v.Unseen})
 	}
 	for _, c := range v.Concerns {
+		why := reason.SchedulerConcern{Kind: string(c.Kind), Message: c.Sentence}
 		switch c.Kind {
 		case fleet.RunnersLost:
-			d.say(Unhealthy, "%s", c.Sentence)
+			d.say(Unhealthy, why)
 		case fleet.RunnersNeverSeen:
-			d.say(BootstrapDegraded, "%s", c.Sentence)
+			d.say(BootstrapDegraded, why)
 		default:
-			d.note("%s", c.Sentence)
+			d.note(why)
 		}
 	}
 	for _, u := range v.Unplaced {
 		at := slices.IndexFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address })
 		switch {
-		case u.Code == planner.NoCapacityNow:
-			d.say(CapacityConstrained, "%s for a host, and it can't grow now: %s.", jobsWait(u.Count), u.Nearest[at].Reason)
+		case reason.Is[reason.NoCapacityNow](u.Reason):
+			d.say(CapacityConstrained, reason.DemandUnmet{Jobs: u.Count, Because: u.Nearest[at].Reason})
 		case at == 0:
-			d.note("%s", u.Sentence) // jobs that nothing could ever run are the file's matter, or the jobs'
+			d.note(u.Reason.Params) // jobs that nothing could ever run are the file's matter, or the jobs'
 		}
 	}
 }
@@ -176,42 +176,9 @@ func (d *diagnosis) ofScheduler(f fleet.ManagedFleet, v Fleet) {
 // lastJobsFailed counts the healthy runners whose last job didn't end well.
 func lastJobsFailed(members []member) (failed int) {
 	for _, i := range members {
-		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != "exit status 0" {
+		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != fleet.JobSucceeded {
 			failed++
 		}
 	}
 	return failed
-}
-
-// UnrecordedWords count what a provider has without a live record.
-func UnrecordedWords(u fleet.Unrecorded) string {
-	var parts []string
-	if u.Orphans > 0 {
-		parts = append(parts, counted(u.Orphans, "orphan")+" of ours")
-	}
-	if u.Foreign > 0 {
-		parts = append(parts, counted(u.Foreign, "foreign resource")+", left alone")
-	}
-	return strings.Join(parts, " and ")
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func jobsWait(n int) string {
-	if n == 1 {
-		return "1 job waits"
-	}
-	return fmt.Sprintf("%d jobs wait", n)
-}
-
-func unknownOutcomes(n int) string {
-	if n == 1 {
-		return "1 outcome is unknown until an inspection shows it."
-	}
-	return fmt.Sprintf("%d outcomes are unknown until an inspection shows them.", n)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -63,8 +64,8 @@ type ImageFleet struct {
 	// Instances of the fleet were made from it, Others weren't.
 	Instances int `json:"instances"`
 	Others    int `json:"others"`
-	// Sentence tells of a rollout or a rollback.
-	Sentence string `json:"sentence,omitempty"`
+	// Reason tells of a rollout or a rollback.
+	Reason reason.Reason `json:"reason,omitzero"`
 }
 
 // Named says whether a word means the image: its name, with image. before it or
@@ -118,34 +119,34 @@ func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot
 			of[i.ImageDigest]++
 		}
 	}
-	note := func(image fleet.Image, state ImageState, sentence string) {
+	note := func(image fleet.Image, state ImageState, why reason.Reason) {
 		if image.Name == "" && image.Digest == "" {
 			return
 		}
 		made := of[image.Digest]
 		delete(of, image.Digest)
-		b.note(boots, image, ImageFleet{Fleet: boots.Address, State: state, Instances: made, Others: live - made, Sentence: sentence})
+		b.note(boots, image, ImageFleet{Fleet: boots.Address, State: state, Instances: made, Others: live - made, Reason: why})
 	}
-	state, sentence := ImageActive, ""
+	state, why := ImageActive, reason.Reason{}
 	if r := p.Rollout; r != nil {
-		state, sentence = map[planner.RolloutStage]ImageState{planner.RolloutCanary: ImageCanary, planner.RolloutRolling: ImageRolling}[r.Stage], r.Sentence
+		state, why = map[planner.RolloutStage]ImageState{planner.RolloutCanary: ImageCanary, planner.RolloutRolling: ImageRolling}[r.Stage], r.Reason
 		if state == "" {
 			state = ImageHalted
 		}
 	}
-	note(boots.Image, state, sentence)
+	note(boots.Image, state, why)
 	if o, ordered := s.Overrides.Rollout(declared); ordered && o.Action == fleet.RollBack && !declared.Image.Same(boots.Image) {
-		note(declared.Image, ImageRolledBack, "Rolled back by "+o.By+afterColon(o.Reason)+".")
+		note(declared.Image, ImageRolledBack, reason.Of(reason.RolledBack{Decided: reason.Decided{By: o.By, At: reason.At(o.At), Comment: o.Reason}}))
 	}
 	known := s.Rollouts[boots.ID]
 	for _, good := range known.Good {
 		if !good.Image.Same(boots.Image) && !good.Image.Same(declared.Image) {
-			note(good.Image, ImageKnownGood, "")
+			note(good.Image, ImageKnownGood, reason.Reason{})
 		}
 	}
 	for digest, n := range of {
 		if digest != "" && n > 0 {
-			note(fleet.Image{Digest: digest}, ImageOld, "")
+			note(fleet.Image{Digest: digest}, ImageOld, reason.Reason{})
 		}
 	}
 }
@@ -154,7 +155,7 @@ func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot
 func (b imageBook) note(f fleet.ManagedFleet, image fleet.Image, in ImageFleet) {
 	key := image.Digest
 	if key == "" {
-		key = image.Name + " " + image.Ref
+		key = image.Name + "@" + image.Ref
 	}
 	i := b.byKey[key]
 	if i == nil {
@@ -173,11 +174,4 @@ func (b imageBook) note(f fleet.ManagedFleet, image fleet.Image, in ImageFleet) 
 	if in.State != ImageKnownGood && in.State != ImageOld && in.State != ImageRolledBack {
 		i.Others += in.Others
 	}
-}
-
-func afterColon(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
 }

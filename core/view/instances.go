@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -20,7 +21,7 @@ type Instance struct {
 	State            fleet.CapacityInstanceState `json:"state"`
 	Since            time.Time                   `json:"since"`
 	Cause            string                      `json:"cause"`
-	Reason           string                      `json:"reason"`
+	Reason           reason.Reason               `json:"reason,omitzero"`
 	Drain            fleet.DrainStep             `json:"drain,omitempty"`
 	Created          time.Time                   `json:"created"`
 	Seen             fleet.ResourceState         `json:"seen,omitempty"`

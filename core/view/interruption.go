@@ -1,46 +1,36 @@
 package view
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Interruption is what an instance's provider announced.
 type Interruption struct {
 	fleet.Interruption
-	// Sentence says it for a person.
-	Sentence string `json:"sentence"`
+	// Reason says it for people.
+	Reason reason.Reason `json:"reason"`
 }
 
 func interruptionOf(i *fleet.Interruption) *Interruption {
 	if i == nil {
 		return nil
 	}
-	return &Interruption{Interruption: *i, Sentence: sentenceOf(*i)}
+	return &Interruption{Interruption: *i, Reason: announced(*i, "")}
 }
 
-// sentenceOf says what was announced, by whom, and what follows from it.
-func sentenceOf(i fleet.Interruption) string {
-	text := i.Announcement() + " at " + i.Heard.UTC().Format(time.RFC3339)
-	switch {
-	case !i.Withdrawn.IsZero():
-		return text + fmt.Sprintf(" and withdrawn at %s: it leaves after its jobs.", i.Withdrawn.UTC().Format(time.RFC3339))
-	case i.Kind != fleet.NoticeInterruption:
-		return text + ": it leaves after its jobs."
-	case i.Deadline.IsZero():
-		return text + ": it gets no more jobs, and those that it has when it goes are run again."
-	}
-	return text + ": it gets no more jobs, and those that it has then are run again."
+// announced is what was announced about an instance, by whom, and what follows from it.
+func announced(i fleet.Interruption, instance fleet.CapacityInstanceID) reason.Reason {
+	return reason.Of(reason.Interruption{Instance: string(instance), Kind: string(i.Kind), Deadline: reason.At(i.Deadline), Message: i.Detail,
+		Source: string(i.Source), Heard: reason.At(i.Heard), Withdrawn: reason.At(i.Withdrawn)})
 }
 
 // interruptions are a fleet's instances about which something was announced.
-func interruptions(members []member) (lines []string) {
+func interruptions(members []member) (all []reason.Reason) {
 	for _, i := range members {
 		if i.Interruption != nil {
-			lines = append(lines, fmt.Sprintf("%s: %s", i.ID, sentenceOf(*i.Interruption)))
+			all = append(all, announced(*i.Interruption, i.ID))
 		}
 	}
-	return lines
+	return all
 }

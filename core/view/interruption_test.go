@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,21 +13,21 @@ import (
 func TestWhatAProviderAnnouncedIsShownWithWhatFollowsFromIt(t *testing.T) {
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	for want, i := range map[string]fleet.Interruption{
-		"Its provider takes it away at 2026-11-29T12:02:00Z (AWS spot: terminate), as its agent heard at 2026-11-29T12:00:00Z: it gets no more jobs, and those that it has then are run again.": {
+		"the provider takes it away at 2026-11-29 12:02 UTC (AWS spot: terminate), announced by the agent at 2026-11-29 12:00 UTC: it gets no more jobs, and those that still run then are run again": {
 			Notice: fleet.Notice{Kind: fleet.NoticeInterruption, Deadline: at.Add(2 * time.Minute), Detail: "AWS spot: terminate"}, Source: fleet.NoticedByAgent, Heard: at},
-		"Its provider says that it may be taken away soon, as its provider heard at 2026-11-29T12:00:00Z: it leaves after its jobs.": {
+		"the provider may take it away soon, announced by the provider at 2026-11-29 12:00 UTC: it leaves after its jobs": {
 			Notice: fleet.Notice{Kind: fleet.NoticeRebalance}, Source: fleet.NoticedByProvider, Heard: at},
-		"Its provider takes it away, as its agent heard at 2026-11-29T12:00:00Z and withdrawn at 2026-11-29T12:01:00Z: it leaves after its jobs.": {
+		"the provider takes it away, announced by the agent at 2026-11-29 12:00 UTC and withdrawn at 2026-11-29 12:01 UTC: it leaves after its jobs": {
 			Notice: fleet.Notice{Kind: fleet.NoticeInterruption}, Source: fleet.NoticedByAgent, Heard: at, Withdrawn: at.Add(time.Minute)},
 	} {
 		s := state(fleet.Draining)
 		s.Instances[0].Interruption = &i
 		shown := One(s.Instances[0], "fleet.demo", nil, nil)
-		if shown.Interruption == nil || shown.Interruption.Sentence != want {
+		if shown.Interruption == nil || shown.Interruption.Reason.Text() != want {
 			t.Errorf("it says\n%+v\nwant\n%s", shown.Interruption, want)
 		}
 		f := Fleets(snapshot.Snapshot{Now: at, State: s})[0]
-		if len(f.Interruptions) != 1 || !strings.HasSuffix(f.Interruptions[0], want) || !strings.Contains(strings.Join(f.Reasons, "\n"), want) {
+		if len(f.Interruptions) != 1 || !strings.HasSuffix(f.Interruptions[0].Text(), want) || !slices.Contains(f.Reasons, f.Interruptions[0]) {
 			t.Errorf("the fleet says %q, and its reasons are %q", f.Interruptions, f.Reasons)
 		}
 	}

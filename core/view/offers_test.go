@@ -22,21 +22,21 @@ func TestAFleetWithoutRoomIsConstrainedAndShowsItsOffers(t *testing.T) {
 	m.Circuits.RecordShortage(market.Attempt{Operation: "k", Provider: f.Provider, Offers: []fleet.Offer{offer}},
 		market.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient", Zone: offer.Zone, MachineType: offer.MachineType, RetryAfter: 4 * time.Minute}, now.Add(-time.Minute), func() float64 { return 0 })
 	got := Fleets(with(s, m))[0]
-	reasons := strings.Join(got.Reasons, "\n")
-	if got.Health != CapacityConstrained || got.Hold == nil || !strings.Contains(reasons, "eu-central-1a m7i.xlarge preemptible (no capacity). Last: insufficient. The next try is in 3m0s.") {
+	reasons := said(got, now)
+	if got.Health != CapacityConstrained || got.Hold == nil || !strings.Contains(reasons, "eu-central-1a m7i.xlarge preemptible (no capacity); last error: insufficient; next try in 3m") {
 		t.Errorf("%s because of %q, hold %+v", got.Health, got.Reasons, got.Hold)
 	}
-	if n := strings.Count(reasons, "No room"); n != 1 {
+	if n := strings.Count(reasons, "no offer has capacity"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, reasons)
 	}
 	if got.Offers == nil || len(got.Offers.Considered) != 1 || !got.Offers.Of.Equal(now.Add(-2*time.Minute)) {
 		t.Fatalf("offers %+v", got.Offers)
 	}
-	if words := got.Offers.Considered[0].Words(now); words != "no capacity since 11:59 UTC, next try in 3m" {
+	if words := got.Offers.Considered[0].Reason.TextAt(now); words != "no capacity since 11:59 UTC, next try in 3m" {
 		t.Errorf("the offer says %q", words)
 	}
 	shown, err := json.Marshal(got)
-	if err != nil || !strings.Contains(string(shown), `"zone":"eu-central-1a","machine_type":"m7i.xlarge"`) || !strings.Contains(string(shown), `"state":"no_room","reason":"no capacity"`) {
+	if err != nil || !strings.Contains(string(shown), `"zone":"eu-central-1a","machine_type":"m7i.xlarge"`) || !strings.Contains(string(shown), `"state":"no_room","reason":{"code":"offer_exhausted","params":{"class":"capacity",`) {
 		t.Errorf("as JSON: %s, %v", shown, err)
 	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -55,29 +56,29 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Instances[0].Conflict = "2 resources carry the key" },
 			want: Unhealthy, reason: "a: 2 resources carry the key"},
 		{name: "jobs that fail are told and are not the fleet's health", state: state(fleet.Healthy, fleet.Healthy),
-			change: func(s *snapshot.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "On 1 of 2 runners the last job failed"},
+			change: func(s *snapshot.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "the last job failed on 1 of 2 runners"},
 		{name: "a silent runner", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Runners[0].LastBeat = now.Add(-time.Hour) },
-			want: Unhealthy, reason: "No heartbeat from 1"},
+			want: Unhealthy, reason: "no heartbeat from 1"},
 		{name: "a provider that can't be seen", state: state(fleet.Healthy, fleet.Healthy),
 			moment: func(m *snapshot.Observations) {
 				m.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
 			}, want: ProviderDegraded, reason: "timeout"},
 		{name: "an unknown outcome", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *snapshot.State) {
 			s.Operations = []fleet.Operation{{ID: "kb", Fleet: "f1", Instance: "b", State: fleet.OperationUnknown}}
-		}, want: ProviderDegraded, reason: "1 outcome is unknown until an inspection shows it."},
+		}, want: ProviderDegraded, reason: "1 unknown outcome until"},
 		{name: "two unknown outcomes", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *snapshot.State) {
 			s.Operations = []fleet.Operation{{ID: "ka", Fleet: "f1", State: fleet.OperationUnknown}, {ID: "kb", Fleet: "f1", State: fleet.OperationUnknown}}
-		}, want: ProviderDegraded, reason: "2 outcomes are unknown until an inspection shows them."},
+		}, want: ProviderDegraded, reason: "2 unknown outcomes until"},
 		{name: "a quarantined instance", state: state(fleet.Healthy, fleet.Healthy, fleet.Quarantined), want: BootstrapDegraded, reason: "1 quarantined"},
-		{name: "max filled by what isn't gone", state: state(fleet.Healthy, fleet.Terminating, fleet.Terminating), want: CapacityConstrained, reason: "max = 3 is held"},
+		{name: "max filled by what isn't gone", state: state(fleet.Healthy, fleet.Terminating, fleet.Terminating), want: CapacityConstrained, reason: "limited by max = 3, of which"},
 		{name: "a drain beyond its deadline", state: state(fleet.Healthy, fleet.Healthy, fleet.Draining), change: func(s *snapshot.State) { s.Instances[2].Since = now.Add(-3 * time.Hour) },
-			want: CapacityConstrained, reason: "draining for longer than 2h0m0s"},
+			want: CapacityConstrained, reason: "draining for longer than 2h"},
 		{name: "a termination beyond its deadline, and why", state: state(fleet.Healthy, fleet.Healthy, fleet.Terminating), change: func(s *snapshot.State) {
 			s.Instances[2].Since = now.Add(-3 * time.Hour)
 			s.Operations = []fleet.Operation{{ID: "tc", Kind: fleet.TerminateOperation, Fleet: "f1", Instance: "c", State: fleet.OperationRefused, Message: "vol-7 is held by i-1"}}
-		}, want: CapacityConstrained, reason: "terminating for longer than 15m0s: vol-7 is held by i-1"},
+		}, want: CapacityConstrained, reason: "terminating for longer than 15m: vol-7 is held by i-1"},
 		{name: "a held fleet", state: state(fleet.Healthy), moment: func(m *snapshot.Observations) {
-			m.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: "no hosts left"}}
+			m.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("no hosts left")}}
 		}, want: CapacityConstrained, reason: "no hosts left"},
 	}
 	for _, tt := range tests {
@@ -90,7 +91,7 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 				tt.change(&tt.state)
 			}
 			got := Fleets(with(tt.state, m))[0]
-			if got.Health != tt.want || !strings.Contains(strings.Join(got.Reasons, "\n"), tt.reason) {
+			if got.Health != tt.want || !strings.Contains(said(got, now), tt.reason) {
 				t.Errorf("%s because of %q, want %s because of %q", got.Health, got.Reasons, tt.want, tt.reason)
 			}
 		})
@@ -114,20 +115,29 @@ func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
 		{"a provider that doesn't start, without any instance", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{}
 			m.Faults, m.Unobserved = map[fleet.ProviderAddress]string{"local.here": why}, map[fleet.ProviderAddress]string{"local.here": why}
-		}, ProviderDegraded, "local.here can't be seen: " + why},
+		}, ProviderDegraded, "local.here can't be inspected (" + why},
 		{"a market that refuses to answer", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{key: {Failure: why}}
-		}, ProviderDegraded, "What its provider offers isn't known: " + why},
+		}, ProviderDegraded, "the provider's offers are not known: " + why},
 		{"a scheduler that nobody asks", following(fleet.Healthy), func(*snapshot.Observations) {}, CapacityConstrained,
-			"scheduler.forgeyard.ci can't be seen (it has not been asked yet, which a running manager does): the fleet keeps what it has."},
+			"scheduler.forgeyard.ci has not been asked yet, a running manager asks it; existing instances are kept"},
 	} {
 		m := observing()
 		test.moment(&m)
 		got := Fleets(with(test.state, m))[0]
-		if said := strings.Join(got.Reasons, "\n"); got.Health != test.want || strings.Count(said, test.reason) != 1 || strings.Count(said, why) > 1 {
+		if all := said(got, now); got.Health != test.want || strings.Count(all, test.reason) != 1 || strings.Count(all, why) > 1 {
 			t.Errorf("%s: %s because of %q, want %s because of %q, once", test.name, got.Health, got.Reasons, test.want, test.reason)
 		}
 	}
+}
+
+// said is what a fleet's reasons say, one a line.
+func said(f Fleet, now time.Time) string {
+	var lines []string
+	for _, r := range f.Reasons {
+		lines = append(lines, r.TextAt(now))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // following is a fleet that follows the demand of a scheduler, from 0 to 2.
@@ -154,13 +164,13 @@ func asking(jobs int, os string) snapshot.Observations {
 
 func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
 	got := Fleets(with(following(), asking(5, "linux")))[0]
-	if len(got.Unplaced) != 1 || got.Unplaced[0].Code != planner.NoCapacityNow || got.Unplaced[0].Count != 3 || got.Health != CapacityConstrained ||
-		!strings.Contains(strings.Join(got.Reasons, "\n"), "3 jobs wait for a host, and it can't grow now: its max is 2.") {
+	if len(got.Unplaced) != 1 || !reason.Is[reason.NoCapacityNow](got.Unplaced[0].Reason) || got.Unplaced[0].Count != 3 || got.Health != CapacityConstrained ||
+		!slices.Contains(got.Reasons, reason.Of(reason.DemandUnmet{Jobs: 3, Because: reason.Of(reason.LimitedByMax{Max: 2})})) {
 		t.Errorf("beyond max: %s because of %q, unplaced %+v", got.Health, got.Reasons, got.Unplaced)
 	}
 	got = Fleets(with(following(), asking(1, "windows")))[0]
-	if len(got.Unplaced) != 1 || got.Unplaced[0].Code != planner.NoEligibleFleet || got.Health != Healthy ||
-		!strings.Contains(strings.Join(got.Reasons, "\n"), `the jobs require os "windows", and it has "linux"`) {
+	if len(got.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](got.Unplaced[0].Reason) || got.Health != Healthy ||
+		!slices.Contains(got.Reasons, got.Unplaced[0].Reason) {
 		t.Errorf("what no fleet can run: %s because of %q, unplaced %+v", got.Health, got.Reasons, got.Unplaced)
 	}
 }
@@ -169,8 +179,8 @@ func TestASchedulerThatCannotBeSeenIsToldWithItsReason(t *testing.T) {
 	m := observing()
 	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Unobserved: "connection refused"}}
 	got := Fleets(with(following(fleet.Healthy), m))[0]
-	if got.Unseen != "connection refused" || got.Health != CapacityConstrained || got.Desired != 1 ||
-		!strings.Contains(strings.Join(got.Reasons, "\n"), "scheduler.forgeyard.ci can't be seen (connection refused)") {
+	if got.Unseen != reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"}) || got.Health != CapacityConstrained || got.Desired != 1 ||
+		!slices.Contains(got.Reasons, reason.Of(reason.DemandUnknown{Because: got.Unseen})) {
 		t.Errorf("%s, %d wanted, because of %q", got.Health, got.Desired, got.Reasons)
 	}
 }
@@ -180,12 +190,12 @@ func TestAFleetThatIsIdleForAMomentIsHealthyAndSaysUntilWhen(t *testing.T) {
 	m.Usage = map[fleet.CapacityInstanceID]snapshot.Usage{"a": {IdleSince: now.Add(-20 * time.Second)}}
 	s := following(fleet.Healthy)
 	got := Fleets(with(s, m))[0]
-	if got.Health != Healthy || len(got.Reasons) > 0 || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.IdleGrace || !got.Next.Equal(now.Add(40*time.Second)) {
+	if got.Health != Healthy || len(got.Reasons) > 0 || len(got.Waiting) != 1 || !reason.Is[reason.IdleGrace](got.Waiting[0]) || !got.Next.Equal(now.Add(40*time.Second)) {
 		t.Errorf("%s because of %q, waits for %+v until %s", got.Health, got.Reasons, got.Waiting, got.Next)
 	}
 	m.Usage["a"] = snapshot.Usage{IdleSince: now.Add(-2 * time.Minute)}
 	m.Scaled = map[fleet.RunnerFleetID]time.Time{"f1": now.Add(-time.Second)}
-	if got := Fleets(with(s, m))[0]; got.Health != Healthy || len(got.Waiting) != 1 || got.Waiting[0].Code != planner.CoolsDown {
+	if got := Fleets(with(s, m))[0]; got.Health != Healthy || len(got.Waiting) != 1 || !reason.Is[reason.Cooldown](got.Waiting[0]) {
 		t.Errorf("after it grew: %s, waits for %+v", got.Health, got.Waiting)
 	}
 	one := Instances(with(s, m))[0].Scheduling

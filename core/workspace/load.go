@@ -52,9 +52,9 @@ func Load(ctx context.Context, sources []config.Source, lock string, variables c
 		return nil, Bundle{}, missing
 	}
 	found = append(found, loaded.NoEffectYet()...)
-	found = append(found, neverAdmitted(loaded.Definition)...)
-	found = append(found, forecastless(loaded.Definition)...)
-	found = append(found, ownBuilds(loaded.Definition, locked)...)
+	found = append(found, warnNoIsolation(loaded.Definition)...)
+	found = append(found, warnUnusedForecast(loaded.Definition)...)
+	found = append(found, warnDevBuilds(loaded.Definition, locked)...)
 	complaints, err := bundle.validateWithPlugins(ctx, loaded, o)
 	if err != nil {
 		return nil, Bundle{}, err

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // Place is where an installation keeps its things on this machine.
@@ -110,7 +112,7 @@ func MayHoldState(dir string) error {
 		}
 	}
 	if foreign != "" {
-		return fmt.Errorf("the directory %s holds other things, such as %q, and no state of forgeyard-fleet; nothing was written: set --state or FLEET_STATE_DIR to a directory that is empty or isn't there yet", dir, foreign)
+		return fmt.Errorf("the directory %s holds other things, such as %q, and no state of forgeyard-fleet; nothing was written: set --state or FLEET_STATE_DIR to a directory that is empty or doesn't exist yet", dir, foreign)
 	}
 	return nil
 }
@@ -127,6 +129,18 @@ func PluginDirectory(lookup func(string) (string, bool)) (string, error) {
 		return "", fmt.Errorf("find the plugin store: %w; set FLEET_PLUGIN_DIR", err)
 	}
 	return filepath.Join(base, "forgeyard-fleet", "plugins"), nil
+}
+
+// AgentFolder is where agent binaries are: by default beside this program.
+func AgentFolder(s fleet.ManagerSettings) string {
+	if s.Agents != "" {
+		return s.Agents
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return "."
+	}
+	return filepath.Dir(own)
 }
 
 // ConfigurationFile is the command line's own: FLEET_CONFIG, else

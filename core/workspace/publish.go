@@ -47,7 +47,7 @@ func PublishPlugin(ctx context.Context, release PluginRelease, to pluginstore.Or
 		return fail(err)
 	}
 	if release.Version != "" && release.Version != info.Schemas.Version {
-		return fail(fmt.Errorf("the plugin says that it is version %s, and %s was asked for; publish it as what it is, or build it anew", info.Schemas.Version, release.Version))
+		return fail(fmt.Errorf("the plugin says that it is version %s, and %s was asked for; publish it as that version, or build it again", info.Schemas.Version, release.Version))
 	}
 	plain, err := canonical(info.Raw)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 )
 
-// forecastless warns of forecasts of fleets whose hosts a person joins: nothing
+// warnUnusedForecast warns of forecasts of fleets whose hosts a person joins: nothing
 // makes these hosts, so what a model expects changes no number. Only the plugin says
 // whose hosts are joined, so it can't be told before its schema is known.
-func forecastless(d fleet.Definition) (found config.Diagnostics) {
+func warnUnusedForecast(d fleet.Definition) (found config.Diagnostics) {
 	for _, f := range d.Fleets {
 		if f.Joined && f.Forecast != (fleet.Forecast{}) {
 			found = append(found, config.Diagnostic{
@@ -23,9 +23,9 @@ func forecastless(d fleet.Definition) (found config.Diagnostics) {
 	return found
 }
 
-// neverAdmitted warns of fleets that no host of this version can join: its agent
+// warnNoIsolation warns of fleets that no host of this version can join: its agent
 // isolates jobs on Linux alone, and says so elsewhere.
-func neverAdmitted(d fleet.Definition) config.Diagnostics {
+func warnNoIsolation(d fleet.Definition) config.Diagnostics {
 	var found config.Diagnostics
 	for _, f := range d.Fleets {
 		if f.Admission.JobIsolation != fleet.JobIsolationNone && f.Class.Platform.OS != "linux" {
@@ -38,15 +38,15 @@ func neverAdmitted(d fleet.Definition) config.Diagnostics {
 	return found
 }
 
-// ownBuilds warns of plugins that are somebody's own build, which no signature
+// warnDevBuilds warns of plugins that are somebody's own build, which no signature
 // vouches for and no other machine can install.
-func ownBuilds(d fleet.Definition, lock pluginstore.Lock) config.Diagnostics {
+func warnDevBuilds(d fleet.Definition, lock pluginstore.Lock) config.Diagnostics {
 	var found config.Diagnostics
 	for _, r := range d.Plugins {
 		if locked, there := lock.Plugin(r.Name); there && locked.Source == pluginstore.SourceDev {
 			found = append(found, config.Diagnostic{
 				Severity: config.Warning, Block: "forgeyard.required_plugins", Summary: fmt.Sprintf("The plugin %q is somebody's own build", r.Name),
-				Detail: "It was installed with plugin install --dev: nobody signed it, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
+				Detail: "It was installed with plugin install --dev: it is unsigned, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
 			})
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestAForecastOfHostsThatAPersonJoinsIsWarnedOf(t *testing.T) {
 	model := fleet.Forecast{Model: "seasonal-naive", Version: 1}
-	found := forecastless(fleet.Definition{Fleets: []fleet.RunnerFleet{
+	found := warnUnusedForecast(fleet.Definition{Fleets: []fleet.RunnerFleet{
 		{Address: "fleet.joined", Provider: "manual.rack", Joined: true, Forecast: model},
 		{Address: "fleet.made", Provider: "local.here", Forecast: model},
 		{Address: "fleet.plain", Provider: "manual.rack", Joined: true},

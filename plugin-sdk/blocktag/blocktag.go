@@ -79,7 +79,8 @@ func parse(structField reflect.StructField) (Field, error) {
 		return Field{}, errors.New(`no fleet tag; add fleet:"name", or fleet:"-" to leave the field out`)
 	}
 	name, options, _ := strings.Cut(text, ",")
-	field := Field{Struct: structField, Name: name, Doc: structField.Tag.Get("doc"), Deprecated: structField.Tag.Get("deprecated")}
+	field := Field{Struct: structField, Name: name}
+	field.Doc, field.Deprecated = structField.Tag.Get("doc"), structField.Tag.Get("deprecated")
 	field.Default, field.HasDefault = structField.Tag.Lookup("default")
 	if !namePattern.MatchString(name) {
 		return Field{}, fmt.Errorf("name %q must be lower-case letters, digits and underscores", name)

@@ -23,7 +23,7 @@ type Client struct {
 type Notice struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"` // one of agentapi's
-	// Deadline is when it happens, by the host's clock; zero: nobody said.
+	// Deadline is when it happens, by the host's clock; zero: not announced.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Detail   string    `json:"detail,omitempty"`
 }

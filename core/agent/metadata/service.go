@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Metadata is the metadata service of the platform that a host runs on.
+// Service is the metadata service of the platform that a host runs on.
 type Service struct {
 	// Platform is aws, gcp or azure.
 	Platform string
@@ -22,7 +22,7 @@ type Service struct {
 }
 
 // Detect finds out from what the host's firmware says whether it runs on a
-// platform that gives notice; nil: it doesn't, and nobody is asked.
+// platform that gives notice; nil: it does not, and no service is asked.
 func Detect() *Service { return platformOf(readFirmware) }
 
 func readFirmware(name string) string {
@@ -46,7 +46,7 @@ func platformOf(firmware func(string) string) *Service {
 	return nil
 }
 
-// Parse reads "PLATFORM URL": another service in the place of the
+// Parse reads "PLATFORM URL": another service in place of the
 // platform's, to rehearse an interruption. It must be on this very host, so that
 // nobody who can set a variable can have the agent ask elsewhere.
 func Parse(text string) (*Service, error) {

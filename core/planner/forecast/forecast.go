@@ -1,11 +1,11 @@
 package forecast
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // LeastConfidence is below what a forecast has no effect.
@@ -32,25 +32,27 @@ type Prediction struct {
 	// Confidence is between 0 and 1: 1 less by how much the model was off in the last
 	// days, as a part of what was needed then [121].
 	Confidence float64 `json:"confidence"`
-	// NoEffect says why it has none; empty: it counts.
-	NoEffect string `json:"no_effect,omitempty"`
+	// NoEffect says why it has none; zero: it counts.
+	NoEffect reason.Reason `json:"no_effect,omitzero"`
 	// Changes is when there will be another one.
 	Changes time.Time `json:"changes"`
 }
 
-// Name is the model with its version.
-func (p Prediction) Name() string { return fmt.Sprintf("%s version %d", p.Model, p.Version) }
-
-// Words say how far a prediction can be relied on.
-func (p Prediction) Words() string {
-	word := "low"
+// ReasonModel is the model, and how far the prediction can be relied on where that is
+// known.
+func (p Prediction) ReasonModel() reason.Model {
+	m := reason.Model{Name: p.Model, Version: p.Version}
+	if !p.NoEffect.IsZero() && p.Season == 0 {
+		return m
+	}
+	m.Confidence, m.Level = p.Confidence, "low"
 	switch {
 	case p.Confidence >= highConfidence:
-		word = "high"
+		m.Level = "high"
 	case p.Confidence >= LeastConfidence:
-		word = "fair"
+		m.Level = "fair"
 	}
-	return fmt.Sprintf("confidence %s, %.2f", word, p.Confidence)
+	return m
 }
 
 // Predict says what the recorder's fleet will need from now until a lead after the
@@ -61,7 +63,7 @@ func (r *Recorder) Predict(which fleet.Forecast, now time.Time, lead time.Durati
 	p := Prediction{Forecast: which, Changes: (at + 1).Start(), Until: (at + Slot(ahead)).Start()}
 	needed := r.history.until(at)
 	if len(needed) < 2*day {
-		p.NoEffect = fmt.Sprintf("it has seen %s of demand, and needs 2 days", span(len(needed)))
+		p.NoEffect = reason.Of(reason.ForecastTooEarly{Seen: span(len(needed)), Needs: span(2 * day)})
 		return p
 	}
 	var best trial
@@ -71,7 +73,7 @@ func (r *Recorder) Predict(which fleet.Forecast, now time.Time, lead time.Durati
 		}
 	}
 	if best.season == 0 {
-		p.NoEffect = "there is no such model"
+		p.NoEffect = reason.Of(reason.ForecastModelUnknown{})
 		return p
 	}
 	p.Season, p.Confidence = time.Duration(best.season)*Bucket, 1-best.error
@@ -79,26 +81,17 @@ func (r *Recorder) Predict(which fleet.Forecast, now time.Time, lead time.Durati
 	p.Runners = runners
 	switch {
 	case best.known < day/2:
-		p.NoEffect = fmt.Sprintf("in the last day it could look only %s", span(best.known))
+		p.NoEffect = reason.Of(reason.ForecastUntested{Tested: span(best.known)})
 	case p.Confidence < LeastConfidence:
-		p.NoEffect = "it has been off too far lately"
+		p.NoEffect = reason.Of(reason.ForecastInaccurate{})
 	case !says:
-		p.NoEffect = "it hasn't seen this hour before"
+		p.NoEffect = reason.Of(reason.ForecastHourNew{})
 	}
 	return p
 }
 
-// span is how long so many buckets are, in words.
-func span(buckets int) string {
-	switch long := time.Duration(buckets) * Bucket; {
-	case long < time.Hour:
-		return fmt.Sprintf("%d minutes", int(long.Minutes()))
-	case long < 48*time.Hour:
-		return fmt.Sprintf("%d hours", int(long.Hours()))
-	default:
-		return fmt.Sprintf("%d days", int(long.Hours()/24))
-	}
-}
+// span is how long so many buckets are.
+func span(buckets int) reason.Duration { return reason.Duration(time.Duration(buckets) * Bucket) }
 
 // trial is how a model did with a season.
 type trial struct {

@@ -3,13 +3,13 @@ package forecast
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // monday is midnight of one.
@@ -63,7 +63,7 @@ func TestAModelIsExactWhereDemandRepeatsItself(t *testing.T) {
 				for at := n; at < n+4; at++ { // this bucket, and those of the lead
 					want = max(want, test.series(at))
 				}
-				if p.NoEffect != "" || p.Runners != want || p.Confidence < 0.999 || p.Season != test.season {
+				if !p.NoEffect.IsZero() || p.Runners != want || p.Confidence < 0.999 || p.Season != test.season {
 					t.Fatalf("%s, %s: at %s it says %d, want %d: %+v", which.Model, name, after(n), p.Runners, want, p)
 				}
 				r.See(after(n), test.series(n))
@@ -100,6 +100,7 @@ func TestAModelBeatsTheLastValueWhereDemandIsNoisy(t *testing.T) {
 }
 
 func TestAForecastCountsOnlyWhereThereIsReasonTo(t *testing.T) {
+	const twoDays = reason.Duration(48 * time.Hour)
 	naive := fleet.Forecast{Model: "seasonal-naive", Version: 1}
 	holidays := func(n int) int { // the last day is unlike the others
 		if n >= 13*day {
@@ -113,26 +114,26 @@ func TestAForecastCountsOnlyWhereThereIsReasonTo(t *testing.T) {
 		model   fleet.Forecast
 		series  func(int) int
 		buckets int
-		want    string
+		want    reason.Detail
 	}{
-		{"nothing was seen", naive, daily, 0, "it has seen 0 minutes of demand, and needs 2 days"},
-		{"too little was seen", naive, daily, 20 * 12, "it has seen 20 hours of demand, and needs 2 days"},
-		{"enough was seen", naive, daily, 2 * day, ""},
-		{"demand follows no pattern", naive, func(int) int { return 20 * (random.IntN(8) / 7) }, 3 * day, "it has been off too far lately"},
-		{"the last day is unlike all others", naive, holidays, 14 * day, "it has been off too far lately"},
+		{"nothing was seen", naive, daily, 0, reason.ForecastTooEarly{Seen: 0, Needs: twoDays}},
+		{"too little was seen", naive, daily, 20 * 12, reason.ForecastTooEarly{Seen: reason.Duration(20 * time.Hour), Needs: twoDays}},
+		{"enough was seen", naive, daily, 2 * day, nil},
+		{"demand follows no pattern", naive, func(int) int { return 20 * (random.IntN(8) / 7) }, 3 * day, reason.ForecastInaccurate{}},
+		{"the last day is unlike all others", naive, holidays, 14 * day, reason.ForecastInaccurate{}},
 		{"hardly anybody looked in the last day", naive, func(n int) int {
 			if n > 4*day && n%day > 30 {
 				return unknown
 			}
 			return 5
-		}, 5 * day, "in the last day it could look only 2 hours"},
-		{"a model of another version", fleet.Forecast{Model: "seasonal-naive", Version: 2}, daily, 3 * day, "there is no such model"},
+		}, 5 * day, reason.ForecastUntested{Tested: reason.Duration(150 * time.Minute)}},
+		{"a model of another version", fleet.Forecast{Model: "seasonal-naive", Version: 2}, daily, 3 * day, reason.ForecastModelUnknown{}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p := watch(test.series, test.buckets).Predict(test.model, after(test.buckets), UsualLead)
-			if p.NoEffect != test.want {
-				t.Errorf("it says %q, want %q: %+v", p.NoEffect, test.want, p)
+			if p.NoEffect != reason.Of(test.want) {
+				t.Errorf("it says %+v, want %+v: %+v", p.NoEffect, test.want, p)
 			}
 		})
 	}
@@ -148,7 +149,7 @@ func TestWhatNobodySawIsUnknownAndNotZero(t *testing.T) {
 	}
 	for _, which := range []fleet.Forecast{naive, {Model: "holt-winters", Version: 1}} {
 		p := watch(away, 4*day+day/2).Predict(which, after(4*day+day/2), 0)
-		if p.NoEffect != "" || p.Runners != 4 || p.Confidence < 0.999 {
+		if !p.NoEffect.IsZero() || p.Runners != 4 || p.Confidence < 0.999 {
 			t.Errorf("%s: %+v", which.Model, p)
 		}
 	}
@@ -273,8 +274,8 @@ func FuzzGarbageIsNoReasonToPanic(f *testing.F) {
 				if p.Runners < 0 || p.Runners > largest || !(p.Confidence >= 0 && p.Confidence <= 1) || !p.Changes.After(now) || p.Until.Before(p.Changes) {
 					t.Fatalf("%+v", p)
 				}
-				if strings.Contains(p.Words(), "NaN") {
-					t.Fatal(p.Words())
+				if math.IsNaN(p.Confidence) {
+					t.Fatal(p.ReasonModel())
 				}
 			}
 			if n%3 == 0 {

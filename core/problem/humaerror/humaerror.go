@@ -1,5 +1,3 @@
-// Package humaerror makes huma's own refusals problems. Huma has one hook for the whole
-// program, so servers import this package instead of setting it.
 package humaerror
 
 import (
@@ -36,7 +34,7 @@ func refused(status int, _ string, errs ...error) huma.StatusError {
 	case http.StatusRequestTimeout:
 		p.Code, p.Detail = problem.CodeBadRequest, "the request's body took too long to arrive"
 	case http.StatusInternalServerError:
-		p.Code, p.Detail = problem.CodeInternal, "the server failed; its log says more"
+		p.Code, p.Detail = problem.CodeInternal, "internal error of the server; see its log"
 	default:
 		p.Code, p.Detail = problem.CodeBadRequest, "the body isn't the JSON of this route; the API's OpenAPI document has the forms"
 	}

@@ -34,7 +34,7 @@ func (p *process) signal(s signalKind) {
 }
 
 func (p *process) signalCheckpoint() error {
-	return errors.New("there is no signal for it on Windows; the notice is in the file alone")
+	return errors.New("Windows has no such signal; the notice is only in the file")
 }
 
 func (p *process) wasAsked() bool { return false }

@@ -18,14 +18,14 @@ func (w *worker) run(ctx context.Context, id string, lease Lease) error {
 	log := w.Logger.With("job", lease.Job, "attempt", lease.Attempt)
 	p, err := w.begin(lease)
 	if err != nil {
-		log.Error("a job could not be started", "error", err)
+		log.Error("could not start a job", "error", err)
 		return w.deliver(ctx, id, Result{ExitStatus: -1, Reason: "did not start: " + err.Error()})
 	}
-	log.Info("a job began", "pid", p.pid())
+	log.Info("job started", "pid", p.pid())
 	result, wanted := w.supervise(ctx, id, lease, p)
-	log.Info("a job is over", "reason", result.Reason, "interrupted", result.Interrupted)
+	log.Info("job ended", "reason", result.Reason, "interrupted", result.Interrupted)
 	if err := p.removeFolder(); err != nil {
-		log.Warn("the files of a job could not be removed", "error", err)
+		log.Warn("could not remove the files of a job", "error", err)
 	}
 	if !wanted {
 		return nil
@@ -87,7 +87,7 @@ func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *proce
 func (w *worker) obey(s *supervision, o orderOrVoid) {
 	switch {
 	case o.void:
-		w.Logger.Warn("the lease of a running job is void; the job is ended", "answer", o.why)
+		w.Logger.Warn("the lease of a running job is void; ending the job", "answer", o.why)
 		s.discarded = true
 		w.end(s)
 	case o.Cancel:
@@ -96,7 +96,7 @@ func (w *worker) obey(s *supervision, o orderOrVoid) {
 		left := time.Duration(o.DeadlineSeconds * float64(time.Second))
 		s.told, s.deadline = true, time.After(left)
 		if err := s.p.interrupt(left); err != nil {
-			w.Logger.Warn("a job could not be told to save its state", "error", err)
+			w.Logger.Warn("could not tell a job to save its state", "error", err)
 		}
 	}
 }

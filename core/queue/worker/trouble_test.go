@@ -126,7 +126,7 @@ func TestAJobThatSavesItsStateIsSignalledAndRunAgain(t *testing.T) {
 	}
 }
 
-func TestTheAgentsFileTellsJobsThatSaveTheirStateWhileTheQueueIsAway(t *testing.T) {
+func TestCheckpointsWorkWhileTheQueueIsAway(t *testing.T) {
 	l := newLab(t)
 	l.start(append(l.admit(`{"slots": 2}`), worker.HostInterruptionVariable+"="+filepath.Join(l.folder, "notice")))
 	saves := l.submit(`trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/saved"; mv "$LAB/saved" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,

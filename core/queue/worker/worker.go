@@ -199,7 +199,7 @@ func (w *worker) deliver(ctx context.Context, id string, result Result) error {
 		case err == nil:
 			return nil
 		case isRefused(err, void) || isRefused(err, unknown):
-			w.Logger.Warn("the queue doesn't want the result of a job any more; if it knows the job, it runs it again", "answer", err.Error())
+			w.Logger.Warn("the queue refused a job's result; if it knows the job, it runs it again", "answer", err.Error())
 			return nil
 		case isRefusal(err):
 			return err
@@ -231,6 +231,6 @@ func (w *worker) pause(ctx context.Context, failures int) {
 // complain logs the first failure of a row, and then ever fewer.
 func (w *worker) complain(doing string, failures int, err error) {
 	if failures&(failures-1) == 0 && !errors.Is(err, context.Canceled) {
-		w.Logger.Warn("a call to the queue failed; it is made again", "call", doing, "times", failures, "error", err)
+		w.Logger.Warn("call to the queue failed; trying again", "call", doing, "times", failures, "error", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/plainjson"
+	"github.com/forgeyard/forgeyard-fleet/core/problem"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -97,9 +98,9 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 // better by itself is a refusal.
 func problemOf(doing string, response *http.Response, answer []byte) error {
 	said := scheduler.StatusWords(response)
-	problem := Problem{}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
-		said = fmt.Sprintf("%s: %s", said, scheduler.Printable(problem.Detail))
+	refusal := problem.Problem{}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &refusal) == nil && refusal.Detail != "" {
+		said = fmt.Sprintf("%s: %s", said, scheduler.Printable(refusal.Detail))
 	}
 	switch response.StatusCode {
 	case http.StatusNotFound, http.StatusGone:

@@ -204,11 +204,3 @@ type Cordon struct {
 type Acknowledgement struct {
 	Revision int64 `json:"revision"`
 }
-
-// Problem is an error answer (RFC 9457).
-type Problem struct {
-	Type   string `json:"type,omitempty"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-}

@@ -67,7 +67,7 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 	}
 	return scheduler.Admitted{
 		Ref:         fleet.SchedulerRunnerRef(strconv.FormatInt(runner.ID, 10)),
-		Environment: environmentOf(c.URL, r, runner.Token), Command: commandOf(c.URL, r, queue), HearsItself: true,
+		Environment: environmentOf(c.URL, r, runner.Token), Command: commandOf(c.URL, r, queue), StoppedByScheduler: true,
 	}, nil
 }
 

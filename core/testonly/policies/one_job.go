@@ -2,6 +2,7 @@ package policies
 
 import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -9,6 +10,6 @@ import (
 // that leave after one job.
 func OneMachinePerJob(in snapshot.Snapshot) planner.Output {
 	return each(in, func(s situation) planner.FleetPlan {
-		return planner.FleetPlan{Create: max(0, s.waiting-s.booting-len(s.idle)), CreateReason: "a host for every job that waits"}
+		return planner.FleetPlan{Create: max(0, s.waiting-s.booting-len(s.idle)), CreateReason: reason.Plain("a host for every job that waits")}
 	})
 }

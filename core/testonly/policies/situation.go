@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -42,7 +43,7 @@ func each(in snapshot.Snapshot, decide func(situation) planner.FleetPlan) planne
 	}
 	for _, d := range in.Demand {
 		for _, jobs := range d.Snapshot.Queued {
-			n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return planner.CanRun(in.Policy, jobs, f) == "" })
+			n := slices.IndexFunc(fleets, func(f fleet.ManagedFleet) bool { return planner.CanRun(in.Policy, jobs, f).IsZero() })
 			if n >= 0 {
 				seen[n].waiting += jobs.Admissible
 				seen[n].filling += float64(jobs.Admissible) * part(jobs.Resources, fleets[n].Class.Resources)
@@ -80,7 +81,7 @@ func part(job, host fleet.ResourceCapacity) float64 {
 
 // drain is the action that takes an idle host away.
 func drain(i snapshot.Instance, why string) planner.Action {
-	return planner.Action{Kind: planner.Drain, Instance: i.ID, Cause: lifecycle.ForScaleDown, Reason: why}
+	return planner.Action{Kind: planner.Drain, Instance: i.ID, Cause: lifecycle.ForScaleDown, Reason: reason.Plain(why)}
 }
 
 // sooner is the earlier of two times, of which zero is never.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -15,7 +16,7 @@ func TargetUtilisation(target float64, coolDown time.Duration) func(snapshot.Sna
 	return func(in snapshot.Snapshot) planner.Output {
 		return each(in, func(s situation) planner.FleetPlan {
 			want := int(math.Ceil((float64(s.busy) + s.filling) / target))
-			p := planner.FleetPlan{Create: max(0, want-s.there()), CreateReason: "below the target"}
+			p := planner.FleetPlan{Create: max(0, want-s.there()), CreateReason: reason.Plain("below the target")}
 			excess := min(s.there()-want, len(s.idle))
 			if ends := s.scaled.Add(coolDown); excess > 0 && ends.After(s.now) {
 				p.Next = ends

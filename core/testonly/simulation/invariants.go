@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -47,7 +47,7 @@ func (w *world) checkEffect(e loop.Effect) {
 func (w *world) checkStep(res loop.Result) {
 	w.drainNeverEndsAJob(res)
 	w.outageTakesNothingAway(res)
-	w.massSilenceCondemnsNobody(res)
+	w.massSilenceEndsNoRunner(res)
 	w.deadRowsStarveNobody(res)
 	w.noRequestIsMadeForWhereThereIsNoRoom(res)
 	w.nothingIsMadeForTheUnentitled(res)
@@ -82,7 +82,7 @@ func (w *world) boundsAreEnforced() {
 // decision says by what chain of bounds [184, 185].
 func (w *world) decisionsHaveReasons(decisions []fleet.Decision) {
 	for _, d := range decisions {
-		if strings.TrimSpace(d.Reason) == "" || len(d.Bounds) == 0 {
+		if strings.TrimSpace(d.Reason.Text()) == "" || len(d.Bounds) == 0 {
 			w.fail("decisions have reasons", "%s of %s has reason %q and %d bounds", d.Kind, d.Fleet, d.Reason, len(d.Bounds))
 		}
 	}
@@ -262,10 +262,10 @@ func (w *world) outageTakesNothingAway(res loop.Result) {
 	}
 }
 
-// massSilenceCondemnsNobody: "fleet health does not fabricate runner
+// massSilenceEndsNoRunner: "fleet health does not fabricate runner
 // availability;", nor its absence. Over half of three runners or more that fall
 // silent within one heartbeat say more about the manager's ears.
-func (w *world) massSilenceCondemnsNobody(res loop.Result) {
+func (w *world) massSilenceEndsNoRunner(res loop.Result) {
 	for _, t := range res.Transitions {
 		lost := w.store.instances[t.Instance]
 		if t.To != fleet.Quarantined || lost.Cause != string(lifecycle.RunnerLost) {
@@ -292,7 +292,7 @@ func (w *world) massSilenceCondemnsNobody(res loop.Result) {
 		}
 		slices.SortFunc(silent, time.Time.Compare)
 		if all >= 3 && 2*len(silent) > all && silent[len(silent)-1].Sub(silent[0]) <= heartbeat {
-			w.fail("mass silence condemns nobody", "%s is given up, and %d of %d runners fell silent within one heartbeat", t.Instance, len(silent), all)
+			w.fail("mass silence ends no runner", "%s is given up, and %d of %d runners fell silent within one heartbeat", t.Instance, len(silent), all)
 		}
 	}
 }
@@ -342,7 +342,7 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 		return
 	}
 	if w.at-since > starving {
-		var waits []planner.Wait
+		var waits []reason.Reason
 		for _, p := range res.Plan.Fleets {
 			if p.Follows {
 				waits = append(waits, p.Waiting...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -55,7 +56,8 @@ func (w *world) joinHost(random *rand.Rand) {
 		return
 	}
 	a := free[random.IntN(len(free))]
-	i, op, err := inventory.RequestAsset(w.manager.newID, agentVersion, w.now(), f, a, fleet.BootstrapIntent{}, "ada asked for a join command.")
+	why := reason.Of(reason.JoinRequested{By: "ada", Asset: a.ID})
+	i, op, err := inventory.RequestAsset(w.manager.newID, agentVersion, w.now(), f, a, fleet.BootstrapIntent{}, why)
 	if err != nil {
 		w.fail("the simulation lacks something", "claim %s: %v", a.ID, err)
 		return

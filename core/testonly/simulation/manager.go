@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // manager is the process that runs the loop, life after life.
@@ -59,7 +60,7 @@ func (m *manager) start() {
 	if m.w.options.Double.Store != nil {
 		s = m.w.options.Double.Store(s, m.w.now)
 	}
-	m.loop = loop.New(s, letIn{}, settings)
+	m.loop = loop.New(s, fakeEnrollment{}, settings)
 	for _, c := range m.w.clouds {
 		c.start(time.Duration(m.random.IntN(3000)) * time.Millisecond)
 	}
@@ -72,14 +73,14 @@ func (m *manager) newID(now time.Time) (string, error) {
 	return fmt.Sprintf("%010x%06d", now.UnixMilli(), m.ids), nil
 }
 
-// letIn issues tokens that nobody checks: enrollment isn't what is simulated.
-type letIn struct{}
+// fakeEnrollment issues tokens that nobody checks: enrollment isn't what is simulated.
+type fakeEnrollment struct{}
 
-func (letIn) Issue(op fleet.OperationID) ([]byte, string, error) {
+func (fakeEnrollment) Issue(op fleet.OperationID) ([]byte, string, error) {
 	return []byte("nonce"), "hash of " + string(op), nil
 }
 
-func (letIn) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
+func (fakeEnrollment) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
 	return fleet.BootstrapIntent{Kind: kind, ManagerURL: "https://127.0.0.1:7443"}, nil
 }
 
@@ -155,7 +156,7 @@ func (m *manager) step() {
 		return
 	}
 	for _, d := range m.w.store.decisions[before:] {
-		m.w.say("DECISION %s %s: %s", d.Fleet, d.Kind, d.Reason)
+		m.w.say("DECISION %s %s (%s): %s", d.Fleet, d.Kind, causeOf(d), d.Reason)
 	}
 	for _, t := range res.Transitions {
 		m.w.say("MOVE %s %s -> %s: %s", t.Instance, t.From, t.To, t.Reason)
@@ -277,4 +278,12 @@ func because(f *loop.Failure) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s: %s)", f.Class, f.Message)
+}
+
+// causeOf is the code of what made a decision: of a scale up, what asks for so many.
+func causeOf(d fleet.Decision) reason.Code {
+	if up, ok := reason.As[reason.ScaleUp](d.Reason); ok {
+		return up.Because.Code()
+	}
+	return d.Reason.Code()
 }

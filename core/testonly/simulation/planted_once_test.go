@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -43,7 +44,7 @@ func stoppedIsIdle(in snapshot.Snapshot) planner.Output {
 	for _, i := range in.Instances {
 		if at := i.Scheduling; i.State == fleet.Draining && at.Cordoned && at.Scheduler.StopsForGood() {
 			n := slices.IndexFunc(out.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == i.Fleet })
-			out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: "Its scheduler gives it no new lease."})
+			out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: reason.Plain("Its scheduler gives it no new lease.")})
 		}
 	}
 	return out

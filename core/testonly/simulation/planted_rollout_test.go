@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -19,7 +20,7 @@ func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
 				at := slices.IndexFunc(in.Instances, func(i fleet.CapacityInstance) bool { return i.ID == d.Instance })
 				acts := slices.ContainsFunc(p.Actions, func(a planner.Action) bool { return a.Instance == d.Instance })
 				if !acts && in.Instances[at].State == fleet.Healthy {
-					out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Drain, Instance: d.Instance, Cause: lifecycle.ForRollout, Reason: "It is outdated."})
+					out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Drain, Instance: d.Instance, Cause: lifecycle.ForRollout, Reason: reason.Plain("It is outdated.")})
 				}
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -82,7 +83,7 @@ func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
 				n := slices.IndexFunc(out.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == i.Fleet })
-				out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: "The drain took too long."})
+				out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: reason.Plain("The drain took too long.")})
 			}
 		}
 		return out
@@ -201,7 +202,7 @@ func (s credulous) Load(ctx context.Context) (snapshot.State, error) {
 func TestSilenceOfAllThatIsReadAsDeathIsSeen(t *testing.T) {
 	caught(t, 8, func() Double {
 		return Double{Store: func(s loop.Store, now func() time.Time) loop.Store { return credulous{s, now} }}
-	}, "mass silence condemns nobody")
+	}, "mass silence ends no runner")
 }
 
 func TestRequestsForWhereThereIsNoRoomAreSeen(t *testing.T) {
