@@ -42,7 +42,7 @@ func TestTheAgentsBinaryLinksNothingOfTheManager(t *testing.T) {
 	}
 }
 
-// The reference scheduler is a stranger to the manager, as every scheduler is.
+// The reference scheduler shares no package with the manager, like every scheduler.
 func TestTheQueuesBinaryLinksNothingOfTheManager(t *testing.T) {
 	imports, _ := dependencies(t, "cmd", prefix+"cmd/forgeyard-queue")
 	own := []string{"core/fleet", "core/plainjson", "core/problem", "core/problem/humaerror", "core/queue", "core/queue/worker", "core/reason", "core/reason/text", "core/scheduler", "core/scheduler/forgeyard", "cmd/internal/usage", "cmd/internal/version"}

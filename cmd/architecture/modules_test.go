@@ -17,7 +17,7 @@ const (
 	// root is the repository, as seen from this folder.
 	root = "../.."
 	// prefix begins the path of every module of the repository but the example,
-	// which stands for a stranger's.
+	// which stands for a third party's.
 	prefix = "github.com/forgeyard/forgeyard-fleet/"
 )
 
@@ -41,7 +41,7 @@ func (p pkg) own() bool {
 	return !p.DepOnly && p.ForTest == "" && !strings.HasSuffix(p.ImportPath, ".test")
 }
 
-// goCommand runs the go command in a folder of the repository as a stranger
+// goCommand runs the go command in a folder of the repository as a third party
 // would who has that one module: without the workspace.
 func goCommand(t *testing.T, folder string, env []string, args ...string) string {
 	t.Helper()

@@ -3,7 +3,7 @@
 // taken from an example, links that lead somewhere.
 //
 // It has no code of its own. After a change of what a page is made from, write
-// the pages anew:
+// the pages again:
 //
 //go:generate go test . -run TestWhatIsMadeFromTheCode -update
 package docs

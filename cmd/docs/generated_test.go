@@ -15,7 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
-var update = flag.Bool("update", false, "write what is made from the code anew")
+var update = flag.Bool("update", false, "rewrite what is made from the code")
 
 func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
 	plugins := pluginSchemas(t).plugins
@@ -42,7 +42,7 @@ func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
 			}
 		}
 		if read(t, "docs", "samples", "every-attribute.hcl") != everyAttribute() {
-			t.Error("it is not what the reference says; write it anew with: go generate ./cmd/docs")
+			t.Error("it is not what the reference says; write it again with: go generate ./cmd/docs")
 		}
 	})
 	for _, part := range parts {
@@ -56,7 +56,7 @@ func TestWhatIsMadeFromTheCodeIsWhatTheCodeSays(t *testing.T) {
 				return
 			}
 			if !*update {
-				t.Fatal("it is not what the code says; write it anew with: go generate ./cmd/docs")
+				t.Fatal("it is not what the code says; write it again with: go generate ./cmd/docs")
 			}
 			if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(part.page)), []byte(want), 0o644); err != nil {
 				t.Fatal(err)

@@ -57,7 +57,7 @@ func TestTheUnitFileLetsPluginsFinish(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"KillMode":             "mixed",           // SIGTERM for the manager alone
-		"RuntimeDirectory":     "forgeyard-fleet", // sockets that nobody cleans up
+		"RuntimeDirectory":     "forgeyard-fleet", // sockets that no other program cleans up
 		"RuntimeDirectoryMode": "0700",
 		"TimeoutStopSec":       "150", // more than the 2 minutes for answers
 	} {

@@ -159,7 +159,7 @@ func newDoor(t *testing.T) *door {
 // reaches it.
 func asGuest(url string) string { return strings.Replace(url, "127.0.0.1", "10.0.2.2", 1) }
 
-// freeAddress is one of loopback that nobody listens at.
+// freeAddress is a loopback address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,8 +17,8 @@ func twoProviders(min int) string {
 	return d + "\nprovider \"local\" \"there\" {\n  root = \"${var.root}-there\"\n}\n" + other
 }
 
-// Five deaths in ten minutes: nobody starts it a sixth time, its fleet holds
-// still, the other one goes on, status says so, and an apply tries it again.
+// Five deaths in ten minutes: it isn't started a sixth time, its fleet
+// doesn't change, the other one works as before, status says so, and an apply tries it again.
 func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

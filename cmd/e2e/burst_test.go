@@ -31,7 +31,7 @@ func (w *workspace) hold() (g gate, wait string) {
 	return gate{file}, "read line <" + path
 }
 
-// letGo lets n jobs go on.
+// letGo lets n jobs continue.
 func (g gate) letGo(t *testing.T, n int) {
 	t.Helper()
 	if _, err := g.file.WriteString(strings.Repeat("\n", n)); err != nil {

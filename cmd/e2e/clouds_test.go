@@ -76,7 +76,7 @@ func (w *workspace) account(args ...string) *account {
 	return a
 }
 
-// machines are those that nobody has ended.
+// machines are those that weren't terminated.
 func (a *account) machines() []machine {
 	a.w.t.Helper()
 	request, err := http.NewRequestWithContext(a.w.t.Context(), http.MethodGet, a.url+"/ec2sim/machines", nil)

@@ -81,7 +81,7 @@ func TestAShellCompletesTheNamesThatThereAre(t *testing.T) {
 		t.Errorf("from elsewhere: %q", got)
 	}
 	daemon.stop()
-	// Nobody answers there, and a shell isn't kept waiting for it.
+	// Nothing answers there, and a shell isn't kept waiting for it.
 	if got, _ := far.completions("status", "--server", "https://127.0.0.1:1", ""); got != nil {
 		t.Errorf("from nowhere: %q", got)
 	}

@@ -132,7 +132,7 @@ var replacement = story{"replacement", func(t *testing.T, points ...string) {
 		}
 	}
 	if operations := c.table("operation", "id"); len(operations) != 6 {
-		t.Errorf("%d operations were stored; two hosts were made, removed and made anew: %v", len(operations), operations)
+		t.Errorf("%d operations were stored; two hosts were made, removed and made again: %v", len(operations), operations)
 	}
 }}
 
@@ -176,7 +176,7 @@ func (c *crashed) applyDying(points []string) {
 }
 
 // pluginDiesAt applies while the plugin dies at the point: alone, and the manager
-// goes on to the end, or with :wait together with its manager.
+// continues to the end, or with :wait together with its manager.
 func (c *crashed) pluginDiesAt(point string) {
 	c.t.Helper()
 	told := c.path("plugin-reached")

@@ -114,7 +114,7 @@ func TestCrashOfTheTestsThemselvesLeavesNothingRunning(t *testing.T) {
 	if err != nil || tests.ProcessState.Exited() {
 		t.Fatalf("the tests ended with %v, %v", tests.ProcessState, err)
 	}
-	// Whoever ended and wasn't reaped yet has no environment.
+	// A process that ended and wasn't reaped yet has no environment.
 	if environment, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")); err == nil && bytes.Contains(environment, []byte(top)) {
 		t.Errorf("process %d outlived the tests that started it", pid)
 	}

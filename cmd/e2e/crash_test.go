@@ -25,11 +25,11 @@ var crashBin = sync.OnceValues(func() (string, error) {
 })
 
 // crashed is a workspace whose programs can be armed, with jobs that tell
-// whether they were let finish, and with strangers that must stay as they are.
+// whether they were let finish, and with foreign resources that must stay as they are.
 type crashed struct {
 	*workspace
 	definition
-	strangers []stranger
+	entries []foreignEntry
 }
 
 // newCrashed makes one with a fleet of min hosts, whose plugin is installed.
@@ -63,13 +63,13 @@ func (c *crashed) use(change func(*definition)) {
 	c.write(c.definition.String())
 }
 
-// stranger is something in the provider's root that isn't ours.
-type stranger struct {
+// foreignEntry is something in the provider's root that isn't ours.
+type foreignEntry struct {
 	folder  string
 	process *exec.Cmd // lives in the folder
 }
 
-// plant puts strangers among the hosts before the first of them is made: a
+// plant puts foreign entries among the hosts before the first of them is made: a
 // folder without a record, and one that another installation made, each with a
 // process of its own.
 func (c *crashed) plant() {
@@ -78,7 +78,7 @@ func (c *crashed) plant() {
 		"not-an-instance":            "",
 		"01k00000000000000000000000": `{"key":"01k00000000000000000000000","installation":"another","fleet":"demo","created":"2026-01-01T00:00:00Z"}`,
 	} {
-		s := stranger{folder: filepath.Join(c.hosts, name)}
+		s := foreignEntry{folder: filepath.Join(c.hosts, name)}
 		if err := os.MkdirAll(s.folder, 0o755); err != nil {
 			c.t.Fatal(err)
 		}
@@ -100,15 +100,15 @@ func (c *crashed) plant() {
 			_ = s.process.Process.Kill()
 			_ = s.process.Wait()
 		})
-		c.strangers = append(c.strangers, s)
+		c.entries = append(c.entries, s)
 		c.foreign = append(c.foreign, name)
 	}
 }
 
-// strangersAreWell checks that nothing foreign was touched.
-func (c *crashed) strangersAreWell() {
+// foreignEntriesAreUntouched checks that nothing foreign was touched.
+func (c *crashed) foreignEntriesAreUntouched() {
 	c.t.Helper()
-	for _, s := range c.strangers {
+	for _, s := range c.entries {
 		if !exists(s.folder) {
 			c.t.Errorf("the foreign folder %s is gone", s.folder)
 		}
@@ -185,17 +185,17 @@ func pidIn(file string) (int, error) {
 func (c *crashed) shouldBeRight() []instance {
 	c.t.Helper()
 	all := c.shouldHave(c.min)
-	c.strangersAreWell()
+	c.foreignEntriesAreUntouched()
 	c.jobsAreWell()
 	c.nothingLiesAbout()
 	return all
 }
 
-// nothingShouldBeLeft checks that nothing is left but the strangers.
+// nothingShouldBeLeft checks that nothing is left but the foreign entries.
 func (c *crashed) nothingShouldBeLeft() {
 	c.t.Helper()
 	c.shouldBeEmpty()
-	c.strangersAreWell()
+	c.foreignEntriesAreUntouched()
 	c.jobsAreWell()
 	c.nothingLiesAbout()
 }

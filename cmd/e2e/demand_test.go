@@ -44,7 +44,7 @@ func TestAFleetScalesFromZeroAndBack(t *testing.T) {
 	}
 
 	q.submit(12, "sleep 1")
-	eventually(t, "see what is wanted in vain", func() bool {
+	eventually(t, "see the blocked demand", func() bool {
 		out := w.fleet(0, "explain", "demo").out
 		return strings.Contains(out, "no_capacity_now") && strings.Contains(out, "fleet.demo: limited by max = 4")
 	})

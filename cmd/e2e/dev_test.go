@@ -61,7 +61,7 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	// leave in order.
 	second := w.script("run")
 	second.mustSay("Ready.")
-	eventually(t, "see the runners of before leave", inside.isEmpty)
+	eventually(t, "see the earlier runners leave", inside.isEmpty)
 	for _, i := range before {
 		if out := inside.fleet(0, "instance", "show", i.ID).out; !strings.Contains(out, "terminated") || !strings.Contains(out, "removed there") {
 			t.Errorf("instance %s is\n%s", i.ID, out)

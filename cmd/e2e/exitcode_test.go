@@ -26,7 +26,7 @@ func TestExit3WhereAHostCanNeverBeAdmitted(t *testing.T) {
 	}
 	w.shouldBeEmpty() // the host that was refused is removed
 
-	// What the person does: the file is mended, and the next apply goes on.
+	// What the person does: the file is corrected, and the next apply continues.
 	w.write(definition{min: 1, max: 2, capabilities: `"shell"`}.String())
 	w.apply(0)
 	w.shouldHave(1)

@@ -70,7 +70,7 @@ echo tried`
 	w.install()
 	w.apply(0)
 	i := w.shouldHave(1)[0]
-	// The manager is away now, and the jobs go on.
+	// The manager is away now, and the jobs continue.
 	previous := fmt.Sprintf("hosts/%s/agent/job.previous.log", i.Key)
 	eventually(t, "a second job ran", func() bool { return exists(w.path(previous)) })
 	if shown := w.fleet(0, "instance", "show", i.ID).out; !strings.Contains(shown, "isolated: jobs run as user 6") {

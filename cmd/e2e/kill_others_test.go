@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// held is a workspace with hosts whose jobs go on until the gate is opened.
+// held is a workspace with hosts whose jobs run until the gate is opened.
 func held(t *testing.T, min, max int) (w *workspace, gate string) {
 	t.Helper()
 	w = newWorkspace(t)

@@ -73,12 +73,12 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	own := w.shouldHave(1)[0]
 
 	w.putHost("copied", own.Key, func(map[string]any) {})
-	w.putHost("stranger", own.Key, func(r map[string]any) {
-		r["tags"] = map[string]string{"forgeyard-installation": r["installation"].(string), "forgeyard-key": "stranger"}
+	w.putHost("foreign", own.Key, func(r map[string]any) {
+		r["tags"] = map[string]string{"forgeyard-installation": r["installation"].(string), "forgeyard-key": "foreign"}
 	})
 	var found map[string]unrecorded
 	eventually(t, "see both", func() bool { found = w.unrecorded(); return len(found) == 2 })
-	for id, why := range map[string]string{"copied": "proof_of_other_key", "stranger": "key_unknown"} {
+	for id, why := range map[string]string{"copied": "proof_of_other_key", "foreign": "key_unknown"} {
 		if got := found[id]; got.Classification != "foreign" || got.Reason.Code != why || got.Decide.Code != "left_alone" {
 			t.Errorf("%s is shown as %+v", id, got)
 		}
@@ -93,7 +93,7 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	adopt := func(code int, id string, more ...string) result {
 		return w.fleet(code, append([]string{"instance", "adopt", "local.here", id, "--fleet", "demo", "--auto-approve"}, more...)...)
 	}
-	if r := adopt(1, "stranger"); !strings.Contains(r.err, "can't become a runner") {
+	if r := adopt(1, "foreign"); !strings.Contains(r.err, "can't become a runner") {
 		t.Errorf("without --remove: %s", r.err)
 	}
 	if r := adopt(1, own.Key, "--remove"); !strings.Contains(r.err, "it is the resource of the instance "+own.ID) {
@@ -102,8 +102,8 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	if r := w.fleet(1, "instance", "resolve", own.ID, "--gone", "--auto-approve"); !strings.Contains(r.err, "the provider lists it") {
 		t.Errorf("gone, though listed: %s", r.err)
 	}
-	adopt(0, "stranger", "--remove")
-	eventually(t, "see the stranger gone", func() bool { return !slices.Contains(w.keys(), "stranger") })
+	adopt(0, "foreign", "--remove")
+	eventually(t, "see the foreign host gone", func() bool { return !slices.Contains(w.keys(), "foreign") })
 
 	w.fleet(0, "instance", "replace", own.ID, "--auto-approve")
 	eventually(t, "see another in its place", func() bool {
@@ -113,7 +113,7 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	w.write(definition{removed: true}.String())
 	w.apply(0)
 	if left := w.keys(); !slices.Equal(left, []string{"copied"}) {
-		t.Errorf("the hosts are %v; the copy alone should be left, since it is nobody's", left)
+		t.Errorf("the hosts are %v; only the copy should be left, since it is foreign", left)
 	}
 	daemon.stop()
 	if err := os.RemoveAll(filepath.Join(w.hosts, "copied")); err != nil {

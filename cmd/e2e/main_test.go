@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// guard runs the tests in a process of their own, which goes on where it began.
+// guard runs the tests in a process of their own, which continues where it began.
 func guard() int {
 	fail := func(err error) int { fmt.Fprintln(os.Stderr, err); return 1 }
 	top, err := os.MkdirTemp("", "e2e-") // short: sockets live below it

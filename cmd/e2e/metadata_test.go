@@ -23,7 +23,7 @@ var mockProgram = sync.OnceValues(func() (string, error) {
 })
 
 // metadataMock is where the mock answers. It knows what it announces from its start
-// on, so another announcement is another process, which knows no token of before.
+// on, so another announcement is another process, which knows no earlier token.
 type metadataMock struct {
 	w       *workspace
 	program string

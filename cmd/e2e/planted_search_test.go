@@ -16,7 +16,7 @@ import (
 
 // planted are secrets that are looked for everywhere, by what they are for. Each
 // has a random part of letters and digits alone, which is the same in JSON, URLs
-// and quotes: whoever shows the secret in any of them shows this.
+// and quotes: text that shows the secret in any of them shows this.
 type planted struct {
 	cores map[string]string
 }

@@ -148,7 +148,7 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	p := newPlantation(t)
 	p.hears("init", p.fleet(0, "init").out)
 	p.plant(0, fromEnvironment)
-	// One of the two is nobody's release.
+	// One of the two isn't a release of the publisher.
 	p.fleet(0, "plugin", "install", "--dev", p.bin)
 	variables := []string{"--var", "from_flag=" + p.core("the variable in a flag"), "--var-file", p.vault("variables.hcl")}
 	with := func(args ...string) []string { return append(args, variables...) }
@@ -188,7 +188,7 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	}
 	p.isRefused(with)
 	p.setMode("configure")
-	// A changed block starts the plugin anew, however often it died before.
+	// A changed block restarts the plugin, however often it died before.
 	p.write(strings.Replace(p.read("fleet/fleet.hcl"), fmt.Sprintf("key    = secret(\"file:%s\")", p.vault("key.pem")), "", 1))
 	p.runs(p.workspace, 3, with("apply", "--auto-approve", "--wait", "50ms")...)
 	eventually(t, "see the plugin refuse its block", func() bool { return p.spilt("configure") >= 1 })

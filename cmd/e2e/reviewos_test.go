@@ -131,7 +131,7 @@ func TestReviewOSFleetScalesToZero(t *testing.T) {
 }
 
 // A manager that is killed has given each credential away and kept none: what runs
-// goes on, and nobody is admitted twice.
+// continues, and no runner is admitted twice.
 func TestAnotherManagerMakesNoSecondRunnerAtReviewOS(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -61,7 +61,7 @@ func TestTheAuthorityIsReplacedWhileAgentsGoOn(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	eventually(t, "see the agent know the new authority", func() bool {
-		return strings.Contains(w.read("hosts/"+before[0].Key+"/agent.log"), "the manager is known by its new authority")
+		return strings.Contains(w.read("hosts/"+before[0].Key+"/agent.log"), "the new authority works")
 	})
 	if r := w.fleet(1, "key", "rotate", "authority", "--auto-approve"); !strings.Contains(r.err, "isn't over") {
 		t.Errorf("a second rotation: %s", r.err)

@@ -51,7 +51,7 @@ func TestAStrangersPlugin(t *testing.T) {
 	w.write(of(definition{min: 2, max: 3}))
 	w.fleet(0, "plugin", "install", "--dev", filepath.Dir(built))
 	if r := w.fleet(0, "plan"); !strings.Contains(r.out+r.err, "own build") {
-		t.Errorf("the plan doesn't warn of a build that nobody signed:\n%s%s", r.out, r.err)
+		t.Errorf("the plan doesn't warn of an unsigned build:\n%s%s", r.out, r.err)
 	}
 	w.apply(0)
 	w.shouldHave(2)
@@ -63,7 +63,7 @@ func TestAStrangersPlugin(t *testing.T) {
 	w.shouldBeEmpty()
 }
 
-// A stranger publishes a plugin to a registry; somebody else, who has nothing of
+// A third party publishes a plugin to a registry; somebody else, who has nothing of
 // it but the source and the key, installs it from another folder and uses it.
 func TestAStrangersPluginIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ func (w *workspace) install() {
 }
 
 // installs is the command that installs the plugins as they are published beside
-// the built programs, by whoever built them.
+// the built programs.
 func (w *workspace) installs() []string {
 	w.t.Helper()
 	key, err := os.ReadFile(filepath.Join(w.bin, "plugins.key.pub"))
@@ -241,7 +241,7 @@ func within(t *testing.T, limit time.Duration, what string, condition func() boo
 	defer ticker.Stop()
 	for deadline := time.Now().Add(limit); !condition(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain to %s", limit, what)
+			t.Fatalf("timed out after %s: %s", limit, what)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestTheDocumentInDocsIsThatOfTheRoutes(t *testing.T) {
 	}
 	got, err := os.ReadFile(documentFile)
 	if err != nil || string(got) != string(want) {
-		t.Errorf("docs/openapi.json isn't what the routes say (%v); write it anew with: go generate ./core/api", err)
+		t.Errorf("docs/openapi.json isn't what the routes say (%v); write it again with: go generate ./core/api", err)
 	}
 }
 

@@ -33,7 +33,7 @@ func (e *Executor) carryOut(ctx context.Context, effect loop.Effect) {
 	case loop.CallScheduler:
 		answer = e.tell(ctx, effect)
 	default:
-		// A new kind of effect that nobody carries out would hang its row.
+		// A new kind of effect without a case here would block its row for ever.
 		panic(fmt.Sprintf("executor: no way to carry out %T", effect))
 	}
 	e.events <- answer
@@ -187,8 +187,7 @@ func (e *Executor) listOffers(ctx context.Context, effect loop.ListOffers) loop.
 	return out
 }
 
-// logAnswer writes every answer for whoever follows an operation, and a failure
-// for everybody. Many operations of a provider fail for one reason.
+// logAnswer logs every answer at level debug and a failure at a higher level. Many operations of a provider fail for one reason.
 func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *loop.Failure) {
 	details := []any{"key", key, "outcome", outcome}
 	calls := subject{what: call, provider: provider}

@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// sayAgain is how often a failure that goes on is logged.
+// sayAgain is how often a continuing failure is logged.
 const sayAgain = time.Minute
 
 // changeLog logs what fails over and over when it begins, when it becomes

@@ -44,7 +44,7 @@ type crowd struct {
 	call, inspect func(context.Context) error
 	// beats is the time between two beats of an agent, if the manager asks for less.
 	beats time.Duration
-	// handOver ends the agents once all hosts are Healthy; others go on with their
+	// handOver ends the agents once all hosts are Healthy; others continue with their
 	// certificates.
 	handOver bool
 
@@ -127,7 +127,7 @@ func (c *crowd) Admit(_ context.Context, r scheduler.Runner) (scheduler.Admitted
 }
 
 func (c *crowd) Stop(context.Context, scheduler.Known, scheduler.StopOrder) (scheduler.Acknowledgement, error) {
-	return scheduler.Acknowledgement{}, errors.New("nobody was to be stopped")
+	return scheduler.Acknowledgement{}, errors.New("no runner was to be stopped")
 }
 
 func (c *crowd) Runners(context.Context) (scheduler.Listing, error) {
@@ -197,7 +197,7 @@ func (c *crowd) send(ctx context.Context, path string, leaf *x509.Certificate, b
 	if err != nil {
 		return err
 	}
-	n := c.calls.Add(1) // strangers from one address are held back
+	n := c.calls.Add(1) // unauthenticated calls from one address are limited
 	request.RemoteAddr, request.TLS = fmt.Sprintf("127.%d.%d.%d:1", byte(n>>16), byte(n>>8), byte(n)), &tls.ConnectionState{}
 	if leaf != nil {
 		request.TLS.PeerCertificates = []*x509.Certificate{leaf}

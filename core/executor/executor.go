@@ -45,7 +45,7 @@ type Settings struct {
 	// hears of it. It is secret.
 	Connected func(fleet.CapacityInstanceID, scheduler.Admitted)
 	// Token makes the enrollment token of a provision operation. It is secret
-	// and made anew whenever the request goes out.
+	// and generated again for every attempt.
 	Token func(fleet.Operation) string
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -53,7 +53,7 @@ type Settings struct {
 	Observe func(loop.Result)
 	// Hung is told of a provider whose process lives and let the deadline of two
 	// inspections in a row pass: only its end makes sure that its calls are over.
-	// It must not block. nil: such a process is left alone.
+	// It must not block. nil: such a process isn't ended.
 	Hung func(fleet.ProviderAddress)
 	// Prune forgets what ended long ago. It is called at the start and then every
 	// PruneInterval, beside the loop. nil: nothing is ever forgotten.
@@ -125,7 +125,7 @@ func (e *Executor) Run(planning, drained context.Context) error {
 	left, err := e.plan(planning, calls)
 	stopHousekeeping()
 	if err != nil {
-		cancel() // nobody may commit their answers any more
+		cancel() // their answers must not be committed any more
 		e.discard()
 		return err
 	}
@@ -185,10 +185,10 @@ func (e *Executor) plan(planning, calls context.Context) (left []loop.Event, err
 // clockSlack is by how much two clocks of a machine may differ over one step.
 const clockSlack = time.Second
 
-// setBy is by how much the clock was set between two readings of it: it went on by
+// setBy is by how much the clock was set between two readings of it: it advanced by
 // more or less than the time that passed. 0: it wasn't, or there is one reading.
 func setBy(last, now time.Time, passed time.Duration) time.Duration {
-	by := now.Round(0).Sub(last.Round(0)) - passed // of the wall clock alone
+	by := now.Round(0).Sub(last.Round(0)) - passed // of the wall clock only
 	if last.IsZero() || by.Abs() < clockSlack {
 		return 0
 	}

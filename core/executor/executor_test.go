@@ -308,7 +308,7 @@ func TestAWriterThatLostTheStoreStopsAtOnce(t *testing.T) {
 			t.Errorf("ended with %v, want the FencedError", err)
 		}
 		if s.abandoned || len(s.absorbed) > 0 {
-			t.Error("a fenced writer went on writing")
+			t.Error("a fenced writer continued writing")
 		}
 	})
 }

@@ -209,7 +209,7 @@ func (d door) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) 
 
 func racingFleet() fleet.ManagedFleet {
 	timeouts := fleet.DefaultTimeouts()
-	timeouts.Heartbeat = time.Hour // a busy machine must make nobody silent
+	timeouts.Heartbeat = time.Hour // a busy machine must make no runner silent
 	return fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{
 		Address: "fleet.demo", Provider: lab, Scheduler: jobs, Instance: json.RawMessage(`{}`),
 		Class:    fleet.CapacityClass{Name: "c", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Resources: fleet.ResourceCapacity{Slots: 1}},
@@ -221,7 +221,7 @@ func racingFleet() fleet.ManagedFleet {
 // A job is leased in the very moment in which its runner is cordoned for a
 // scale-down, again and again, with the real loop, executor, store, scheduler's
 // client, queue and agents' endpoint over real sockets: the job is never killed,
-// and it runs once, whoever was first.
+// and it runs once, whichever was first.
 func TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes many seconds; make test-race runs it by itself")
@@ -259,12 +259,12 @@ func (w *raceWorld) feed() {
 	}
 }
 
-// until waits for something that a failure alone keeps from coming.
+// until waits for something that only a failure prevents.
 func (w *raceWorld) until(what string, come func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(10 * time.Minute); !come(); pause(w.life, 10*time.Millisecond) {
 		if w.t.Failed() || time.Now().After(deadline) {
-			w.t.Fatalf("waited in vain to %s: %d tries, %+v", what, w.cordons.Load(), w.queue.Runners())
+			w.t.Fatalf("timed out waiting to %s: %d tries, %+v", what, w.cordons.Load(), w.queue.Runners())
 		}
 	}
 }

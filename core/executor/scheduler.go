@@ -101,7 +101,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.C
 	case ci.Cordon:
 		order := scheduler.StopOrder{Cause: effect.Cause, Force: effect.Force}
 		if !effect.Deadline.IsZero() {
-			order.Left = max(time.Second, effect.Deadline.Sub(e.settings.Clock())) // 0 would mean that nobody said
+			order.Left = max(time.Second, effect.Deadline.Sub(e.settings.Clock())) // 0 would mean that it isn't known
 		}
 		ack, err := s.Stop(ctx, effect.Known, order)
 		out.Revision = ack.Revision
@@ -117,7 +117,7 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.C
 	case ci.Remove:
 		remover, able := s.(scheduler.Remover)
 		if !able {
-			return nil // nobody there wants to know
+			return nil // this scheduler takes no such reports
 		}
 		return remover.Remove(ctx, effect.Known, effect.Reason)
 	}

@@ -98,7 +98,7 @@ func CertificateLife(normal time.Duration) time.Duration {
 	}
 	life, err := time.ParseDuration(text)
 	if err != nil || life <= 0 {
-		refuse("%s=%s is no positive duration", lifeVariable, text)
+		refuse("%s=%s is not a positive duration", lifeVariable, text)
 	}
 	return life
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// here is a point for this test alone.
+// here is a point only for this test.
 const here point = "here"
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestAnArmedPointEndsTheProcessOnceAndTellsSo(t *testing.T) {
 		if _, err := os.Stat(file); err != nil {
 			t.Errorf("%s: nothing tells that it was reached: %v", armed, err)
 		}
-		// The file disarms it: whoever is started next lives.
+		// The file disarms it: the next process lives.
 		if printed, err := pass(t, armed, file); err != nil || strings.Count(printed, "passed") != 3 {
 			t.Errorf("%s: the next process: %v\n%s", armed, err, printed)
 		}
@@ -90,7 +90,7 @@ func TestAWaitingPointHoldsTheProcessUntilItIsKilled(t *testing.T) {
 	}
 	var printed [16]byte
 	if n, _ := out.Read(printed[:]); n != 0 {
-		t.Errorf("it went on and printed %q", printed[:n])
+		t.Errorf("it continued and printed %q", printed[:n])
 	}
 	_ = c.Wait() // it was killed
 }

@@ -5,7 +5,7 @@ package failpoint
 type point string
 
 // The points, in the order in which a first apply and a last one pass them. What
-// dies where is decided by the name alone: the sentence says where it lies and
+// dies where is decided only by the name: the sentence says where it lies and
 // what a crash there leaves behind.
 const (
 	// In control, after the writer's lock is taken: nothing else was touched.
@@ -46,7 +46,7 @@ const (
 	ProvisionAnswered point = "provision-answered"
 	// In loop, before the host of a request is stored: as above.
 	HostUncommitted point = "host-uncommitted"
-	// In loop, after that: a host that nobody has told anything.
+	// In loop, after that: a host whose agent has no instruction yet.
 	HostCommitted point = "host-committed"
 	// In loop, before the outcome of a call of a manager that died is stored as unknown.
 	UnknownUncommitted point = "unknown-uncommitted"
@@ -72,7 +72,7 @@ const (
 
 	// In control, before a host of an inventory is claimed: it is free.
 	ClaimUncommitted point = "claim-uncommitted"
-	// In control, after that: claimed, and nobody has the line that joins it.
+	// In control, after that: claimed, and the line that joins it wasn't shown yet.
 	ClaimCommitted point = "claim-committed"
 
 	// In loop, before an agent's first contact is stored.
@@ -88,7 +88,7 @@ const (
 	DrainUncommitted point = "drain-uncommitted"
 	// In loop, after that: cordoned, and the agent works on.
 	DrainCommitted point = "drain-committed"
-	// In agentserver, after the answer told an agent to stop: it finishes its job with nobody to listen.
+	// In agentserver, after the answer told an agent to stop: it finishes its job while no manager runs.
 	StopTold point = "stop-told"
 	// In loop, when a host was proven idle and nothing of it is stored.
 	IdleUncommitted point = "idle-uncommitted"
@@ -102,7 +102,7 @@ const (
 	TerminateSent point = "terminate-sent"
 	// In executor, when the call was answered: a host that is gone and stored as being there.
 	TerminateAnswered point = "terminate-answered"
-	// In loop, when an inspection alone proves a host gone, before that is stored.
+	// In loop, when only an inspection proves a host gone, before that is stored.
 	GoneByInspectionUncommitted point = "gone-by-inspection-uncommitted"
 	// In loop, before the end of an instance is stored.
 	EndUncommitted point = "end-uncommitted"

@@ -90,7 +90,7 @@ func (f RunnerFleet) Unsuitable(a Asset) reason.Reason {
 }
 
 // AssetClaim binds one asset to the one instance that has it, from the making of
-// its operation until the instance is Terminated. The store alone keeps two
+// its operation until the instance is Terminated. Only the store prevents two
 // instances from having one asset.
 type AssetClaim struct {
 	Provider ProviderAddress    `json:"provider"`
@@ -101,7 +101,7 @@ type AssetClaim struct {
 	By string    `json:"by"`
 	// Nonce, TokenHash and Expires are of that token. They stand here and not in
 	// the operation, since the loop writes operations and never a claim: a token
-	// that is made anew can't be lost to a step that runs meanwhile. Expires is
+	// that is renewed can't be lost to a step that runs meanwhile. Expires is
 	// zero where no person joins the host.
 	Nonce     []byte    `json:"nonce,omitempty"`
 	TokenHash string    `json:"token_hash,omitempty"`

@@ -11,7 +11,7 @@ import (
 // estimate by which capacity is held back, and no bill [234]. Prices that change
 // later don't change it.
 type InstanceCost struct {
-	// Hourly has no currency where nobody said what an hour costs.
+	// Hourly has no currency where the price of an hour isn't known.
 	Hourly Money `json:"hourly,omitzero"`
 	// Minimum is the shortest time that is paid for, BillingPeriod what is paid for
 	// at a time; 0: by the second.
@@ -21,7 +21,7 @@ type InstanceCost struct {
 
 // Of is what an instance costs that is made of one of the offers, at most: until it
 // is known which one it became, it counts as the dearest and as the longest paid.
-// Where an offer doesn't say, the file does. No offers: the file alone says.
+// Where an offer doesn't say, the file does. No offers: only the file says.
 func (p CostPolicy) Of(offers ...Offer) InstanceCost {
 	if len(offers) == 0 {
 		return InstanceCost{Hourly: p.Hourly, Minimum: p.Minimum, BillingPeriod: p.BillingPeriod}
@@ -81,8 +81,8 @@ type Commitment struct {
 	Hourly   Money
 }
 
-// Commitment is what an ended instance is paid for; false: nothing was made, or nobody
-// said what it costs.
+// Commitment is what an ended instance is paid for; false: nothing was created, or the
+// price isn't known.
 func (i CapacityInstance) Commitment() (Commitment, bool) {
 	if i.Live() || !i.EverSeen() || i.Cost.Hourly.Currency == "" {
 		return Commitment{}, false
@@ -107,7 +107,7 @@ func Overlap(from, until, begin, end time.Time) time.Duration {
 }
 
 // DayOf is the day of a time as guardrails count it: that of the calendar in UTC,
-// whoever looks from wherever.
+// independent of the caller's time zone.
 func DayOf(t time.Time) (begins, ends time.Time) {
 	begins = t.UTC().Truncate(24 * time.Hour)
 	return begins, begins.Add(24 * time.Hour)

@@ -17,7 +17,7 @@ const (
 	Cancel    DecisionKind = "cancel"
 	// Reactivate takes a drain back.
 	Reactivate DecisionKind = "reactivate"
-	// RolloutProgress is where a rollout begins, may go on, or is halted.
+	// RolloutProgress: a rollout begins, continues, or is halted.
 	RolloutProgress DecisionKind = "rollout"
 )
 

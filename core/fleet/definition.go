@@ -160,7 +160,7 @@ type CapacityClass struct {
 var attestable = []string{"confidential", "gpu", "kvm", "signing"}
 
 // Attestable says whether a capability counts only where the provider vouches for
-// it, and never by a probe of the host alone.
+// it, and never only by a probe of the host.
 func Attestable(capability string) bool { return slices.Contains(attestable, capability) }
 
 // Attested are the capabilities of the class that its hosts' provider must vouch
@@ -193,7 +193,7 @@ type RunnerFleet struct {
 	Scheduler SchedulerAddress `json:"scheduler,omitempty"`
 	Lifetime  LifetimeClass    `json:"lifetime_class,omitempty"`
 	// Protected fleets sign: they neither scale by themselves nor go to zero,
-	// and nobody may take their hosts away [18].
+	// and no override takes their hosts away [18].
 	Protected bool `json:"protected,omitempty"`
 	// Joined is the plugin's word that its hosts exist and a person joins each:
 	// nothing that the manager could do would make one.
@@ -243,7 +243,7 @@ type ScalingPolicy struct {
 // RunnerPolicy says what runs on an admitted host and for how long [140]. No
 // limit means persistent.
 type RunnerPolicy struct {
-	// Command is one job where there is no scheduler; it is run again and again
+	// Command is one job where there is no scheduler; it is run repeatedly
 	// until a limit is reached or the runner is drained.
 	Command []string          `json:"command,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
@@ -290,14 +290,14 @@ type AdmissionPolicy struct {
 	// run jobs as another OS user that can't reach the agent's files.
 	JobIsolation string `json:"job_isolation"`
 	// MatchAddress makes the agent's source address part of the provider
-	// cross-check instead of evidence alone.
+	// cross-check instead of only the evidence.
 	MatchAddress bool `json:"match_address,omitempty"`
 	// Identity is "required" or "none": whether an agent enrolls only with evidence
 	// of which instance its host is, verified by the provider's plugin.
 	Identity string `json:"identity,omitempty"`
 }
 
-// RequiresIdentity says whether nobody enrolls without verified evidence.
+// RequiresIdentity says whether hosts enroll only with verified evidence.
 func (p AdmissionPolicy) RequiresIdentity() bool { return p.Identity == IdentityRequired }
 
 // Asks says whether the policy asks for something that another didn't.

@@ -107,7 +107,7 @@ type SchedulingRequirementSet struct {
 	Isolation    string   `json:"isolation,omitempty"`
 	Signing      bool     `json:"signing,omitempty"`
 	Confidential bool     `json:"confidential,omitempty"`
-	// Hostile says that nobody vouches for the jobs: they need hosts of the isolation
+	// Hostile says that the jobs are untrusted: they need hosts of the isolation
 	// that the installation's policy asks for [216], beside all else.
 	Hostile bool `json:"hostile,omitempty"`
 	// Unknown names requirements that this version doesn't understand. A set with
@@ -139,8 +139,8 @@ const (
 	maxRequirementText  = 256
 )
 
-// Check says what is impossible about a snapshot. Such a one is no demand and no
-// absence of demand: nothing may be concluded from it.
+// Check says what is impossible about a snapshot. Nothing may be
+// concluded from such a snapshot, neither demand nor its absence.
 func (s CapacityDemandSnapshot) Check() error {
 	if len(s.Queued) > MaxDemandClasses {
 		return fmt.Errorf("it has %d groups of waiting jobs, and %d is the most that is read", len(s.Queued), MaxDemandClasses)

@@ -3,8 +3,8 @@ package fleet
 import "time"
 
 // Evidence is what a host's platform signed about it, as its agent found it. It
-// comes from whoever can reach the manager, and is nothing before the provider's
-// plugin has verified it.
+// may come from any client that can reach the manager, and proves nothing before the
+// provider's plugin has verified it.
 type Evidence struct {
 	// Kind is whose form it has: "aws".
 	Kind                string
@@ -53,7 +53,7 @@ const (
 )
 
 // IdentityRefusedError is a certain refusal. Any other error of a verification says
-// that nobody can tell now.
+// that the result isn't known now.
 type IdentityRefusedError struct {
 	Refusal IdentityRefusal
 	// Reason is the plugin's line for a person.

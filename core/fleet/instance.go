@@ -146,7 +146,7 @@ type AdmissionCheck struct {
 // CheckResult says what one check leads to.
 type CheckResult string
 
-// Passed lets admission go on, Waiting leaves it pending, Refused rejects the
+// Passed lets admission continue, Waiting leaves it pending, Refused rejects the
 // runner for good, Suspicious quarantines the instance.
 const (
 	Passed     CheckResult = "passed"

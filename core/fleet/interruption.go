@@ -31,7 +31,7 @@ type Notice struct {
 	// ID names it among the notices about the host: the same one may come again.
 	ID   string     `json:"id"`
 	Kind NoticeKind `json:"kind"`
-	// Deadline is when it happens, by the manager's clock; zero: nobody said.
+	// Deadline is when it happens, by the manager's clock; zero: unknown.
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Detail is the provider's own word for it, in one line.
 	Detail string `json:"detail,omitempty"`

@@ -74,7 +74,7 @@ type Operation struct {
 	// TokenExpires is when the token stops being good.
 	TokenExpires time.Time `json:"token_expires,omitzero"`
 	// Batch is the operation's place among those that one call makes; zero: its request
-	// goes out alone. Nonce and TokenHash are then the batch's.
+	// goes out by itself. Nonce and TokenHash are then the batch's.
 	Batch BatchPlace `json:"batch,omitzero"`
 }
 
@@ -82,7 +82,7 @@ type Operation struct {
 // provider, under a key of its own, that makes an instance for each. All of it goes
 // out or none, and its order is part of the request.
 type BatchPlace struct {
-	// Key is the batch's own, and no operation's; empty: there is no batch.
+	// Key is the batch's own, not an operation's; empty: there is no batch.
 	Key OperationID `json:"key"`
 	// Number counts from 0 to one less than Size.
 	Number int `json:"number"`
@@ -100,7 +100,7 @@ func (o Operation) Offers() []Offer {
 		Offers []Offer `json:"offers"`
 	}
 	if json.Unmarshal(o.Request, &intent) != nil {
-		return nil // whoever sends it says that it can't be read
+		return nil // sending it reports that it can't be read
 	}
 	return intent.Offers
 }

@@ -9,8 +9,8 @@ import (
 type CapacityReservationID string
 
 // Overrides are what people decided about an installation beside its file,
-// and what holds until it expires or is taken back. They are no part of a
-// definition: never drift, never pruned by an apply.
+// each until it expires or is cleared. They aren't part of a definition: an
+// apply neither reports them as drift nor prunes them.
 type Overrides struct {
 	ScaleOverrides []FleetScaleOverride
 	Pins           []RunnerPin
@@ -29,7 +29,7 @@ type Attribution struct {
 }
 
 // FleetScaleOverride replaces min, max or both of a fleet's file for a time
-// [177, 178]. It may go beyond the file's max; nothing else of the file is
+// [177, 178]. It may exceed the file's max; nothing else of the file is
 // overridden.
 type FleetScaleOverride struct {
 	Fleet RunnerFleetID `json:"fleet"`
@@ -40,7 +40,7 @@ type FleetScaleOverride struct {
 	Attribution
 }
 
-// Least is the min that holds in the place of the file's.
+// Least is the min that replaces the file's.
 func (o FleetScaleOverride) Least(declared int) int {
 	if o.Min != nil {
 		return *o.Min
@@ -48,7 +48,7 @@ func (o FleetScaleOverride) Least(declared int) int {
 	return declared
 }
 
-// Most is the max that holds in the place of the file's.
+// Most is the max that replaces the file's.
 func (o FleetScaleOverride) Most(declared int) int {
 	if o.Max != nil {
 		return *o.Max
@@ -60,18 +60,18 @@ func (o FleetScaleOverride) Most(declared int) int {
 // [237]. It relaxes nothing else.
 type CostOverride struct {
 	Fleet RunnerFleetID `json:"fleet"`
-	// MaxHourly and MaxDaily go in the place of the file's amounts where they are
-	// more; zero: the file's holds. Without both of them nothing is limited.
+	// MaxHourly and MaxDaily replace the file's amounts where they are larger; zero:
+	// the file's holds. Without both of them nothing is limited.
 	MaxHourly Money     `json:"max_hourly,omitzero"`
 	MaxDaily  Money     `json:"max_daily,omitzero"`
 	Until     time.Time `json:"until"`
 	Attribution
 }
 
-// Lifts says that no guardrail holds while it stands.
+// Lifts says that no guardrail holds while it is in force.
 func (b CostOverride) Lifts() bool { return b.MaxHourly.IsZero() && b.MaxDaily.IsZero() }
 
-// Limits are the guardrails that hold in the place of the file's; zero: none.
+// Limits are the guardrails that replace the file's; zero: none.
 func (b CostOverride) Limits(p CostPolicy) (hourly, daily Money) {
 	if b.Lifts() {
 		return Money{}, Money{}
@@ -88,7 +88,7 @@ func larger(declared, raised Money) Money {
 	return declared
 }
 
-// RunnerPin keeps the planner's hands off an instance for a time [131, 132].
+// RunnerPin keeps an instance from being scaled down or replaced for a time [131, 132].
 type RunnerPin struct {
 	Instance CapacityInstanceID `json:"instance"`
 	Fleet    RunnerFleetID      `json:"fleet"`
@@ -97,19 +97,19 @@ type RunnerPin struct {
 }
 
 // Freeze limits what the loop does about one fleet, or about all fleets and
-// instances of one provider, until it is thawed [133, 134, 137]. Fleet or Provider
+// instances of one provider, until it is cleared [133, 134, 137]. Fleet or Provider
 // is set.
 type Freeze struct {
 	Fleet    RunnerFleetID   `json:"fleet,omitempty"`
 	Provider ProviderAddress `json:"provider,omitempty"`
-	// ScaleUpOnly lets instances start and none leave; else no provider is written
-	// to at all.
+	// ScaleUpOnly lets instances start and none leave; otherwise nothing changes at
+	// the provider.
 	ScaleUpOnly bool `json:"scale_up_only,omitempty"`
 	Attribution
 }
 
-// Quarantine takes instances out of work and lets no new ones come, until it is
-// released [135, 136]. One of Fleet, Instance and Image is set.
+// Quarantine takes instances out of service and lets no new ones start, until it is
+// cleared [135, 136]. One of Fleet, Instance and Image is set.
 type Quarantine struct {
 	Fleet    RunnerFleetID      `json:"fleet,omitempty"`
 	Instance CapacityInstanceID `json:"instance,omitempty"`
@@ -118,9 +118,9 @@ type Quarantine struct {
 	Attribution
 }
 
-// ScaleOverride is the one of a fleet that holds at now. One of before the fleet was
-// protected, or its hosts joined by a person, holds no more: nothing but the file
-// changes their size [18].
+// ScaleOverride is the one of a fleet that holds at now. One from before the fleet
+// was protected, or its hosts joined by a person, has no effect: only the file changes
+// their size [18].
 func (s Overrides) ScaleOverride(f ManagedFleet, now time.Time) (FleetScaleOverride, bool) {
 	n := slices.IndexFunc(s.ScaleOverrides, func(o FleetScaleOverride) bool { return o.Fleet == f.ID && now.Before(o.Until) })
 	if n < 0 || f.Protected || f.Joined {
@@ -167,13 +167,13 @@ func (s Overrides) Freeze(f ManagedFleet) (Freeze, bool) {
 	return found, any
 }
 
-// Frozen says whether a provider is written to by nobody.
+// Frozen says whether nothing may be changed at a provider.
 func (s Overrides) Frozen(p ProviderAddress) bool {
 	return slices.ContainsFunc(s.Freezes, func(f Freeze) bool { return f.Provider == p && p != "" && !f.ScaleUpOnly })
 }
 
-// FleetQuarantine is the quarantine that lets no instance of a fleet start: of the fleet, or
-// of the image that it would boot.
+// FleetQuarantine is the quarantine that prevents instances of a fleet from starting:
+// of the fleet, or of the image that it would boot.
 func (s Overrides) FleetQuarantine(f ManagedFleet) (Quarantine, bool) {
 	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
 		return q.Fleet != "" && q.Fleet == f.ID || q.Image != "" && q.Image == f.Image.Digest
@@ -195,8 +195,8 @@ func (s Overrides) InstanceQuarantine(i CapacityInstance) (Quarantine, bool) {
 	return s.Quarantines[n], true
 }
 
-// Apply is a fleet under its freeze and its rollback: Frozen goes before
-// everything, and the removal of a fleet before ScaleUpOnly.
+// Apply gives a fleet with its freeze and its rollback applied: Frozen precedes
+// everything, and the removal of a fleet precedes ScaleUpOnly.
 func (s Overrides) Apply(f ManagedFleet) ManagedFleet {
 	if o, ordered := s.Rollout(f); ordered && o.Action == RollBack {
 		f.Image = o.To

@@ -20,14 +20,14 @@ type FleetScope struct {
 }
 
 // ScaleUpPolicy limits how fast a fleet grows [127]: at most MaxStep instances
-// in each Window. MaxStep 0 is no limit.
+// in each Window. MaxStep 0: no limit.
 type ScaleUpPolicy struct {
 	MaxStep int           `json:"max_step,omitempty"`
 	Window  time.Duration `json:"window"`
 }
 
 // ScaleDownPolicy keeps a fleet from thrashing [128, 129]. IdleGrace is more than
-// zero; MaxStep 0 is no limit.
+// zero; MaxStep 0: no limit.
 type ScaleDownPolicy struct {
 	IdleGrace time.Duration `json:"idle_grace"`
 	Cooldown  time.Duration `json:"cooldown"`
@@ -90,8 +90,8 @@ type Forecast struct {
 	Version int    `json:"version"`
 }
 
-// CapacityReservation guarantees capacity for a time [98]. It is no lease on a
-// job [100].
+// CapacityReservation guarantees capacity for a time [98]. It isn't a
+// lease of a job [100].
 type CapacityReservation struct {
 	// ID is of one made by command, Name of one that the file declares.
 	ID       CapacityReservationID `json:"id,omitempty"`
@@ -104,7 +104,7 @@ type CapacityReservation struct {
 	LeadTime time.Duration `json:"lead_time,omitempty"`
 	// Fleet is the one that has to have the capacity; empty: any of the class.
 	Fleet FleetAddress `json:"fleet,omitempty"`
-	// Scope is for whom it is. Dedicated asks for fleets that are for them alone;
+	// Scope is for whom it is. Dedicated asks for fleets that only they use;
 	// else the scheduler's fairness applies, and others' jobs may use it, too [102,
 	// 103].
 	Scope     FleetScope `json:"scope,omitzero"`

@@ -12,6 +12,6 @@ type Refusal struct {
 	Address string    `json:"address"`
 	At      time.Time `json:"at"`
 	Calls   int       `json:"calls"`
-	// Instance is the one whose token or certificate was shown; empty: nobody's.
+	// Instance is the one whose token or certificate was shown; empty: none was.
 	Instance CapacityInstanceID `json:"instance,omitempty"`
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // InstallationPolicy restricts what fleets may be declared, and what they may be
-// used for [175]. Lists are sorted; an empty one is no restriction. It only ever
-// takes away: nothing becomes eligible by it that isn't without.
+// used for [175]. Lists are sorted; an empty one restricts nothing. It only
+// restricts: it makes nothing eligible.
 type InstallationPolicy struct {
 	Providers []string        `json:"providers,omitempty"`
 	Regions   []string        `json:"regions,omitempty"`
@@ -39,8 +39,8 @@ func (p InstallationPolicy) RunsHostile(c CapacityClass) bool {
 }
 
 // Entitlement limits who may use a capacity class, and how many of its instances
-// there may be [173]. A class that any entitlement names is premium: whoever none
-// of them names doesn't get it. It grants nothing that a requirement or a scope
+// there may be [173]. A class that any entitlement names is premium: only those
+// that an entitlement names get it. It grants nothing that a requirement or a scope
 // refuses [174].
 type Entitlement struct {
 	Name string `json:"name"`
@@ -54,7 +54,7 @@ type Entitlement struct {
 }
 
 // Names says that the entitlement is one for the tenant or the project; empty ones
-// are nobody.
+// match nothing.
 func (e Entitlement) Names(tenant, project string) bool {
 	return tenant != "" && slices.Contains(e.Tenants, tenant) || project != "" && slices.Contains(e.Projects, project)
 }
@@ -117,7 +117,7 @@ func (p InstallationPolicy) Refusals(f RunnerFleet) (out []PolicyRefusal) {
 }
 
 // regionRefusals: where regions are restricted a fleet has to say in which its
-// hosts are. Nobody else can: what a provider without a market does isn't known.
+// hosts are. Nothing else can: where a provider without a market creates hosts isn't known.
 func (p InstallationPolicy) regionRefusals(f RunnerFleet) (out []PolicyRefusal) {
 	if len(p.Regions) == 0 {
 		return nil

@@ -19,8 +19,8 @@ type Make struct {
 	Immutable json.RawMessage `json:"immutable,omitempty"`
 }
 
-// Make is what the fleet's next instance would be made from. Nobody joins a host
-// again for another image.
+// Make is what the fleet's next instance would be made from. A
+// host isn't joined again for another image.
 func (f RunnerFleet) Make() Make {
 	m := Make{Image: f.Image, Provider: f.Provider, Class: f.Class.ID(), Instance: f.Instance, Immutable: f.Immutable}
 	if f.Joined {
@@ -29,8 +29,8 @@ func (f RunnerFleet) Make() Make {
 	return m
 }
 
-// Same says that instances of two makes are as good as each other: names are
-// aliases [221], and what of the block may change without them doesn't count.
+// Same says that instances of two makes are interchangeable: names are aliases
+// [221], and what of the block may change without them doesn't count.
 func (m Make) Same(other Make) bool {
 	return m.Image.Same(other.Image) && m.Provider == other.Provider && m.Class == other.Class &&
 		DigestBytes(m.Immutable) == DigestBytes(other.Immutable)
@@ -69,11 +69,11 @@ type Rollout struct {
 	Soaking time.Time `json:"soaking,omitzero"`
 	// Passed is when the others were allowed to follow; zero: they aren't yet.
 	Passed time.Time `json:"passed,omitzero"`
-	// Halted is why it doesn't go on; nil: it does.
+	// Halted is why it doesn't continue; nil: it isn't halted.
 	Halted *RolloutHalt `json:"halted,omitempty"`
 	// Resumed is the time of the last resume order that was carried out.
 	Resumed time.Time `json:"resumed,omitzero"`
-	// Good are makes of before whose instances were healthy, the newest first.
+	// Good are earlier makes whose instances were healthy, the newest first.
 	Good []Make `json:"good,omitempty"`
 }
 
@@ -86,8 +86,8 @@ type RolloutHalt struct {
 // RolloutAction is what a person asks of a rollout.
 type RolloutAction string
 
-// Pause: nothing is replaced. Resume: what was halted goes on, with a canary
-// again. Rollback: another image is booted than the file's [223].
+// Pause: nothing is replaced. Resume: a halted rollout continues, with a
+// canary again. Rollback: another image is booted than the file's [223].
 const (
 	PauseRollout  RolloutAction = "pause"
 	ResumeRollout RolloutAction = "resume"

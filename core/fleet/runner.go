@@ -27,8 +27,8 @@ type Runner struct {
 	// called; empty: not known.
 	Issuer    string `json:"issuer,omitempty"`
 	Authority string `json:"authority,omitempty"`
-	// Revoked is when somebody took the runner's right to call away; the store
-	// alone writes it, and no heartbeat does.
+	// Revoked is when somebody took the runner's right to call away; only the
+	// store writes it, and no heartbeat does.
 	Revoked time.Time `json:"revoked,omitzero"`
 	// Identity is the evidence by which it enrolled; zero: the fleet asked for none.
 	Identity VerifiedIdentity `json:"identity,omitzero"`

@@ -44,12 +44,12 @@ type SchedulerQueue struct {
 	// ID is the scheduler's own number of the queue.
 	ID   int64  `json:"id"`
 	Pool string `json:"pool,omitempty"`
-	// Tenant and Project are whose jobs wait in it; "": nobody's in particular.
+	// Tenant and Project are whose jobs wait in it; "": any.
 	Tenant  string `json:"tenant,omitempty"`
 	Project string `json:"project,omitempty"`
 	// Preemptible says that its jobs may run on hosts that can be taken away.
 	Preemptible bool `json:"preemptible,omitempty"`
-	// Hostile says that nobody vouches for its jobs.
+	// Hostile says that its jobs are untrusted.
 	Hostile bool          `json:"hostile,omitempty"`
 	Class   CapacityClass `json:"class"`
 	// Labels are sorted.

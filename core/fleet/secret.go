@@ -13,7 +13,7 @@ import (
 // is never part of a definition; only what is handed to a plugin or scheduler
 // has it, and that is stored nowhere.
 //
-// Its JSON, alone and inside a plugin's body, is {"$secret": "env:NAME"}.
+// Its JSON, by itself and inside a plugin's body, is {"$secret": "env:NAME"}.
 // Digests are over that, so a rotated secret changes no definition.
 type SecretReference string
 

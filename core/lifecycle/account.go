@@ -67,7 +67,7 @@ const (
 	Stop Instruction = "stop"
 )
 
-// InstructionFor derives what an instance's agent is told from its state alone,
+// InstructionFor derives what an instance's agent is told only from its state,
 // so that it is the same after every restart.
 func InstructionFor(i fleet.CapacityInstance) Instruction {
 	switch i.State {

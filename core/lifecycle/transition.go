@@ -191,8 +191,8 @@ func CauseOf(k fleet.NoticeKind) Cause {
 }
 
 // Move changes the instance's state at now and records why. Entering Draining
-// begins with the cordon; a drain that goes on for another cause is as far as it
-// was.
+// begins with the cordon; a drain that continues for another cause keeps its
+// progress.
 func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause, now time.Time, why reason.Reason) error {
 	if !Allowed(i.State, to, cause) {
 		return &NotAllowedError{Instance: i.ID, From: i.State, To: to, Cause: cause}

@@ -39,7 +39,7 @@ func TestAJobDoesNotRunTwiceWhileAFreezeKeepsItsMachine(t *testing.T) {
 			w.store.overrides.Freezes = nil
 			w.goOn(time.Minute)
 			if got := w.store.instances[i.ID].State; got != fleet.Terminated || !slices.ContainsFunc(w.ci.told, isForce) {
-				t.Errorf("thawed it is %s, and the scheduler was told %v", got, w.ci.told)
+				t.Errorf("after the clear it is %s, and the scheduler was told %v", got, w.ci.told)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestARequestThatAFreezeKeepsIsNotLateForIt(t *testing.T) {
 	w.store.overrides.Freezes = nil
 	w.step()
 	if again := take[Provision](w); again.Operation.ID != p.Operation.ID {
-		t.Errorf("after the thaw %s went out, want %s again", again.Operation.ID, p.Operation.ID)
+		t.Errorf("after the clear %s went out, want %s again", again.Operation.ID, p.Operation.ID)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestAFrozenProviderGetsNoCallOfAnyCauseAndIsInspectedOn(t *testing.T) {
 			w.store.overrides.Freezes = nil
 			w.settle()
 			if len(w.calls) == before {
-				t.Error("nothing went out after the thaw")
+				t.Error("nothing went out after the clear")
 			}
 		})
 	}

@@ -29,7 +29,7 @@ func typeOf(into any) reflect.Type {
 }
 
 // search finds the first value that doesn't fit its type, in the order of the text. It
-// decodes each part anew, which only an error costs.
+// decodes each part again, a cost that only an error has.
 func search(content []byte, t reflect.Type, path string) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -217,7 +217,7 @@ func shown(content []byte) string {
 	return string(slices.DeleteFunc(runes, func(c rune) bool { return !unicode.IsPrint(c) }))
 }
 
-// short bounds a path, which a stranger may have named.
+// short bounds a path, which an untrusted client may have named.
 func short(path string) string {
 	if runes := []rune(path); len(runes) > 120 {
 		return string(runes[:120]) + "…"

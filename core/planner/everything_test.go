@@ -221,8 +221,8 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		for _, a := range p.Actions {
 			i := instanceOf(in, a)
 			_, unobserved := in.Unobserved[i.Provider]
-			deaf := f.Scheduler != "" && f.Operational != fleet.FleetDraining && !in.Demand[f.Scheduler].Unobserved.IsZero()
-			if a.Kind != Reactivate && (unobserved && i.State != fleet.Requested || deaf && a.Kind == Drain) {
+			unobservable := f.Scheduler != "" && f.Operational != fleet.FleetDraining && !in.Demand[f.Scheduler].Unobserved.IsZero()
+			if a.Kind != Reactivate && (unobserved && i.State != fleet.Requested || unobservable && a.Kind == Drain) {
 				return fmt.Sprintf("%s of %s, which is %s: %s", a.Kind, i.ID, i.State, a.Reason)
 			}
 		}

@@ -39,7 +39,7 @@ func TestTheDocumentInDocsIsThatOfTheRoutes(t *testing.T) {
 	}
 	got, err := os.ReadFile(documentFile)
 	if err != nil || string(got) != string(want) {
-		t.Errorf("docs/scheduler-openapi.json isn't what the routes say (%v); write it anew with: go generate ./core/queue", err)
+		t.Errorf("docs/scheduler-openapi.json isn't what the routes say (%v); write it again with: go generate ./core/queue", err)
 	}
 }
 

@@ -33,7 +33,7 @@ func Columns() []Column {
 // column reads the cells of one column.
 type column struct {
 	name, doc string
-	// read takes a cell into a kind; nil: it is no part of the kind.
+	// read takes a cell into a kind; nil: it isn't part of the kind.
 	read func(k *kindDraft, cell string) error
 	// refines says that it is read after those that choose scheduler and queue.
 	refines bool

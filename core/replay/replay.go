@@ -33,7 +33,7 @@ type Settings struct {
 	From, Until time.Time
 	// Policy decides; nil: planner.Plan.
 	Policy Policy
-	// Progress is told now and then how many jobs have arrived; nil: nobody is.
+	// Progress is called now and then with how many jobs have arrived; nil: it isn't.
 	Progress func(arrived, all int)
 }
 
@@ -60,7 +60,7 @@ type replay struct {
 	events   events
 	sequence int64
 	// changed says that something happened that the policy hasn't seen, beat is when
-	// it was asked last, and timer when its numbers change by time alone; 0: never.
+	// it was asked last, and timer when its numbers change only by time; 0: never.
 	changed     bool
 	beat, timer int64
 	asked       int
@@ -74,8 +74,8 @@ type replay struct {
 	series                 series
 }
 
-// stuckAfter is how long a replay goes on with jobs that wait while nothing
-// happens but beats.
+// stuckAfter is how long a replay continues while jobs wait and nothing happens but
+// beats.
 const stuckAfter = 7 * 24 * time.Hour
 
 // Run replays the trace. The first beat is one boot time before the first job, so

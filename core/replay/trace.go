@@ -198,7 +198,7 @@ func addresses(schedulers []fleet.Scheduler) string {
 	return strings.Join(names, ", ")
 }
 
-// readJob takes in one row, and says whether to go on.
+// readJob takes in one row, and says whether to continue.
 func (r *traceReader) readJob(record []string) bool {
 	if len(record) != len(r.columns) {
 		line, column := r.rows.FieldPos(0)

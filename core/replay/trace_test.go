@@ -96,12 +96,12 @@ func TestAWrongTraceIsToldByPlaceWithWhatWasExpected(t *testing.T) {
 		want       string
 	}{
 		"an empty file":             {"", nil, "jobs.csv:1:1: the file is empty; its first line names the columns, at least: arrival,duration"},
-		"a header alone":            {"arrival,duration\n", nil, "jobs.csv:2:1: no job below the header"},
+		"only a header":             {"arrival,duration\n", nil, "jobs.csv:2:1: no job below the header"},
 		"an unknown column":         {"arrival,duration,cpus\n", nil, `jobs.csv:1:18: unknown column "cpus"; valid columns: arrival, duration, scheduler, queue, os, arch, capabilities, trust, regions, toolchain, device, isolation, signing, confidential, tenant, project, cpu, memory, disk, gpu, resource:NAME, priority, preemptible`},
 		"a column twice":            {"arrival,duration,arrival\n", nil, `jobs.csv:1:18: the column "arrival" is there twice`},
 		"a column is missing":       {"arrival,cpu\n", nil, `jobs.csv:1:1: the column "duration" is missing; the first line names the columns, at least: arrival,duration`},
 		"whose job isn't said":      {"arrival,duration\n1,1\n", two, `jobs.csv:1:1: the fleets follow 2 schedulers, so a column "scheduler" must say whose each job is: forgeyard.a, forgeyard.b`},
-		"nobody's job":              {"arrival,duration,scheduler\n1,1,forgeyard.c\n", two, `jobs.csv:2:5: scheduler is "forgeyard.c"; the fleets follow: forgeyard.a, forgeyard.b`},
+		"an unknown scheduler":      {"arrival,duration,scheduler\n1,1,forgeyard.c\n", two, `jobs.csv:2:5: scheduler is "forgeyard.c"; the fleets follow: forgeyard.a, forgeyard.b`},
 		"a queue of one without":    {"arrival,duration,queue\n1,1,q\n", nil, `jobs.csv:2:1: its queue is "q", and scheduler.forgeyard.ci has no queues`},
 		"no time":                   {"arrival,duration\nyesterday,1\n", nil, `jobs.csv:2:1: arrival is "yesterday"; it is a time like 2026-10-05T09:30:00Z, or seconds since 1970, before the year 2200`},
 		"a time far ahead":          {"arrival,duration\n99999999999999,1\n", nil, `jobs.csv:2:1: arrival is "99999999999999"; it is a time like 2026-10-05T09:30:00Z, or seconds since 1970, before the year 2200`},

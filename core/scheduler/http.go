@@ -33,7 +33,7 @@ func StatusWords(response *http.Response) string {
 	return status
 }
 
-// Printable bounds a stranger's words to one line.
+// Printable reduces untrusted text to one bounded line.
 func Printable(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

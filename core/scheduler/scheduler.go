@@ -10,15 +10,15 @@ import (
 // Scheduler is a CI system as the fleet manager needs it. Every call may be sent
 // again: the same runner is admitted, stopped and removed once, however often it
 // is asked; but for admissions where fleet.SchedulerAddress.AdmitsOnce. An error
-// without a more exact type says that nobody knows whether the call had an effect.
+// without a more exact type says that the effect of the call is unknown.
 type Scheduler interface {
 	// Demand is one consistent look at the jobs that wait. An error, or a snapshot
-	// that says impossible things, is "can't see": nobody scales by it.
+	// that says impossible things, means "unobservable": no decision uses it.
 	Demand(ctx context.Context) (fleet.CapacityDemandSnapshot, error)
 	// Admit tells of a Verified runner and returns what its CI process needs to
 	// connect. Only after it may the runner get a job.
 	Admit(ctx context.Context, r Runner) (Admitted, error)
-	// Stop asks for no new leases on the runner; the jobs that it has go on. The
+	// Stop asks for no new leases on the runner; the jobs that it has continue. The
 	// acknowledgement says from which revision on that is so.
 	Stop(ctx context.Context, r Known, order StopOrder) (Acknowledgement, error)
 }
@@ -44,7 +44,7 @@ type Remover interface {
 }
 
 // Known names a runner that a scheduler was told of. Ref is empty where the
-// answer was lost: the name alone then has to find it.
+// answer was lost: then only the name finds it.
 type Known struct {
 	Name fleet.CapacityInstanceID
 	Ref  fleet.SchedulerRunnerRef
@@ -79,13 +79,13 @@ type Admitted struct {
 	Ref fleet.SchedulerRunnerRef
 	// Revision is the scheduler's as of the admission.
 	Revision int64
-	// Environment goes to the CI process alone, over mutual TLS. It is secret:
+	// Environment goes only to the CI process, over mutual TLS. It is secret:
 	// never stored, logged or printed.
 	Environment map[string]string
 	// Command is what the agent runs; empty: what the fleet's file says.
 	Command []string
 	// StoppedByScheduler says that the scheduler stops the CI process itself, which ends
-	// after the job that it has: nobody else may ask it to.
+	// after the job that it has: nothing else may ask it to.
 	StoppedByScheduler bool
 }
 
@@ -93,10 +93,10 @@ type Admitted struct {
 type StopOrder struct {
 	// Cause is a word for the scheduler's own records.
 	Cause string
-	// Force takes the jobs away, too, and has them run again. It is for the causes
-	// of section 35 alone: preemption, failure, a security incident.
+	// Force takes the jobs away, too, and has them run again. It is only for the causes
+	// of section 35: preemption, failure, a security incident.
 	Force bool
-	// Left is in how much time the host goes away; 0: nobody said.
+	// Left is in how much time the host goes away; 0: unknown.
 	Left time.Duration
 }
 

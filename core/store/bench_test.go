@@ -58,7 +58,7 @@ func onBoth(b *testing.B, run func(b *testing.B, s *Store)) {
 	b.Run("postgres", func(b *testing.B) { run(b, open(b, postgres.Database(b))) })
 }
 
-// BenchmarkCommit commits transitions (instance and operation): one alone, then batches.
+// BenchmarkCommit commits transitions (instance and operation): one at a time, then batches.
 func BenchmarkCommit(b *testing.B) {
 	onBoth(b, func(b *testing.B, s *Store) {
 		filled(b, s, 1000)

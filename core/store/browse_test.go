@@ -39,7 +39,7 @@ func lists(t *testing.T, location string) {
 		"the newest two":         {InstanceFilter{Limit: 2}, []string{"06", "04"}},
 		"of a fleet":             {InstanceFilter{Fleet: managed(2).ID}, []string{"03"}},
 		"of a fleet, the newest": {InstanceFilter{Fleet: managed(1).ID, IncludeTerminated: true, Limit: 2}, []string{"06", "05"}},
-		"of an unknown fleet":    {InstanceFilter{Fleet: "nobody's"}, nil},
+		"of an unknown fleet":    {InstanceFilter{Fleet: "unknown"}, nil},
 		"the next two of all":    {InstanceFilter{IncludeTerminated: true, Before: c.Instances[4].ID, Limit: 2}, []string{"04", "03"}},
 	} {
 		got, err := s.Instances(t.Context(), test.filter)
@@ -86,7 +86,7 @@ func lists(t *testing.T, location string) {
 	if got, found, err := s.Instance(t.Context(), c.Instances[4].ID); err != nil || !found || !cmp.Equal(got, c.Instances[4]) {
 		t.Errorf("one instance: %v, found %v, error %v", got, found, err)
 	}
-	if _, found, err := s.Instance(t.Context(), "nobody's"); err != nil || found {
+	if _, found, err := s.Instance(t.Context(), "unknown"); err != nil || found {
 		t.Errorf("no instance: found %v, error %v", found, err)
 	}
 }

@@ -14,7 +14,7 @@ type NewClaim struct {
 	Claim     fleet.AssetClaim
 	Instance  fleet.CapacityInstance
 	Operation fleet.Operation
-	// Serial is of the fleet as whoever claims has seen it.
+	// Serial is the fleet's as the claimant has seen it.
 	Serial int64
 	// Max is how many live instances the fleet may have with this one.
 	Max   int
@@ -127,7 +127,7 @@ func claims(ctx context.Context, tx *sql.Tx) ([]fleet.AssetClaim, error) {
 
 // releaseAssets gives the assets of terminated instances back. In the same
 // transaction their runners lose the right to call: the next agent on the host
-// is another runner, and one that was only lost must not go on beside it.
+// is another runner, and one that was only lost must not continue beside it.
 func releaseAssets(ctx context.Context, tx *sql.Tx, revision int64, instances []fleet.CapacityInstance) error {
 	for _, i := range instances {
 		if i.Asset == "" || i.Live() {

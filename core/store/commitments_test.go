@@ -30,7 +30,7 @@ func ended(c Change, at time.Time) Change {
 	return c
 }
 
-func leasesAreLoaded(t *testing.T, location string) {
+func commitmentsAreLoaded(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	must(t, s.Commit(t.Context(), paid(1, 6, 5*24*time.Hour)))
 	first, err := s.Load(t.Context())

@@ -14,8 +14,8 @@ type decoded[T any] struct {
 	known map[string]T
 }
 
-// of is what decode makes of the record, the same value for the same bytes: nobody
-// may change what it points to.
+// of is what decode makes of the record, the same value for the same bytes: what
+// it points to must not be changed.
 func (d *decoded[T]) of(record []byte) (T, error) {
 	d.mu.Lock()
 	value, ok := d.known[string(record)]

@@ -23,9 +23,9 @@ type enrollment struct {
 }
 
 // enrollments are those that wait for the next transaction. Hosts that boot together
-// come together, and each commit waits for the disk: whoever comes meanwhile shares
-// the next one, so that a burst of hosts costs few, and the loop's own commits don't
-// stand behind hundreds.
+// come together, and each commit waits for the disk: those that come meanwhile
+// share the next one, so that a burst of hosts costs few commits, and the loop's own
+// commits don't wait for hundreds.
 type enrollments struct {
 	mu      sync.Mutex
 	waiting []*enrollment
@@ -78,7 +78,7 @@ func (s *Store) Enroll(ctx context.Context, runner fleet.Runner, tokenHash strin
 
 func (one *enrollment) doing() string { return "enroll runner " + string(one.runner.ID) }
 
-// enrollTogether writes whoever waits by the time that the transaction begins.
+// enrollTogether writes all that wait when the transaction begins.
 func (s *Store) enrollTogether(ctx context.Context) {
 	var group []*enrollment
 	err := s.write(ctx, "enroll runners", func(tx *sql.Tx, revision int64) error {

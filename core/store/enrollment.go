@@ -21,13 +21,13 @@ const subject = `SELECT operation.record, operation.request, instance.record, fl
 	WHERE `
 
 // EnrollmentSubject finds what the token of a provision operation is bound to. What
-// it points to is shared with other calls, and nobody may change it.
+// it points to is shared with other calls and must not be changed.
 func (s *Store) EnrollmentSubject(ctx context.Context, id fleet.OperationID) (fleet.EnrollmentSubject, bool, error) {
 	return s.subject(ctx, "find the enrollment of operation "+string(id), subject+`operation.id = $1`, string(id))
 }
 
 // RunnerSubject finds the enrollment that a runner came from. What it points to is
-// shared with other calls, and nobody may change it.
+// shared with other calls and must not be changed.
 func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.EnrollmentSubject, bool, error) {
 	return s.subject(ctx, "find the enrollment of runner "+string(id), subject+`runner.id = $1`, string(id))
 }
@@ -50,7 +50,7 @@ func (s *Store) TokenSubjects(ctx context.Context, key fleet.OperationID) ([]fle
 
 func (s *Store) batchSubjects(ctx context.Context, batch fleet.OperationID) ([]fleet.EnrollmentSubject, error) {
 	if batch == "" {
-		return nil, nil // the batch of operations that went out alone
+		return nil, nil // the batch of operations that went out by themselves
 	}
 	found, err := s.subjects(ctx, "find the enrollments of batch "+string(batch), subject+`operation.batch = $1`, string(batch))
 	slices.SortFunc(found, func(a, b fleet.EnrollmentSubject) int {

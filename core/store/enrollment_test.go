@@ -78,7 +78,7 @@ func identityIsTakenOnce(t *testing.T, location string) {
 	if len(state.Runners) != 1 || state.Runners[0].Instance != enrolled(winner).Instance || state.Runners[0].Identity != as(winner).Identity {
 		t.Fatalf("%d runners were recorded, the first as %+v", len(state.Runners), state.Runners)
 	}
-	// Whoever enrolls without evidence, or at another provider, isn't concerned.
+	// Runners without evidence, or at another provider, aren't affected.
 	must(t, s.Enroll(t.Context(), enrolled(contenders+1), ""))
 	must(t, s.Enroll(t.Context(), as(elsewhere), ""))
 	// A heartbeat leaves the resource taken.
@@ -99,7 +99,7 @@ func findsSubject(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	must(t, s.Commit(t.Context(), change(1, 2)))
 	instance, operation := provisioned(1)
-	if _, found, err := s.EnrollmentSubject(t.Context(), "nobody's"); err != nil || found {
+	if _, found, err := s.EnrollmentSubject(t.Context(), "unknown"); err != nil || found {
 		t.Errorf("an unknown operation: found %v, error %v", found, err)
 	}
 	if _, found, err := s.RunnerSubject(t.Context(), enrolled(1).ID); err != nil || found {
@@ -130,7 +130,7 @@ func findsSubject(t *testing.T, location string) {
 func findsBatch(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	c := change(1, 4)
-	for n := range 3 { // the fourth goes out alone
+	for n := range 3 { // the fourth goes out by itself
 		c.Operations[n].Batch = fleet.BatchPlace{Key: "batch-1", Number: 2 - n, Size: 3}
 		c.Operations[n].TokenHash = "the batch's"
 	}
@@ -218,13 +218,13 @@ func revocationOutlivesHeartbeats(t *testing.T, location string) {
 	if existing := refused[*fleet.AlreadyEnrolledError](t, s.Enroll(t.Context(), again, "")).Existing; !existing.Revoked.Equal(at) {
 		t.Errorf("who enrolls again is shown %+v", existing)
 	}
-	if unknown := refused[*UnknownRunnerError](t, s.RevokeRunner(t.Context(), "nobody", at)); unknown.Runner != "nobody" {
+	if unknown := refused[*UnknownRunnerError](t, s.RevokeRunner(t.Context(), "unknown", at)); unknown.Runner != "unknown" {
 		t.Errorf("the refusal names %s", unknown.Runner)
 	}
 }
 
 // burstSharesOneTransaction: while the writer is busy hosts come, one of them with a
-// token that was replaced and one of an operation that nobody knows. All others are
+// token that was replaced and one of an unknown operation. All others are
 // enrolled, in one transaction or, since one of them fails, in one each.
 func burstSharesOneTransaction(t *testing.T, location string) {
 	s := applied(t, open(t, location))
@@ -245,7 +245,7 @@ func burstSharesOneTransaction(t *testing.T, location string) {
 				hash = "of an older token"
 			}
 			if broken && n == 7 {
-				runner.Operation = "nobody's"
+				runner.Operation = "unknown"
 			}
 			wait.Go(func() { outcomes[n] = s.Enroll(t.Context(), runner, hash) })
 		}

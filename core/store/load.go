@@ -10,7 +10,7 @@ import (
 )
 
 // Load reads the state that the loop plans from. It decodes what changed since
-// the last Load only, whoever wrote it; the first one decodes everything.
+// the last Load only, by any writer; the first one decodes everything.
 func (s *Store) Load(ctx context.Context) (snapshot.State, error) {
 	_, state, err := s.LoadApplied(ctx)
 	return state, err
@@ -53,7 +53,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		return AppliedDefinition{}, snapshot.State{}, err
 	}
 	if s.writer == nil {
-		// Whoever opened it to look looks once: nothing is kept, and nothing copied.
+		// A read-only store is read once: nothing is cached, and nothing copied.
 		state.Instances, state.Operations, state.Runners = next.instances, next.operations, next.runners
 	} else {
 		// Of two Loads at once either may win: an older snapshot only means that the

@@ -34,8 +34,8 @@ func terminatedAreNotLoaded(t *testing.T, location string) {
 	}
 }
 
-// One writer stamps all rows with the same number, again and again; whoever
-// loads meanwhile must never see two numbers.
+// One writer stamps all rows with the same number, again and again; a load
+// meanwhile must never see two numbers.
 func loadSeesOneMoment(t *testing.T, location string) {
 	writer := applied(t, open(t, location))
 	stamp := func(n int) error {
@@ -161,7 +161,7 @@ func loadAfterChangesEqualsFirstLoad(t *testing.T, location string) {
 				}
 				must(t, s.Commit(t.Context(), c))
 			},
-			"commit an instance alone": func(rt *rapid.T) {
+			"commit one instance": func(rt *rapid.T) {
 				instance, _ := provisioned(number.Draw(rt, "n"))
 				if _, found, err := s.Instance(t.Context(), instance.ID); err != nil || !found {
 					rt.Skip("it isn't there")

@@ -15,8 +15,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// NewerError refuses a store that a newer program has written. To go on would
-// mean to write rows that the newer program's tables don't allow or expect.
+// NewerError refuses a store that a newer program has written. Continuing would
+// write rows that the newer program's tables don't allow or expect.
 type NewerError struct {
 	// Stored and Known are migration versions.
 	Stored, Known int64
@@ -60,7 +60,7 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // migrateUp carries out the migrations that are missing, each of which is a
-// transaction: after a crash the next start goes on where this one was.
+// transaction: after a crash the next start continues where this one was.
 func migrateUp(ctx context.Context, provider *goose.Provider) error {
 	failpoint.MigrationsUnstarted.Hit()
 	for {

@@ -28,9 +28,9 @@ var networkMagics = map[uint32]string{
 	0x47504653:            "GPFS",
 }
 
-// localFUSE are the file systems in user space whose files are on this machine
-// alone. All others (sshfs, s3fs, shares of a virtual machine's host) are
-// refused: they are remote, or nobody knows.
+// localFUSE are the file systems in user space whose files are only on
+// this machine. All others (sshfs, s3fs, shares of a virtual machine's host) are
+// refused: they are remote, or may be.
 var localFUSE = []string{"fuseblk", "fuse.fuse-overlayfs"}
 
 // networkFileSystem names the network file system that path is on; "": none.

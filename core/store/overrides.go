@@ -27,8 +27,8 @@ type overrideRow struct {
 	value         any
 }
 
-// rowOf finds the place of an override: a fleet has one override, one freeze
-// and one broken glass, an instance one pin, and a new one replaces the one before.
+// rowOf finds the row of an override: a fleet has one scale override, one freeze
+// and one cost override, an instance one pin, and a new one replaces the one before.
 func rowOf(order any) (overrideRow, error) {
 	switch o := order.(type) {
 	case fleet.FleetScaleOverride:
@@ -59,24 +59,23 @@ func subjectOf(pairs ...string) string {
 	return ""
 }
 
-// SetOverride keeps an override, pin, freeze, quarantine, reservation, broken
-// glass or the last word about a rollout in the place of the one before about the
-// same thing, together with the record of
-// who did it, both or neither.
+// SetOverride stores a scale override, pin, freeze, quarantine, reservation, cost
+// override or rollout order in the place of the previous one about the same subject,
+// together with its audit record: both or neither.
 func (s *Store) SetOverride(ctx context.Context, order any, audit AuditRecord) error {
 	row, err := rowOf(order)
 	if err != nil {
-		return s.failed("keep an override", err)
+		return s.failed("set an override", err)
 	}
 	record, err := encode(row.value)
 	if err != nil {
-		return s.failed("keep an override", err)
+		return s.failed("set an override", err)
 	}
 	expires := int64(0)
 	if !row.expires.IsZero() {
 		expires = row.expires.UnixMicro()
 	}
-	return s.write(ctx, "keep the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
+	return s.write(ctx, "set the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO standing_order (kind, subject, expires, record) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (kind, subject) DO UPDATE SET expires = excluded.expires, record = excluded.record`,
 			row.kind, storable(row.subject), expires, record); err != nil {
@@ -86,15 +85,15 @@ func (s *Store) SetOverride(ctx context.Context, order any, audit AuditRecord) e
 	})
 }
 
-// ClearOverride takes back the one that is in the same place, whatever else it
-// says, together with its audit record. It returns false, and records nothing,
+// ClearOverride deletes the override of the same kind and subject, whatever its
+// other values, together with its audit record. It returns false, and records nothing,
 // where there is none.
 func (s *Store) ClearOverride(ctx context.Context, order any, audit AuditRecord) (ended bool, err error) {
 	row, err := rowOf(order)
 	if err != nil {
-		return false, s.failed("take back an override", err)
+		return false, s.failed("clear an override", err)
 	}
-	err = s.write(ctx, "take back the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
+	err = s.write(ctx, "clear the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM standing_order WHERE kind = $1 AND subject = $2`, row.kind, storable(row.subject))
 		if err != nil {
 			return err

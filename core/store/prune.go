@@ -38,7 +38,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
 			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},
-		// About what nobody knows any more; nobody could take it back either.
+		// About subjects that don't exist any more: no command could clear these.
 		{&pruned.Overrides, `DELETE FROM standing_order WHERE expires = 0 AND (
 			(subject LIKE 'instance:%' AND NOT EXISTS (SELECT 1 FROM instance WHERE subject = 'instance:' || instance.id)) OR
 			(subject LIKE 'fleet:%' AND NOT EXISTS (SELECT 1 FROM fleet WHERE subject = 'fleet:' || fleet.id)))`, nil},

@@ -44,7 +44,7 @@ func readsBesideWriter(t *testing.T, location string) {
 	must(t, writer.Close())
 	beside.mustHold(t, 4)
 	look(t, location).mustHold(t, 4)
-	// And whoever looks is in no writer's way.
+	// And a reader doesn't block a writer.
 	next := claim(t, open(t, location), "the next one")
 	must(t, next.Commit(t.Context(), change(5, 5)))
 	beside.mustHold(t, 5)
@@ -110,8 +110,8 @@ func TestLookingMakesNoStore(t *testing.T) {
 	}
 }
 
-// The writer was killed: its last commits are in the WAL alone, which nobody
-// but the next writer may move into the file.
+// The writer was killed: its last commits are only in the WAL, which only the
+// next writer may move into the file.
 func TestLookingAtAStoreWhoseWriterWasKilled(t *testing.T) {
 	path := sqlitePath(t)
 	writer := applied(t, open(t, path))

@@ -81,7 +81,7 @@ func recallBy(ctx context.Context, tx *sql.Tx, column string, values []string) (
 		if r.Provision, err = decodeOperation(row{operation, request}); err != nil {
 			return nil, err
 		}
-		if r.Provision.ID == r.Instance.Key { // a termination's id is nobody's key
+		if r.Provision.ID == r.Instance.Key { // a termination's id isn't an instance's key
 			found = append(found, r)
 		}
 	}

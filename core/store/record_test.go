@@ -162,7 +162,7 @@ func anyBytesFromOutsiders(t *testing.T, location string) {
 		}
 	}
 	if _, found, err := s.RunnerSubject(t.Context(), outsider); err != nil || found {
-		t.Errorf("an id that is no text: found %v, error %v", found, err)
+		t.Errorf("an id that isn't text: found %v, error %v", found, err)
 	}
 }
 

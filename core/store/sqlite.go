@@ -46,8 +46,8 @@ func openSQLite(path string) (*Store, error) {
 }
 
 // openSQLiteReadOnly opens an existing file without the right to write to it.
-// Its neighbours -wal and -shm are another matter: without them nobody can read
-// beside a writer, so SQLite makes them where they are missing.
+// The files -wal and -shm beside it are an exception: reading beside a writer needs
+// them, so SQLite creates them where they are missing.
 func openSQLiteReadOnly(path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func sqliteDSN(path string, more url.Values) string {
 		"_dqs":          {"0"},
 		"_error_rc":     {"1"},
 		"_pragma": {
-			"fullfsync(1)",                  // macOS: fsync alone leaves data in the drive's cache
+			"fullfsync(1)",                  // macOS: fsync leaves data in the drive's cache
 			"journal_size_limit(268435456)", // give space back after a burst
 			"cache_size(-32768)",            // KiB
 		},
@@ -165,7 +165,7 @@ func createPrivate(path string) error {
 }
 
 // lockFile waits for the lock on path. Unlocking removes the file once the work
-// is done: whoever still waits for the removed one finds nothing to do.
+// is done: a process that still waits for the removed one finds nothing to do.
 func lockFile(ctx context.Context, path string) (unlock func(done bool) error, err error) {
 	lock := flock.New(path)
 	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
@@ -177,7 +177,7 @@ func lockFile(ctx context.Context, path string) (unlock func(done bool) error, e
 			err = os.Remove(path)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // whoever did the work removed it
+			err = nil // the process that did the work removed it
 		}
 		return errors.Join(err, lock.Close())
 	}, nil

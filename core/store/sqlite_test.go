@@ -139,7 +139,7 @@ func TestSQLiteFolderThatIsReadOnly(t *testing.T) {
 		return
 	}
 	// Not testing's folder: only its owner may enter that, and root's rights have
-	// no limits, so root lets nobody (65534) look.
+	// no limits, so the test reads as the user nobody (65534).
 	folder, err := os.MkdirTemp("", "readonly")
 	must(t, err)
 	t.Cleanup(func() { must(t, os.Chmod(folder, 0o755)); must(t, os.RemoveAll(folder)) })

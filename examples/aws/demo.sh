@@ -91,7 +91,7 @@ machines
 [ "$(ask | grep -o '"state":"running"' | wc -l)" = 2 ]
 
 say "6. Take the fleets away: drained, ended, and gone with their volumes and interfaces"
-sed '/^# Machines that nobody/,$d' "$here/fleet.hcl" >"$work/fleet/fleet.hcl"
+sed '/^# Machines that aren.t interrupted/,$d' "$here/fleet.hcl" >"$work/fleet/fleet.hcl"
 printf 'removed {\n  from = fleet.stable\n}\n\nremoved {\n  from = fleet.spot\n}\n' >>"$work/fleet/fleet.hcl"
 fleet apply --auto-approve --wait 2m
 

@@ -63,7 +63,7 @@ capacity_class "small" {
   }
 }
 
-# Machines that nobody takes away, of whichever type and zone is cheapest and has room.
+# Machines that aren't interrupted, of whichever type and zone is cheapest and has room.
 fleet "stable" {
   capacity_class = capacity_class.small
   image          = image.runner
@@ -84,7 +84,7 @@ fleet "stable" {
     command = ["sh", "-c", "echo working; sleep 1"]
   }
 
-  # Simulated machines are processes of whoever runs the demo; on real ones leave this out.
+  # Simulated machines are processes of the user that runs the demo; on real ones leave this out.
   admission {
     job_isolation = "none"
   }

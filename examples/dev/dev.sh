@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A queue and a manager on this machine that stay, with the quickstart's fleet,
-# until Ctrl-C. Everything is in one folder, and running it again goes on from
+# until Ctrl-C. Everything is in one folder, and running it again continues from
 # there.
 #
 #   dev.sh run BIN DIR      BIN holds the programs, and in plugins the published plugin "local"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A daemon of libvirt that nobody else uses: it sees its own configuration and state
+# A private daemon of libvirt: it sees its own configuration and state
 # where the machine's are, and has one pool, "default", with nothing in it. It says
 # "ready" and stays until it gets TERM; everything that it started ends with it.
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The whole story with a real virtual machine: a daemon of libvirt that nobody else
+# The whole story with a real virtual machine: a daemon of libvirt that nothing else
 # uses, a guest that boots, finds the manager, works, shuts itself down, and leaves
 # nothing. It works in a folder of its own and takes everything away at the end.
 #
@@ -59,7 +59,7 @@ within() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
   until "$@"; do
-    [ $SECONDS -lt $end ] || { echo "waited in vain for $what"; exit 1; }
+    [ $SECONDS -lt $end ] || { echo "timed out waiting for $what"; exit 1; }
     sleep 0.5
   done
 }
@@ -82,7 +82,7 @@ fi
 export FLEET_VAR_emulation=auto
 if [ -e /dev/kvm ]; then
   tried=0
-  # In a shell of its own, whose word about how QEMU died nobody needs.
+  # In a shell of its own, whose message about how QEMU died isn't needed.
   (timeout 3 qemu-system-x86_64 -accel kvm -cpu host -machine q35 -nodefaults -display none; exit $?) >/dev/null 2>&1 || tried=$?
   [ $tried = 124 ] || { export FLEET_VAR_emulation=always; echo "/dev/kvm is there and doesn't work, so the guest is emulated."; }
 fi

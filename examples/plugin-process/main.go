@@ -55,7 +55,7 @@ func (p processes) Provision(_ context.Context, request provider.ProvisionReques
 	}
 	document := filepath.Join(directory, "bootstrap.json")
 	if err := errors.Join(os.MkdirAll(directory, 0o700), request.Bootstrap.Write(document)); err != nil {
-		return provider.Resource{}, err // nobody knows: an inspection will show the directory
+		return provider.Resource{}, err // unknown: an inspection will show the directory
 	}
 	agent := exec.Command(p.Runner, "--bootstrap", document, "--state", filepath.Join(directory, "agent"), "--lock", filepath.Join(directory, "lock"))
 	agent.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + directory, "SHELL=" + request.Instance.Shell}

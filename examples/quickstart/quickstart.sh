@@ -62,7 +62,7 @@ within() {
   shift 2
   until "$@"; do
     if [ $SECONDS -ge $end ]; then
-      echo "waited in vain for $what"
+      echo "timed out waiting for $what"
       exit 1
     fi
     sleep 0.2

@@ -1,5 +1,5 @@
 // The mock of the metadata service that the vendor publishes, at the one version that
-// the tests run: a module of its own, so that nobody else needs what it needs.
+// the tests run: a module of its own, so that no other module needs its dependencies.
 module github.com/forgeyard/forgeyard-fleet/cmd/e2e/metadatamock
 
 go 1.26.0

@@ -94,7 +94,7 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 	return nil
 }
 
-// problemOf turns an answer that is no success into an error. Only what can't get
+// problemOf turns an unsuccessful answer into an error. Only what can't get
 // better by itself is a refusal.
 func problemOf(doing string, response *http.Response, answer []byte) error {
 	said := scheduler.StatusWords(response)

@@ -46,7 +46,7 @@ func (l *QueuedList) UnmarshalJSON(content []byte) error {
 	*l = make(QueuedList, len(groups))
 	for n, group := range groups {
 		if err := json.Unmarshal(group, &(*l)[n]); err != nil {
-			return err // whoever reads the whole finds the place
+			return err // the reader of the whole document finds the place
 		}
 	}
 	return nil
@@ -80,8 +80,8 @@ type Requirement struct {
 	Isolation    string   `json:"isolation,omitempty"`
 	Signing      bool     `json:"signing,omitempty"`
 	Confidential bool     `json:"confidential,omitempty"`
-	// Hostile says that nobody vouches for the jobs: they run on runners alone that
-	// were admitted for hostile jobs.
+	// Hostile says that the jobs are untrusted: they run only on runners that were
+	// admitted for hostile jobs.
 	Hostile bool `json:"hostile,omitempty"`
 	// Unknown names the members that a reader of this version doesn't know.
 	Unknown []string `json:"-"`
@@ -195,7 +195,7 @@ type Cordon struct {
 	Cause string `json:"cause"`
 	// Force takes the runner's jobs away and queues them again.
 	Force bool `json:"force,omitempty"`
-	// DeadlineSeconds is in how many seconds the host goes away; 0: nobody said.
+	// DeadlineSeconds is in how many seconds the host goes away; 0: unknown.
 	DeadlineSeconds float64 `json:"deadline_seconds,omitempty"`
 }
 

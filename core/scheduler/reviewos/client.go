@@ -70,7 +70,7 @@ func New(c Config) *Client {
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// StatusError is an answer that is no success.
+// StatusError is an unsuccessful answer.
 type StatusError struct {
 	Doing  string
 	Status int
@@ -148,7 +148,7 @@ func (c *Client) send(ctx context.Context, doing, method, path string, token Tok
 	return answer, nil
 }
 
-// said is an answer that is no success, in one line.
+// said is an unsuccessful answer in one line.
 func said(response *http.Response, answer []byte) string {
 	words := struct {
 		Error   string `json:"error"`

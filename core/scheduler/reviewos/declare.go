@@ -9,7 +9,7 @@ import (
 )
 
 // declaration is the body of an operation on pools and queues. Of these
-// assign-repository alone is named on ReviewOS's page; the names of the others are
+// only assign-repository is named on ReviewOS's page; the names of the others are
 // taken for granted, after it.
 type declaration struct {
 	Operation          string `json:"operation"`
@@ -82,7 +82,7 @@ func (c *Client) AssignRepository(ctx context.Context, pool int64, repository st
 		declaration{Operation: "assign-repository", Pool: pool, Repository: repository}, nil)
 }
 
-// declare does one of them. What isn't there is no runner.
+// declare does one of them. A missing pool or queue isn't a missing runner.
 func (c *Client) declare(ctx context.Context, doing string, body declaration, out any) error {
 	err := c.fleetCall(ctx, doing, body, out)
 	if answer := (*StatusError)(nil); errors.Is(err, scheduler.ErrUnknownRunner) && errors.As(err, &answer) {

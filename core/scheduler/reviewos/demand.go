@@ -14,12 +14,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
-// unassigned is the queue of what is in no queue: runners that nobody put into
+// unassigned is the queue of what is in no queue: runners that weren't assigned to
 // one, and jobs that match no runner anywhere.
 const unassigned = "unassigned"
 
-// Demand scrapes the metrics. A series that isn't there is no zero: then nothing
-// is seen at all.
+// Demand scrapes the metrics. A missing series doesn't mean zero: the demand
+// is unknown then.
 func (c *Client) Demand(ctx context.Context) (fleet.CapacityDemandSnapshot, error) {
 	const doing = "read the metrics"
 	began := c.Clock()

@@ -48,8 +48,8 @@ type queueFacts struct {
 	seen             map[string]bool
 }
 
-// missing names the series that aren't there. Each is reported at zero, so a
-// missing one is no zero: nobody can see.
+// missing names the series that aren't there. Each is reported also at zero,
+// so a missing one doesn't mean zero but unknown.
 func (q *queueFacts) missing() []string {
 	var out []string
 	for _, name := range []string{metricWaiting, metricRunning, metricOldest} {

@@ -222,7 +222,7 @@ func TestAPausedQueueIsNoDemand(t *testing.T) {
 	w.server.Change(func(s *reviewos.Shape) { s.Pools[0].Queues[0].State = reviewos.QueueActive })
 	w.now = w.now.Add(time.Minute)
 	if g := w.group(large); g.Admissible != 1 {
-		t.Error("it is no demand after the pause either")
+		t.Error("there is no demand after the pause either")
 	}
 }
 
@@ -235,13 +235,13 @@ func TestLostRunnersThatBecomeMoreAreAConcernUntilTheyAreNot(t *testing.T) {
 	w.poll(a)
 	w.now = w.now.Add(2 * time.Minute)
 	if lost() {
-		t.Error("what was so at the first look is no rise")
+		t.Error("the first count must not be taken for a rise")
 	}
 	b, _ := w.admit("i2")
 	w.poll(b)
 	w.now = w.now.Add(2 * time.Minute)
 	if !lost() {
-		t.Error("a second lost runner is no concern")
+		t.Error("a second lost runner must be a concern")
 	}
 	w.now = w.now.Add(20 * time.Minute)
 	if lost() {
@@ -327,10 +327,10 @@ func TestACertainNoIsToldFromAnAnswerThatIsLost(t *testing.T) {
 	if err == nil || errors.As(err, &refused) {
 		t.Errorf("made and not assigned: %v", err)
 	}
-	nobody := reviewos.New(reviewos.Config{URL: "http://127.0.0.1:1", Fleet: token("x"), Metrics: token("x"), Clock: time.Now,
+	unreachable := reviewos.New(reviewos.Config{URL: "http://127.0.0.1:1", Fleet: token("x"), Metrics: token("x"), Clock: time.Now,
 		Queues: []fleet.SchedulerQueue{{Name: large, ID: 7, Class: class("large")}}})
-	if _, err := nobody.Admit(t.Context(), scheduler.Runner{Name: "i1", Class: class("large")}); !errors.As(err, &unsent) {
-		t.Errorf("nobody listens, so nothing was sent: %v", err)
+	if _, err := unreachable.Admit(t.Context(), scheduler.Runner{Name: "i1", Class: class("large")}); !errors.As(err, &unsent) {
+		t.Errorf("nothing listens, so nothing was sent: %v", err)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestARunnerWhoseNumberWasLostIsUnknown(t *testing.T) {
 }
 
 func TestEachTokenIsUsedForItsOwnCallsAndNoErrorTellsIt(t *testing.T) {
-	const secret = "s3cret-of-nobody"
+	const secret = "s3cret-unused"
 	w := newWorld(t)
 	wrong := reviewos.New(reviewos.Config{URL: w.server.URL, Fleet: token(secret), Metrics: token(secret), Clock: time.Now,
 		Queues: []fleet.SchedulerQueue{{Name: large, ID: 7, Class: class("large")}}})
@@ -369,10 +369,10 @@ func TestNoTokenFollowsARedirect(t *testing.T) {
 	defer bent.Close()
 	c := reviewos.New(reviewos.Config{URL: bent.URL, Fleet: token("a"), Metrics: token("b"), Clock: time.Now})
 	if _, err := c.Demand(t.Context()); err == nil {
-		t.Error("a redirect is no answer")
+		t.Error("a redirect must not be followed")
 	}
 	if _, err := c.CreateToken(t.Context(), 3, 7, "x"); err == nil {
-		t.Error("a redirect is no answer")
+		t.Error("a redirect must not be followed")
 	}
 	if len(stolen) > 0 {
 		t.Errorf("the redirect was followed with %q", stolen)

@@ -20,9 +20,9 @@ import (
 
 // The tables of eight weeks take minutes, so that plain `go test` compares a day
 // with testdata/one-day.md. `make policies` compares the page, and after a change
-// of the planner `make policies UPDATE=-update` writes both anew.
+// of the planner `make policies UPDATE=-update` writes both again.
 var (
-	update     = flag.Bool("update", false, "write the tables anew")
+	update     = flag.Bool("update", false, "write the tables again")
 	eightWeeks = flag.Bool("eight-weeks", false, "replay all eight weeks and compare docs/policies.md")
 )
 
@@ -39,7 +39,7 @@ var page = filepath.Join("..", "..", "..", "docs", "policies.md")
 func TestTheGeneratedJobsAreTheOnesOfTheTables(t *testing.T) {
 	trace := Office(weeks, seed, scheduler)
 	if got := fleet.Digest(trace); got != digest {
-		t.Errorf("the jobs have the digest %s; if that is meant, write the tables anew", got)
+		t.Errorf("the jobs have the digest %s; if that is meant, write the tables again", got)
 	}
 	if len(trace.Jobs) < 100_000 {
 		t.Errorf("%d jobs", len(trace.Jobs))
@@ -83,7 +83,7 @@ func compare(t *testing.T, path, begin, end string, want string) {
 		return
 	}
 	if diff := cmp.Diff(string(have), whole); diff != "" {
-		t.Errorf("%s isn't what the replays say; write it anew with: make policies UPDATE=-update\n%s", path, diff)
+		t.Errorf("%s isn't what the replays say; write it again with: make policies UPDATE=-update\n%s", path, diff)
 	}
 }
 

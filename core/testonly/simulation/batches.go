@@ -132,7 +132,7 @@ func (w *world) batchIsOneCall(e loop.ProvisionBatch) {
 }
 
 // identity is what the host's provider vouches for, where its fleet asks for that.
-// False: nobody can tell yet which host it is.
+// False: which host it is isn't known yet.
 func (h *host) identity(i fleet.CapacityInstance) (fleet.VerifiedIdentity, bool) {
 	inBatch := h.w.store.operations[i.Key].Batch.Key != ""
 	if !inBatch && !h.w.store.fleet(i.ID).Admission.RequiresIdentity() {

@@ -119,7 +119,7 @@ func (s *listingCI) again(j *job) {
 	}
 }
 
-// reset is a scheduler that starts anew without its runners and leases. People
+// reset is a scheduler that restarts without its runners and leases. People
 // submit again what wasn't done.
 func (s *listingCI) reset(random *rand.Rand) {
 	s.runners, s.waiting, s.revision = nil, nil, int64(random.IntN(3))

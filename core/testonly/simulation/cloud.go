@@ -51,7 +51,7 @@ type resource struct {
 	lag     time.Duration
 	created time.Duration
 	host    *host
-	// foreign says that nobody but a person may touch it, copied that it is a copy.
+	// foreign says that only a person may touch it, copied that it is a copy.
 	foreign, copied bool
 	// part says that it belongs to a machine and is none.
 	part bool

@@ -46,7 +46,7 @@ func (w *world) unsettled() string {
 	}
 	for _, f := range w.store.fleets {
 		if f.Joined {
-			continue // who has joined stays, and nobody else is made
+			continue // a joined host stays, and no other is made
 		}
 		if count[f.ID] != f.Scaling.Min {
 			return fmt.Sprintf("%s has %d instances and wants %d", f.Address, count[f.ID], f.Scaling.Min)

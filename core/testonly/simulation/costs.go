@@ -54,8 +54,8 @@ func (w *world) drawCosts(random *rand.Rand) {
 	}
 }
 
-// payForMin raises the limits of a fleet's costs with its min, as whoever changes the
-// one in the file would the others.
+// payForMin raises the limits of a fleet's costs with its min, as a person who changes
+// the min in the file would.
 func (w *world) payForMin(f *fleet.ManagedFleet) {
 	price := f.Cost.Hourly.Micros
 	if price == 0 {

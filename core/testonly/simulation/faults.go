@@ -14,49 +14,49 @@ type FaultKind string
 
 // The kinds of fault. Those with a length last for it; the others strike once.
 const (
-	LostAnswers    FaultKind = "lost answers"     // the provider acts, and nobody hears
-	LateAnswers    FaultKind = "late answers"     // the deadline of a call passes while it runs
-	Throttled      FaultKind = "throttled"        // RATE_LIMIT with a time to wait
-	QuotaUsedUp    FaultKind = "quota used up"    // QUOTA
-	NoCapacity     FaultKind = "no capacity"      // CAPACITY
-	ZoneShortage   FaultKind = "zone shortage"    // CAPACITY or QUOTA of a zone or a machine type
-	MarketSilent   FaultKind = "market silent"    // offers can't be listed
-	FailingLists   FaultKind = "failing lists"    // a page of the list fails
-	PartialLists   FaultKind = "partial lists"    // the list ends early and says so
-	RegionOutage   FaultKind = "region outage"    // every call fails
-	StuckBoots     FaultKind = "stuck boots"      // hosts hang, or never enroll
-	ReclaimOne     FaultKind = "one reclaimed"    // the provider takes a host
-	ReclaimAll     FaultKind = "mass reclaim"     // the provider takes most of them
-	CopyByHand     FaultKind = "copy by hand"     // "launch more like this" copies the key
-	ForeignThing   FaultKind = "foreign resource" // somebody else's, or with a wrong proof
-	PluginCrash    FaultKind = "plugin crash"     // its calls are over, and nobody knows how
-	ManagerCrash   FaultKind = "manager crash"    // at any point of a step
-	CommitsFail    FaultKind = "commits fail"     // nothing is stored
-	CommitUnsure   FaultKind = "commit unsure"    // stored, and the answer is lost
-	ClockJump      FaultKind = "clock jump"       // the manager's clock is set
-	ManagerDeaf    FaultKind = "manager deaf"     // no heartbeat reaches it
-	SchedulerDown  FaultKind = "scheduler down"   // it answers nothing
-	SchedulerLags  FaultKind = "scheduler lags"   // it shows an older revision
-	SchedulerMute  FaultKind = "scheduler mute"   // it acts, and its answer is lost
-	SchedulerReset FaultKind = "scheduler reset"  // it forgets every runner and lease
-	SchedulerBack  FaultKind = "scheduler back"   // restored: its revision goes back, cordons are lost, the forgotten are back
-	Partition      FaultKind = "partition"        // an agent can't reach the manager
-	AgentDies      FaultKind = "agent dies"       // its host goes on without it
-	AgentLeaves    FaultKind = "agent leaves"     // it ends by itself
-	AgentUnfit     FaultKind = "agent unfit"      // it complains for a while
-	Resize         FaultKind = "resize"           // the file asks for another minimum
-	Rollout        FaultKind = "rollout"          // the file asks for another instance body
-	AgentLies      FaultKind = "agent lies"       // what it says isn't so
-	PersonOrders   FaultKind = "person orders"    // drain, give up, replace, resolve or adopt
-	VolumesStay    FaultKind = "volumes stay"     // what belonged to a machine outlives it
-	HostJoins      FaultKind = "host joins"       // a person joins a host, or means to
-	HostReleased   FaultKind = "host released"    // a person takes a host out of the file
+	LostAnswers        FaultKind = "lost answers"        // the provider acts, and its answer is lost
+	LateAnswers        FaultKind = "late answers"        // the deadline of a call passes while it runs
+	Throttled          FaultKind = "throttled"           // RATE_LIMIT with a time to wait
+	QuotaUsedUp        FaultKind = "quota used up"       // QUOTA
+	NoCapacity         FaultKind = "no capacity"         // CAPACITY
+	ZoneShortage       FaultKind = "zone shortage"       // CAPACITY or QUOTA of a zone or a machine type
+	MarketSilent       FaultKind = "market silent"       // offers can't be listed
+	FailingLists       FaultKind = "failing lists"       // a page of the list fails
+	PartialLists       FaultKind = "partial lists"       // the list ends early and says so
+	RegionOutage       FaultKind = "region outage"       // every call fails
+	StuckBoots         FaultKind = "stuck boots"         // hosts hang, or never enroll
+	ReclaimOne         FaultKind = "one reclaimed"       // the provider takes a host
+	ReclaimAll         FaultKind = "mass reclaim"        // the provider takes most of them
+	CopyByHand         FaultKind = "copy by hand"        // "launch more like this" copies the key
+	ForeignThing       FaultKind = "foreign resource"    // somebody else's, or with a wrong proof
+	PluginCrash        FaultKind = "plugin crash"        // its calls are over, with unknown outcomes
+	ManagerCrash       FaultKind = "manager crash"       // at any point of a step
+	CommitsFail        FaultKind = "commits fail"        // nothing is stored
+	CommitUnsure       FaultKind = "commit unsure"       // stored, and the answer is lost
+	ClockJump          FaultKind = "clock jump"          // the manager's clock is set
+	ManagerUnreachable FaultKind = "manager unreachable" // no heartbeat reaches it
+	SchedulerDown      FaultKind = "scheduler down"      // it answers nothing
+	SchedulerLags      FaultKind = "scheduler lags"      // it shows an older revision
+	SchedulerMute      FaultKind = "scheduler mute"      // it acts, and its answer is lost
+	SchedulerReset     FaultKind = "scheduler reset"     // it forgets every runner and lease
+	SchedulerBack      FaultKind = "scheduler back"      // restored: its revision goes back, cordons are lost, the forgotten are back
+	Partition          FaultKind = "partition"           // an agent can't reach the manager
+	AgentDies          FaultKind = "agent dies"          // its host continues without it
+	AgentLeaves        FaultKind = "agent leaves"        // it ends by itself
+	AgentUnfit         FaultKind = "agent unfit"         // it complains for a while
+	Resize             FaultKind = "resize"              // the file asks for another minimum
+	Rollout            FaultKind = "rollout"             // the file asks for another instance body
+	AgentLies          FaultKind = "agent lies"          // what it says isn't so
+	PersonOrders       FaultKind = "person orders"       // drain, give up, replace, resolve or adopt
+	VolumesStay        FaultKind = "volumes stay"        // what belonged to a machine outlives it
+	HostJoins          FaultKind = "host joins"          // a person joins a host, or means to
+	HostReleased       FaultKind = "host released"       // a person takes a host out of the file
 )
 
 // lasting are the kinds with a length.
 var lasting = map[FaultKind]bool{
 	LostAnswers: true, LateAnswers: true, Throttled: true, QuotaUsedUp: true, NoCapacity: true, FailingLists: true,
-	PartialLists: true, RegionOutage: true, StuckBoots: true, CommitsFail: true, ManagerDeaf: true, SchedulerDown: true,
+	PartialLists: true, RegionOutage: true, StuckBoots: true, CommitsFail: true, ManagerUnreachable: true, SchedulerDown: true,
 	SchedulerLags: true, SchedulerMute: true, Partition: true, AgentUnfit: true,
 	AgentLies: true, VolumesStay: true,
 	ZoneShortage: true, MarketSilent: true,
@@ -65,7 +65,7 @@ var lasting = map[FaultKind]bool{
 var kinds = []FaultKind{
 	LostAnswers, LateAnswers, Throttled, QuotaUsedUp, NoCapacity, FailingLists, PartialLists, RegionOutage, StuckBoots,
 	ReclaimOne, ReclaimAll, CopyByHand, ForeignThing, PluginCrash, ManagerCrash, CommitsFail, CommitUnsure, ClockJump,
-	ManagerDeaf, SchedulerDown, SchedulerLags, SchedulerMute, SchedulerReset, SchedulerBack, Partition, AgentDies,
+	ManagerUnreachable, SchedulerDown, SchedulerLags, SchedulerMute, SchedulerReset, SchedulerBack, Partition, AgentDies,
 	AgentLeaves, AgentUnfit, Resize, Rollout, AgentLies, PersonOrders, VolumesStay, HostJoins, HostReleased,
 	ZoneShortage, MarketSilent,
 }

@@ -71,7 +71,7 @@ func (h *host) die() {
 	h.lost()
 }
 
-// lost has the scheduler find out, some time later, that nobody renews a lease.
+// lost has the scheduler find out, some time later, that a lease isn't renewed.
 func (h *host) lost() {
 	h.busy = false
 	h.killed()
@@ -82,7 +82,7 @@ func (h *host) lost() {
 }
 
 func (h *host) reaches() bool {
-	return h.w.at >= h.cutOff && !h.w.during(ManagerDeaf, -1) && h.w.manager.alive
+	return h.w.at >= h.cutOff && !h.w.during(ManagerUnreachable, -1) && h.w.manager.alive
 }
 
 // enroll spends the token. It is tried again while the manager can't be reached.

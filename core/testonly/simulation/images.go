@@ -18,7 +18,7 @@ import (
 const (
 	NewImage    FaultKind = "new image"    // the file asks for another image
 	BrokenImage FaultKind = "broken image" // the file asks for one whose hosts never enroll
-	ImageOrder  FaultKind = "image order"  // pause, go on, or go back
+	ImageOrder  FaultKind = "image order"  // pause, resume, or roll back
 )
 
 var imageKinds = []FaultKind{NewImage, BrokenImage, ImageOrder}
@@ -97,7 +97,7 @@ func (w *world) orderRollout(n int, word fleet.RolloutAction, skip bool) {
 }
 
 // lookAfterRollouts is a person who looks at the rollouts in peace, now and then:
-// a broken image goes, and what was halted goes on.
+// a broken image goes, and what was halted continues.
 func (w *world) lookAfterRollouts() {
 	if w.settled {
 		return
@@ -164,7 +164,7 @@ func (w *world) limited(id fleet.RunnerFleetID) bool {
 }
 
 // haltedMakesNothingNew: what a rollout was halted for isn't made again while what
-// was known good can be. The records and instances are those of before the commit;
+// was known good can be. The records and instances are those from before the commit;
 // one that is stored for the first time may be on its way already.
 func (w *world) haltedMakesNothingNew(c store.Change, before map[fleet.RunnerFleetID]fleet.Rollout) {
 	for _, i := range c.Instances {

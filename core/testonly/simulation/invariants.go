@@ -183,7 +183,7 @@ func (w *world) scaleDownNeverEndsALease(e loop.Terminate) {
 }
 
 // drainNeverEndsAJob: "normal scale-down drains first;", for runners without a
-// scheduler, and those whose scheduler lists none: nobody but the agent says then that
+// scheduler, and those whose scheduler lists none: only the agent says then that
 // no process is left. There silence for heartbeat and quarantine together is the proof,
 // as documented; a runner that was heard since is never given up under its job.
 func (w *world) drainNeverEndsAJob(res loop.Result) {
@@ -348,6 +348,6 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 				waits = append(waits, p.Waiting...)
 			}
 		}
-		w.fail("dead rows starve nobody", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books; the plan says %v", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max, waits)
+		w.fail("dead rows block no demand", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books; the plan says %v", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max, waits)
 	}
 }

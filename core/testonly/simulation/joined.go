@@ -130,7 +130,7 @@ func (m *memoryStore) claimOf(id fleet.CapacityInstanceID) fleet.AssetClaim {
 	return fleet.AssetClaim{}
 }
 
-// hostsAreHeldOnce: "one host is one capacity instance", and what nobody claimed
+// hostsAreHeldOnce: "one host is one capacity instance", and an unclaimed host
 // is neither asked for nor released.
 func (w *world) hostsAreHeldOnce(key fleet.OperationID, what string) {
 	for _, i := range w.store.instances {

@@ -58,7 +58,7 @@ func (h *host) beginsToLie(f Fault, random *rand.Rand) {
 // lieIn changes an honest report.
 func (h *host) lieIn(r *fleet.Runner) {
 	if (!h.w.scheduled(h.instance) || h.w.unlisted(h.instance)) && (h.tells(saysIdle) || h.tells(saysOldWord)) {
-		h.untrue = true // nobody but the agent says that its jobs are over
+		h.untrue = true // only the agent says that its jobs are over
 	}
 	r.Skew, r.AgentVersion = 0, agentVersion
 	switch {
@@ -79,7 +79,7 @@ func (h *host) lieIn(r *fleet.Runner) {
 }
 
 // whoLacksIsNotTrusted: "newly created hosts are untrusted until admitted;". What
-// a host claims and its provider doesn't vouch for makes nobody Healthy.
+// a host claims and its provider doesn't vouch for makes no host Healthy.
 func (w *world) whoLacksIsNotTrusted(i fleet.CapacityInstance) {
 	for _, h := range w.hosts {
 		if h.instance == i.ID && h.lacks && (i.State == fleet.Healthy || i.Admission.State == fleet.AdmissionVerified) {

@@ -73,7 +73,7 @@ func (m *manager) newID(now time.Time) (string, error) {
 	return fmt.Sprintf("%010x%06d", now.UnixMilli(), m.ids), nil
 }
 
-// fakeEnrollment issues tokens that nobody checks: enrollment isn't what is simulated.
+// fakeEnrollment issues tokens that aren't checked: enrollment isn't what is simulated.
 type fakeEnrollment struct{}
 
 func (fakeEnrollment) Issue(op fleet.OperationID) ([]byte, string, error) {
@@ -93,7 +93,7 @@ func (m *manager) armCrash(random *rand.Rand) {
 	}
 }
 
-// die ends the process. Its calls go on in the cloud; the next process starts
+// die ends the process. Its calls continue in the cloud; the next process starts
 // once the plugins of this one have ended.
 func (m *manager) die(where string) {
 	if !m.alive {

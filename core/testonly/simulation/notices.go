@@ -17,7 +17,7 @@ const (
 	NoticeInVain    FaultKind = "notice without reclaim" // announced, and the host stays
 	NoticeWithdrawn FaultKind = "notice withdrawn"       // announced by the host's platform, and taken back
 	RebalanceAsked  FaultKind = "rebalance"              // a recommendation
-	UnknownNotice   FaultKind = "notice of nobody's"     // about a machine that isn't ours
+	UnknownNotice   FaultKind = "foreign notice"         // about a machine that isn't ours
 	NoticeFlood     FaultKind = "flood of events"        // the same and others, again and again
 )
 
@@ -50,7 +50,7 @@ func (w *world) announce(f Fault, random *rand.Rand) {
 	c := w.clouds[f.Provider]
 	switch f.Kind {
 	case UnknownNotice:
-		c.tell("nobody-1", fleet.Notice{ID: "n", Kind: fleet.NoticeInterruption, Deadline: w.now().Add(time.Minute)})
+		c.tell("foreign-1", fleet.Notice{ID: "n", Kind: fleet.NoticeInterruption, Deadline: w.now().Add(time.Minute)})
 		return
 	case NoticeFlood:
 		c.flood(random)

@@ -91,7 +91,7 @@ func (s *onceCI) leaseOn(h *host) *job {
 type answer struct {
 	job  *job
 	stop bool
-	// refused says that nobody knows its credential.
+	// refused says that its credential is unknown.
 	refused bool
 }
 

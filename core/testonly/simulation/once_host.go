@@ -62,7 +62,7 @@ func (h *host) spent() bool {
 }
 
 // connect is what the manager answers an agent that is to run, and what the agent
-// makes of it. Without a command, a process that runs goes on and none begins.
+// makes of it. Without a command, a running process continues and none begins.
 func (h *host) connect(i fleet.CapacityInstance) {
 	a := &h.agent
 	a.told, a.most = nil, h.w.store.fleet(h.instance).Runner.MaxJobs
@@ -112,7 +112,7 @@ func (h *host) begin() {
 	h.callSoon()
 }
 
-// hearOfLease is a process in the middle of a job. It goes on where nobody knows its
+// hearOfLease is a process in the middle of a job. It continues where nothing knows its
 // runner any more, and ends the job that was taken back from it.
 func (h *host) hearOfLease(p *process) {
 	r := h.w.ci.once.byNumber(p.credential)
@@ -139,7 +139,7 @@ func (h *host) askFor(p *process) {
 	}
 	switch heard := h.w.ci.once.ask(h, p.credential, finished); {
 	case heard.refused:
-		h.endProcess("nobody knows its credential")
+		h.endProcess("its credential is unknown")
 	case heard.job != nil:
 		p.lease, p.ends = heard.job, h.w.at+heard.job.length
 	case heard.stop:

@@ -38,8 +38,8 @@ func (s *onceCI) credentialsStayOnTheirHost(r *onceRunner, h *host) {
 	}
 }
 
-// stoppedGetNoJob: once it is acknowledged that a runner gets no job any more, nobody
-// gets its instance one by another runner.
+// stoppedGetNoJob: once it is acknowledged that a runner gets no job any more, its
+// instance gets none by another runner.
 func (s *onceCI) stoppedGetNoJob(r *onceRunner) {
 	for _, other := range s.runners {
 		if other.instance == r.instance && other.stopping && s.w.store.instances[r.instance].Scheduling.Cordoned {

@@ -115,7 +115,7 @@ func (s *onceCI) snapshot(of sums) fleet.CapacityDemandSnapshot {
 // concerns are what the client of one process of the manager finds amiss.
 func (s *onceCI) concerns(life int, of sums, now time.Time) (out []fleet.DemandConcern) {
 	if life != s.w.manager.life {
-		return nil // for nobody
+		return nil // for no runner
 	}
 	if s.trends.life != life {
 		s.trends = trends{life: life}

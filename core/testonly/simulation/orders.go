@@ -14,7 +14,7 @@ import (
 type people struct {
 	given int
 	// orders are those without an outcome. A manager that dies takes them along,
-	// and whoever gave them sees that.
+	// and the person who gave them sees that.
 	orders map[string]loop.Order
 	// drained are the instances that a person let go of, forced those whose job a person gave up, adopted the resources
 	// that a person had removed.

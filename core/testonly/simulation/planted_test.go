@@ -100,7 +100,7 @@ func TestDeadRowsThatCountAsCapacityAreSeen(t *testing.T) {
 			}
 		}
 		return planner.Plan(in)
-	}), "dead rows starve nobody")
+	}), "dead rows block no demand")
 }
 
 func TestAFailedListThatIsReadAsEmptyIsSeen(t *testing.T) {

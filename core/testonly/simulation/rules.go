@@ -125,7 +125,7 @@ func (w *world) entitlementsHold() {
 	}
 }
 
-// nothingIsMadeForTheUnentitled: where nobody else's jobs wait, the demand of the
+// nothingIsMadeForTheUnentitled: where no other jobs wait, the demand of the
 // fleets for jobs is that of what runs. Schedules, forecasts and rollouts make hosts
 // for other reasons.
 func (w *world) nothingIsMadeForTheUnentitled(res loop.Result) {

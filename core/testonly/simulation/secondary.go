@@ -52,7 +52,7 @@ func (c *cloud) partsOf(of *resource) []*resource {
 	return parts
 }
 
-// leftBehind is what nobody has any more, and costs money; "": nothing is.
+// leftBehind is what has no owner any more, and costs money; "": nothing is.
 func (c *cloud) leftBehind() string {
 	for _, r := range c.resources {
 		if r.copied || r.part && c.byID(r.BelongsTo) == nil {

@@ -253,7 +253,7 @@ func (s *Server) poll(credential string, finished int64) (*Job, bool, error) {
 	return nil, false, nil
 }
 
-// lifecycle is what a runner is actually doing. lost is the one nobody sets.
+// lifecycle is what a runner is actually doing. lost is never set.
 func (s *Server) lifecycle(r *Runner) string {
 	switch {
 	case r.disabled:

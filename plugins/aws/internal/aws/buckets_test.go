@@ -128,7 +128,7 @@ func TestAThousandMachinesComeAsFastAsThePublishedBucketsAllow(t *testing.T) {
 }
 
 // Somebody else launches in the same account, once a second, so that only half of
-// what is published is left: the plugin finds its pace instead of asking in vain.
+// what is published is left: the plugin finds its pace instead of failing calls.
 func TestAnAccountThatIsSharedIsNotStormed(t *testing.T) {
 	const count = 100
 	synctest.Test(t, func(t *testing.T) {
