@@ -96,10 +96,10 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	if r := adopt(1, "foreign"); !strings.Contains(r.err, "can't become a runner") {
 		t.Errorf("without --remove: %s", r.err)
 	}
-	if r := adopt(1, own.Key, "--remove"); !strings.Contains(r.err, "it is the resource of the instance "+own.ID) {
+	if r := adopt(1, own.Key, "--remove"); !strings.Contains(r.err, own.Key+" is the resource of instance "+own.ID) {
 		t.Errorf("our own: %s", r.err)
 	}
-	if r := w.fleet(1, "instance", "resolve", own.ID, "--gone", "--auto-approve"); !strings.Contains(r.err, "the provider lists it") {
+	if r := w.fleet(1, "instance", "resolve", own.ID, "--gone", "--auto-approve"); !strings.Contains(r.err, "the provider lists "+own.Key) {
 		t.Errorf("gone, though listed: %s", r.err)
 	}
 	adopt(0, "foreign", "--remove")
