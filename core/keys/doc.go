@@ -2,5 +2,5 @@
 // of them the store counts on, their files, their rotation, and when nothing needs
 // an old one any more.
 //
-// It hands them to whoever signs, enrolls and proves, and never shows a secret.
+// It hands them to the packages that sign, enroll and prove, and never shows a secret.
 package keys

@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
-func TestALimitedCallerHearsNothingOfJobsThatAreNearestToOtherFleets(t *testing.T) {
+func TestLimitedCallerSeesNoJobsNearestToOtherFleets(t *testing.T) {
 	p := Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "refused"}, Unmet: unmetNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
 	seen := p.VisibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
 	if len(seen.Unmet) != 1 || len(seen.Unmet[0].Nearest) != 1 || seen.Unmet[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unmet[1].Nearest) != 2 {

@@ -3,5 +3,5 @@
 // renews each job's lease, shows the end of its output and delivers its result,
 // however often answers are lost. It never runs a job of which it isn't sure that
 // it is its own, and decides nothing about jobs. It is linked into the agent's
-// binary, and is made of the standard library alone.
+// binary, and uses only the standard library.
 package worker

@@ -48,7 +48,7 @@ type supervision struct {
 }
 
 // supervise renews the lease and carries out the queue's orders until no process
-// of the job's group is left. While the queue is away the job goes on.
+// of the job's group is left. While the queue is away the job continues.
 func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *process) (result Result, wanted bool) {
 	renewing, cancel := context.WithCancel(ctx)
 	orders := make(chan orderOrVoid)
@@ -66,10 +66,10 @@ func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *proce
 		case <-p.over:
 			return w.result(s), !s.discarded
 		case o := <-orders:
-			w.obey(&s, o)
+			w.carryOut(&s, o)
 		case <-interrupted:
 			interrupted = nil
-			w.obey(&s, orderOrVoid{Orders: Orders{Interrupted: true, DeadlineSeconds: max(0, time.Until(w.host.until).Seconds())}})
+			w.carryOut(&s, orderOrVoid{Orders: Orders{Interrupted: true, DeadlineSeconds: max(0, time.Until(w.host.until).Seconds())}})
 		case <-s.deadline:
 			s.cut, s.deadline = true, nil
 			w.end(&s)
@@ -83,8 +83,8 @@ func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *proce
 	}
 }
 
-// obey carries an order out. Orders are repeated, so each is obeyed once.
-func (w *worker) obey(s *supervision, o orderOrVoid) {
+// carryOut carries an order out. Orders are repeated, so each is carried out once.
+func (w *worker) carryOut(s *supervision, o orderOrVoid) {
 	switch {
 	case o.void:
 		w.Logger.Warn("the lease of a running job is void; ending the job", "answer", o.why)
