@@ -24,7 +24,7 @@ const (
 	// minJobInterval is the least time between two runs of the command.
 	minJobInterval = 100 * time.Millisecond
 	// minHeartbeatInterval is the least time between two beats because of a change that
-	// without waiting jobs: a command of milliseconds must not make a storm.
+	// wakes no caller: a command of milliseconds must not make a storm.
 	minHeartbeatInterval = time.Second
 	// probeRetry is how often a capability that wasn't shown is looked for again.
 	probeRetry = 10 * time.Second
