@@ -44,7 +44,7 @@ func TestTheExampleOfAReplayRuns(t *testing.T) {
 			t.Errorf("%s ran %d jobs", f.Fleet, f.Jobs)
 		}
 	}
-	if result.Unrunnable == 0 || len(result.Unmet) != 1 || result.Unfinished != 0 {
-		t.Errorf("%d can't run, %d didn't: %v", result.Unrunnable, result.Unfinished, result.Unmet)
+	if result.Unrunnable == 0 || len(result.Unplaced) != 1 || result.Unfinished != 0 {
+		t.Errorf("%d can't run, %d didn't: %v", result.Unrunnable, result.Unfinished, result.Unplaced)
 	}
 }

@@ -191,8 +191,8 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	address := freeAddress(t)
 	q := &queue{w: w, url: "http://" + address}
 	q.command = w.queueCommand("serve", "--listen", address, "--url", asGuest(q.url))
+	q.command.mustSay("This is a reference scheduler")
 	q.command.limit.Stop()
-	q.command.mustSay("It is a reference scheduler")
 	_, port, _ := net.SplitHostPort(freeAddress(t))
 	w.write(strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@", emulation(),
 		"@QUEUE@", q.url, "@TOKEN@", w.path("queue.token")).Replace(alternates))
@@ -210,7 +210,7 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	q.run("submit", "--os", "linux", "--trust", "standard", "--cpu", "1", "--", "sh", "-c", "until wget -q -O /dev/null "+gate.url+"; do sleep 1; done")
 	within(t, longPatience, "see the job run in a guest", func() bool { return len(rack.guests()) == 1 && q.jobs()[0].State == "leased" })
 	for command, texts := range map[string][]string{
-		"explain cloud": {"no capacity since", "scale_up", "1 wanted, 0 there or on the way: demand"},
+		"explain cloud": {"no capacity since", "scale_up", "scale up 0 → 1: 1 job queued, 1 more runner needed"},
 		"explain rack":  {"has 1 instance of 1 desired", "demand   → 1"},
 		"events":        {"provision not_created", "InsufficientInstanceCapacity", "rack", "healthy: All"},
 	} {

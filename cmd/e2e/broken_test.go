@@ -40,13 +40,13 @@ func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 		process{pid: victim}.kill()
 		eventually(t, "see it gone", func() bool { return !w.alive(victim) })
 	}
-	const broken = " can't be seen: it died 5 times within 10m0s and is not started again until it is told to (mend it and run: forgeyard-fleet apply)"
+	const broken = " can't be inspected (it died 5 times within 10m0s and is not started again until it is told to (mend it and run: forgeyard-fleet apply)"
 	var status string
 	eventually(t, "see status say that it is broken", func() bool {
 		status = w.fleet(0, "status").out
 		return strings.Contains(status, broken)
 	})
-	if strings.Count(status, "can't be seen") != 1 || !strings.Contains(status, "provider_degraded") || !strings.Contains(status, "   healthy, active") {
+	if strings.Count(status, "can't be inspected") != 1 || !strings.Contains(status, "provider_degraded") || !strings.Contains(status, "   healthy, active") {
 		t.Errorf("status says\n%s", status)
 	}
 	if now := w.launches(); len(now) != 1 || now[0].pid != spared {
@@ -61,7 +61,7 @@ func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 	if all := w.instances(); len(all) != 4 || slices.ContainsFunc(all, func(i instance) bool { return i.State != "healthy" }) {
 		t.Errorf("after an apply the instances are %+v", all)
 	}
-	if out := w.fleet(0, "status").out; strings.Contains(out, "can't be seen") {
+	if out := w.fleet(0, "status").out; strings.Contains(out, "can't be inspected") {
 		t.Errorf("after an apply status says\n%s", out)
 	}
 }

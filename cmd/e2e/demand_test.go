@@ -44,9 +44,9 @@ func TestAFleetScalesFromZeroAndBack(t *testing.T) {
 	}
 
 	q.submit(12, "sleep 1")
-	eventually(t, "see what is wanted in vain", func() bool {
+	eventually(t, "see the blocked demand", func() bool {
 		out := w.fleet(0, "explain", "demo").out
-		return strings.Contains(out, "no_capacity_now") && strings.Contains(out, "fleet.demo: its max is 4")
+		return strings.Contains(out, "no_capacity_now") && strings.Contains(out, "fleet.demo: limited by max = 4")
 	})
 	if most := w.mostHosts(4, "see all jobs over", q.over); most != 4 {
 		t.Errorf("12 jobs waited, and there were %d hosts at most; 4 are allowed", most)
@@ -55,10 +55,10 @@ func TestAFleetScalesFromZeroAndBack(t *testing.T) {
 	q.mustHaveRunOnce(12)
 	eventually(t, "see the queue without runners", func() bool { return len(q.runners()) == 0 })
 	for command, texts := range map[string][]string{
-		"explain demo":        {"No job waits for it, and none runs.", "scale_down", "idle for over 1s", "scale_up", "4 wanted, 0 there"},
+		"explain demo":        {"no jobs queued", "scale_down", "idle for 1s", "scale_up", "scale up 0 → 4: "},
 		"events --fleet demo": {"scale_up by 4", "provision succeeded", "scale_down", "terminate succeeded", "terminated: "},
 		"events":              {"audit", "definition 1"},
-		"status":              {"follows forgeyard.queue", "healthy, active"},
+		"status":              {"scheduler forgeyard.queue", "healthy, active"},
 	} {
 		out := w.fleet(0, strings.Fields(command)...).out
 		for _, text := range texts {
@@ -92,7 +92,7 @@ func TestNoHostLeavesWhileTheQueueCannotBeSeen(t *testing.T) {
 
 	q.command.kill()
 	eventually(t, "see the manager notice", func() bool {
-		return strings.Contains(w.fleet(0, "status").out, "scheduler.forgeyard.queue can't be seen")
+		return strings.Contains(w.fleet(0, "status").out, "scheduler.forgeyard.queue is unreachable")
 	})
 	over := time.Now().Add(4 * time.Second)
 	eventually(t, "see the time over", func() bool {
@@ -101,7 +101,7 @@ func TestNoHostLeavesWhileTheQueueCannotBeSeen(t *testing.T) {
 		}
 		return time.Now().After(over)
 	})
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "what is there stays") || !strings.Contains(out, "which is unobservable") {
+	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "existing instances are kept") || !strings.Contains(out, "Demand is unknown: scheduler.forgeyard.queue is unreachable") {
 		t.Errorf("explain says\n%s", out)
 	}
 	q.again()

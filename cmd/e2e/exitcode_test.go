@@ -19,7 +19,7 @@ func TestExit3WhereAHostCanNeverBeAdmitted(t *testing.T) {
 	w.write(definition{min: 1, max: 2, capabilities: `"time-travel"`}.String())
 	w.install()
 	r := w.apply(3)
-	for _, want := range []string{"needs a person", `lacks "time-travel"`} {
+	for _, want := range []string{"needs your action", `lacks "time-travel"`} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("the end doesn't say %q:\n%s", want, r.out)
 		}
@@ -120,7 +120,7 @@ func (w *workspace) inTerminalAfter(meanwhile func(), answer string, args ...str
 
 func TestExit130WhereApplyIsInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, moment := range []string{"requested.", "→ provisioning", "→ bootstrapping", "→ enrolling", "→ healthy"} {
+	for _, moment := range []string{"requested: ", "→ provisioning", "→ bootstrapping", "→ enrolling", "→ healthy"} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)

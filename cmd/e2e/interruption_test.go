@@ -123,7 +123,7 @@ func TestInterruptedJobIsRetriedAsInfrastructureLoss(t *testing.T) {
 
 	var id, shown string
 	eventually(t, "see what was announced", func() bool { id, shown = w.taken(); return id != "" })
-	if !strings.Contains(shown, "draining") || !strings.Contains(shown, "AWS spot: terminate") || !strings.Contains(shown, "those that it has then are run again") {
+	if !strings.Contains(shown, "draining") || !strings.Contains(shown, "AWS spot: terminate") || !strings.Contains(shown, "those that still run then are run again") {
 		t.Errorf("instance show says:\n%s", shown)
 	}
 	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "Interruptions announced by the provider") || !strings.Contains(out, id) {

@@ -50,25 +50,25 @@ func hostHas(file string) func(*workspace) bool {
 // coming are the moments of an apply that makes hosts, in their order.
 var coming = []moment{
 	sight("the writer's lock taken", func(w *workspace) bool { return exists(w.path("state/manager.json")) }),
-	line("requested."),      // the intent is stored, the call not yet made
-	line("→ provisioning."), // and now it goes out
+	line("requested: "),      // the intent is stored, the call not yet made
+	line("→ provisioning: "), // and now it goes out
 	sight("a host's folder in the making", func(w *workspace) bool { return len(w.hostEntries()) > 0 }),
 	sight("a host's folder", func(w *workspace) bool { return len(w.keys()) > 0 }), // the answer is yet to come
 	sight("a started agent", hostHas("lock")),
-	line("→ bootstrapping."), // the answer is stored
+	line("→ bootstrapping: "), // the answer is stored
 	sight("an agent's key", hostHas("agent/runner.key")),
 	sight("an enrolled agent", hostHas("agent/runner.json")),
-	line("→ enrolling."),
-	line("→ healthy."),
+	line("→ enrolling: "),
+	line("→ healthy: "),
 }
 
 // leaving are the moments of an apply that takes hosts away.
 var leaving = []moment{
-	line("→ draining."),
+	line("→ draining: "),
 	sight("a host that was told to go", hostHas("terminating")),
-	line("→ terminating."),
+	line("→ terminating: "),
 	sight("a host's folder gone", func(w *workspace) bool { return len(w.keys()) < 2 }),
-	line("→ terminated."),
+	line("→ terminated: "),
 }
 
 // A manager that is killed again and again gets there all the same.

@@ -13,10 +13,10 @@ import (
 
 // unrecorded is one of `instance list --unrecorded --json`.
 type unrecorded struct {
-	ID         string `json:"id"`
-	Provenance string `json:"provenance"`
-	Reason     string `json:"reason"`
-	Decide     string `json:"decide"`
+	ID             string `json:"id"`
+	Classification string `json:"classification"`
+	Reason         string `json:"reason"`
+	Decide         string `json:"decide"`
 }
 
 func (w *workspace) unrecorded() map[string]unrecorded {
@@ -73,14 +73,14 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	var found map[string]unrecorded
 	eventually(t, "see both", func() bool { found = w.unrecorded(); return len(found) == 2 })
 	for id, why := range map[string]string{"copied": "its proof is of the key", "stranger": "isn't of any operation in the store"} {
-		if got := found[id]; got.Provenance != "foreign" || !strings.Contains(got.Reason, why) || !strings.Contains(got.Decide, "instance adopt local.here "+id) {
+		if got := found[id]; got.Classification != "foreign" || !strings.Contains(got.Reason, why) || !strings.Contains(got.Decide, "instance adopt local.here "+id) {
 			t.Errorf("%s is shown as %+v", id, got)
 		}
 	}
 	if out := w.fleet(0, "plan", "--detailed-exitcode").out; !strings.Contains(out, "2 resources without a live record") {
 		t.Errorf("the plan doesn't show them:\n%s", out)
 	}
-	if out := w.fleet(0, "status").out; !strings.Contains(out, "2 foreign resources, left alone") {
+	if out := w.fleet(0, "status").out; !strings.Contains(out, "2 foreign resources (left alone)") {
 		t.Errorf("the status doesn't show them:\n%s", out)
 	}
 

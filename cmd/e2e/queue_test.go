@@ -27,7 +27,7 @@ func (w *workspace) queued() *queue {
 	w.t.Helper()
 	q := &queue{w: w}
 	q.command = w.queueCommand("serve", "--listen", "127.0.0.1:0")
-	q.command.mustSay("It is a reference scheduler")
+	q.command.mustSay("This is a reference scheduler")
 	_, rest, _ := strings.Cut(q.command.heard(), "listens at ")
 	q.url, _, _ = strings.Cut(rest, "\n")
 	return q
@@ -37,7 +37,7 @@ func (w *workspace) queued() *queue {
 func (q *queue) again() {
 	q.w.t.Helper()
 	q.command = q.w.queueCommand("serve", "--listen", strings.TrimPrefix(q.url, "http://"))
-	q.command.mustSay("It is a reference scheduler")
+	q.command.mustSay("This is a reference scheduler")
 }
 
 // queueCommand starts forgeyard-queue, with the workspace's token.

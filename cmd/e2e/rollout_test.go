@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var moved = regexp.MustCompile(`demo ([0-9a-z]{26}): (?:[a-z]+ → )?([a-z]+)\.`)
+var moved = regexp.MustCompile(`demo ([0-9a-z]{26}): (?:[a-z]+ → )?([a-z]+): `)
 
 func TestAChangeThatReplacesInstancesReplacesOneAtATime(t *testing.T) {
 	t.Parallel()

@@ -63,10 +63,10 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 		a.printf("\nEstimated cost\n")
 		a.renderCost("  ", f.Cost)
 	}
-	if len(f.Standing) > 0 {
+	if len(f.Overrides) > 0 {
 		a.printf("\nOverrides\n")
 	}
-	for _, r := range f.Standing {
+	for _, r := range f.Overrides {
 		a.renderReason("  ", "", r)
 	}
 	if f.Rollout != nil {
@@ -75,7 +75,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	}
 	a.renderScheduler(f, manager)
 	a.renderInterruptions(f.Interruptions)
-	a.renderUnmet(f.Unmet)
+	a.renderUnplaced(f.Unplaced)
 	a.renderHoldsAndWaits(f)
 	if f.Offers.Worth() {
 		a.printf("\nOffers for new instances, best first\n")
@@ -111,11 +111,11 @@ func (a *app) renderInterruptions(all []reason.Reason) {
 	}
 }
 
-func (a *app) renderUnmet(unmet []planner.Unmet) {
-	if len(unmet) > 0 {
+func (a *app) renderUnplaced(unplaced []planner.UnplacedDemand) {
+	if len(unplaced) > 0 {
 		a.printf("\nBlocked demand\n")
 	}
-	for _, u := range unmet {
+	for _, u := range unplaced {
 		a.printf("  %s  %s\n", u.Reason.Code(), u.Reason.TextAt(a.now()))
 		for _, near := range u.Nearest {
 			a.printf("    %s: %s\n", near.Fleet, near.Reason.TextAt(a.now()))

@@ -21,7 +21,7 @@ func TestExplainShowsLimitsDemandAndWaits(t *testing.T) {
 	f := view.Fleet{
 		Address: "fleet.demo", Scheduler: "forgeyard.ci", Desired: 2, Counts: planner.Counts{Capacity: 1, Ready: 1, Busy: 1},
 		Bounds: []fleet.Bound{{Name: "demand", After: 5, Reason: reason.Of(reason.JobsQueued{Jobs: 5, Runners: 4})}, {Name: "max", After: 2, Reason: reason.Of(reason.LimitedByMax{Max: 2})}},
-		Unmet: []planner.Unmet{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 1}),
+		Unplaced: []planner.UnplacedDemand{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 1}),
 			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: reason.Plain("it has no gpu")}}}},
 		Hold:      &snapshot.Hold{Reason: reason.Plain("3 failures in a row"), Until: noon.Add(time.Minute)},
 		Waiting:   []reason.Reason{cooldown},

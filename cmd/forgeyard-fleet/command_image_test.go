@@ -16,7 +16,7 @@ var ubuntu = view.ImageReport{
 	Name: "ubuntu-24", Digest: "sha256:" + strings.Repeat("2c", 32), Bootstrap: "cloud-init", State: view.ImageQuarantined, Instances: 1, Others: 6,
 	Refs:       []view.ImageRef{{Provider: "aws.here", Ref: "ami-2", ID: "sha256:0123456789abcdef"}},
 	Fleets:     []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")}},
-	Quarantine: &fleet.Quarantine{Image: "sha256:x", Decided: fleet.Decided{By: "ada", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}},
+	Quarantine: &fleet.Quarantine{Image: "sha256:x", Attribution: fleet.Attribution{By: "ada", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}},
 }
 
 func TestImageShowHasItsStateInEachFleet(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // starter is the fleet file that init writes: two runners on this machine.
@@ -41,18 +42,18 @@ func (a *app) initCommand() *cobra.Command {
 			}
 			path := filepath.Join(dir, "fleet.hcl")
 			here := fleet.PlatformOf(runtime.GOOS, runtime.GOARCH)
-			text := strings.NewReplacer("@OS@", here.OS, "@ARCH@", here.Arch).Replace(starter)
+			starting := strings.NewReplacer("@OS@", here.OS, "@ARCH@", here.Arch).Replace(starter)
 			file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if err != nil {
 				return fmt.Errorf("write the fleet file: %w", err)
 			}
-			if _, err := file.WriteString(text); err != nil {
+			if _, err := file.WriteString(starting); err != nil {
 				return errors.Join(fmt.Errorf("write %s: %w", path, err), file.Close())
 			}
 			if err := file.Close(); err != nil {
 				return fmt.Errorf("write %s: %w", path, err)
 			}
-			a.printf("Wrote %s: two runners on this machine.\n\nNext steps:\n  forgeyard-fleet plugin install --dir %[2]s --from BIN/plugins\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n\nBIN is the directory of the programs that make build built; there is no release yet.\n", path, shellWord(dir))
+			a.printf("Wrote %s: two runners on this machine.\n\nNext steps:\n  forgeyard-fleet plugin install --dir %[2]s --from BIN/plugins\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n\nBIN is the directory of the programs that make build built; there is no release yet.\n", path, text.ShellQuote(dir))
 			return nil
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // joinFlags are those of token create that are about a host.
@@ -72,7 +73,7 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 	for _, h := range hosts {
 		command := []string{"forgeyard-fleet", "token", "create", "--join", h.Host}
 		if h.Ambiguous {
-			command = append(command, "--fleet", shellWord(f.Name()))
+			command = append(command, "--fleet", text.ShellQuote(f.Name()))
 		}
 		until := ""
 		if !h.Until.IsZero() {
@@ -80,16 +81,4 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 		}
 		a.printf("%s  %s%s\n", indent, strings.Join(command, " "), until)
 	}
-}
-
-// shellWord is a word as it can be pasted into a shell: an address of for_each has
-// brackets and quotes, a path may have spaces.
-func shellWord(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,+@%~", r) || r > 127
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

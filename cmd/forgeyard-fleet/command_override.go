@@ -13,7 +13,7 @@ import (
 )
 
 // errForMissing is for overrides without a duration.
-var errForMissing = errors.New("--for is required, for example --for 2h. For a permanent change, edit the file.")
+var errForMissing = errors.New("--for is required, for example --for 2h. For a permanent change, edit the file.") //nolint:staticcheck // ST1005: two sentences for people
 
 // overrideFlags are the flags of every command that makes or clears an override.
 type overrideFlags struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -39,7 +40,7 @@ func (a *app) planCommand() *cobra.Command {
 				a.renderPlan(plan)
 			}
 			if flags.out != "" {
-				fmt.Fprintf(a.err, "Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n", flags.out, shellWord(flags.out))
+				fmt.Fprintf(a.err, "Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n", flags.out, text.ShellQuote(flags.out))
 			}
 			if err == nil && flags.detailed && plan.HasChanges() {
 				return exitStatus(exitChanges)

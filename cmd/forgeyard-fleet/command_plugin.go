@@ -11,6 +11,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -227,7 +228,7 @@ func (a *app) renderInstalled(installed []pluginstore.Installed, asJSON bool) er
 		a.printf("%s %s   %s   %s\n", p.Name, version, signedBy(p.LockedPlugin), state)
 	}
 	if len(installed) > 0 {
-		a.printf("\nLocked in %s. Commit this file, then run:\n  forgeyard-fleet plan%s\n", shellWord(filepath.Join(a.flags.dir, pluginstore.LockFileName)), a.dirArgument())
+		a.printf("\nLocked in %s. Commit this file, then run:\n  forgeyard-fleet plan%s\n", text.ShellQuote(filepath.Join(a.flags.dir, pluginstore.LockFileName)), a.dirArgument())
 	}
 	return nil
 }
@@ -237,7 +238,7 @@ func (a *app) dirArgument() string {
 	if a.flags.dir == "" {
 		return ""
 	}
-	return " " + shellWord(a.flags.dir)
+	return " " + text.ShellQuote(a.flags.dir)
 }
 
 // signedBy is enough of a key to tell it from another.
@@ -290,7 +291,7 @@ func (a *app) pluginMirrorCommand() *cobra.Command {
 				a.printf("%s %s   %s\n", p.Name, p.Version, p.Index)
 			}
 			if to.Layout != "" {
-				a.printf("\nInstall from it with:\n  forgeyard-fleet plugin install --from %s\n", shellWord(filepath.Clean(to.Layout)))
+				a.printf("\nInstall from it with:\n  forgeyard-fleet plugin install --from %s\n", text.ShellQuote(filepath.Clean(to.Layout)))
 			}
 			return nil
 		},

@@ -21,7 +21,7 @@ func TestInstanceShowAlignsItsColumns(t *testing.T) {
 	i.Admission.Checks = []fleet.AdmissionCheck{
 		{Name: "os", Result: "passed", Evidence: "linux"}, {Name: "job_isolation_of_processes", Result: "passed", Evidence: "cgroup"},
 	}
-	i.Pin = &fleet.RunnerPin{Until: noon.Add(time.Hour), Decided: fleet.Decided{By: "ada"}}
+	i.Pin = &fleet.RunnerPin{Until: noon.Add(time.Hour), Attribution: fleet.Attribution{By: "ada"}}
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	a.renderInstance(i)

@@ -3,11 +3,11 @@ package main
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // renderOutcome says how an apply ended and what is left.
@@ -18,7 +18,7 @@ func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool)
 	}
 	switch o.Ending {
 	case progress.Settled:
-		a.printf("Applied. %s.\n", capital(sum(o.Last)))
+		a.printf("Applied. %s.\n", text.Capital(sum(o.Last)))
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Schedulers)) {
 			a.printf("! scheduler.%s is unobservable (%s): the number of queued jobs is unknown.\n", address, o.Last.Schedulers[address])
 		}
@@ -67,6 +67,3 @@ func (a *app) renderUnfinished(last progress.Progress, wait time.Duration, daemo
 	}
 	a.printf("%s\n", next)
 }
-
-// capital begins a text with a capital letter.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

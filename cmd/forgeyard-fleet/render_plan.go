@@ -52,7 +52,7 @@ func (a *app) renderPlan(p plans.Plan) {
 		}
 	}
 	a.renderUnkept(p.Preview.Reservations)
-	for _, u := range p.Preview.Unmet {
+	for _, u := range p.Preview.Unplaced {
 		a.renderReason("", "! ", u.Reason)
 	}
 	if p.Unresolved > 0 {
@@ -118,7 +118,7 @@ func (a *app) renderPreview(f planner.FleetPlan) {
 	}
 	a.renderNextWarm("      ", f.NextWarm)
 	a.renderCost("      ", f.Cost)
-	for _, r := range f.Standing {
+	for _, r := range f.Overrides {
 		a.renderReason("      ", "* ", r)
 	}
 	for _, act := range f.Actions {
@@ -160,7 +160,7 @@ func underWay(c planner.Counts) string {
 // afterJob says in words what happens to a running job.
 func afterJob(act planner.Action) string {
 	if act.Kind == planner.Drain {
-		return " It is removed after its job."
+		return "; it is removed after its job"
 	}
 	return ""
 }

@@ -50,7 +50,7 @@ func (a *app) renderUnrun(indent string, r *replay.Result) {
 	if r.Unfinished > 0 {
 		a.printf("%s! %s of them never got an instance.\n", indent, count(r.Unfinished))
 	}
-	for _, u := range r.Unmet {
+	for _, u := range r.Unplaced {
 		a.printf("%s    %s\n", indent, u.Reason)
 	}
 }

@@ -18,7 +18,7 @@ func morning() *replay.Result {
 	begin := time.Date(2026, 10, 5, 8, 0, 0, 0, time.UTC)
 	r := &replay.Result{
 		Begin: begin, End: begin.Add(8 * time.Minute), Jobs: 1200, Ran: 1198, Unrunnable: 2,
-		Unmet: []planner.Unmet{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 2, Nearest: "fleet.a",
+		Unplaced: []planner.UnplacedDemand{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 2, Nearest: "fleet.a",
 			Because: reason.Of(reason.RequirementDiffers{Attribute: "os", Required: "darwin", Has: "linux"})})}},
 		Wait: replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
 		Total: replay.Use{Jobs: 1198, Launches: 40, Relaunches: 4, MostHosts: 12, InstanceHours: 100, BusyHours: 80, Utilisation: 0.625,

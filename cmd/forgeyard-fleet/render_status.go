@@ -45,7 +45,7 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
 	a.renderCost("  ", f.Cost)
-	for _, r := range f.Standing {
+	for _, r := range f.Overrides {
 		a.renderReason("  ", "* ", r)
 	}
 	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons

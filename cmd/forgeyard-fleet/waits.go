@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -53,10 +54,10 @@ func reasons(res progress.Progress) (out []string) {
 	for _, address := range slices.Sorted(maps.Keys(res.Rollouts)) {
 		say("%s: %s", address.Name(), res.Rollouts[address].Reason)
 		if !res.Rollouts[address].SoakEnds.IsZero() {
-			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", shellWord(address.Name()))
+			say("to skip the soak: forgeyard-fleet image rollout %s --skip-soak", text.ShellQuote(address.Name()))
 		}
 	}
-	for _, u := range res.Unmet {
+	for _, u := range res.Unplaced {
 		say("%s", u.Reason)
 	}
 	for _, address := range slices.Sorted(maps.Keys(res.Unobserved)) {

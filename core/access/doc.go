@@ -1,7 +1,7 @@
-// Package access is who asks for something and what they may do: callers with
-// their permissions, the table of what each use case needs, API tokens, audit
-// records, and the errors that refuse a request.
+// Package access decides who may do what: callers with their permissions, the table of
+// permissions that each use case needs, API tokens, audit records, and the errors that
+// refuse a request.
 //
-// Surfaces put the Caller into the context, use cases call Authorize. It decides
-// nothing about capacity and renders nothing.
+// Servers and the command line put the Caller into the context; use cases call Authorize.
+// It makes no decisions about capacity and renders nothing. Tokens go to the store.
 package access

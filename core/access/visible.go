@@ -7,9 +7,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
 
-// Unmet keeps of unmet demand what is about the caller's fleets: its sentence
+// Unplaced keeps of unplaced demand what is about the caller's fleets: its sentence
 // names the nearest one.
-func (c Caller) Unmet(all []planner.Unmet) (own []planner.Unmet) {
+func (c Caller) Unplaced(all []planner.UnplacedDemand) (own []planner.UnplacedDemand) {
 	if len(c.Fleets) == 0 {
 		return all
 	}

@@ -1,5 +1,5 @@
-// Package agentapi is what the manager and the agent on a host say to each
-// other: JSON over TLS, always begun by the agent.
+// Package agentapi has the wire types between the manager and the agent on a host: JSON
+// over TLS, always started by the agent.
 //
 //	POST /v1/enroll             EnrollRequest → EnrollResponse (pinned TLS, token)
 //	POST /v1/runners/heartbeat  Heartbeat → HeartbeatResponse  (client certificate)
@@ -7,6 +7,6 @@
 //	POST /v1/runners/leave      LeaveRequest → {}              (client certificate)
 //	GET  /v1/runner/download?target=OS-ARCH → the agent binary (pinned TLS)
 //
-// It holds wire types and nothing else. Durations are whole seconds or, where
-// named so, milliseconds; times are RFC 3339 in UTC. Errors are Problem.
+// It has no logic. Durations are whole seconds or, where named so, milliseconds; times
+// are RFC 3339 in UTC. A refused call is answered by a Problem.
 package agentapi

@@ -161,7 +161,7 @@ var ubuntu = view.ImageReport{
 	Name: "ubuntu-24", Digest: "sha256:2c26", Bootstrap: "cloud-init", State: view.ImageQuarantined,
 	Refs:   []view.ImageRef{{Provider: "aws.frankfurt", Ref: "ami-0abc", ID: "sha256:1234"}},
 	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")}}, Instances: 1, Others: 6,
-	Quarantine: &fleet.Quarantine{Image: "sha256:2c26", Decided: fleet.Decided{By: "ada", At: now, Reason: "odd"}},
+	Quarantine: &fleet.Quarantine{Image: "sha256:2c26", Attribution: fleet.Attribution{By: "ada", At: now, Reason: "odd"}},
 }
 
 func (s *service) Reservations(ctx context.Context) ([]planner.ReservationPlan, error) {
@@ -182,7 +182,7 @@ func (s *service) DeleteReservation(ctx context.Context, id fleet.CapacityReserv
 // reserved is a reservation with something of everything.
 var reserved = planner.ReservationPlan{
 	CapacityReservation: fleet.CapacityReservation{ID: "r1", Class: fleet.CapacityClass{Name: "small"}, Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
-		Fleet: "fleet.linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Made: fleet.Decided{By: "ada", At: now, Reason: "release"}},
+		Fleet: "fleet.linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Made: fleet.Attribution{By: "ada", At: now, Reason: "release"}},
 	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Reason: reason.Plain("1 can't be there"),
 }
 
@@ -245,7 +245,7 @@ func lab() *service {
 		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
 			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
-	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Provenance: fleet.Orphan, Fleet: "fleet.linux",
+	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Classification: fleet.Orphan, Fleet: "fleet.linux",
 		Reason: "r", Decide: "d", FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))

@@ -1,11 +1,10 @@
-// Package ci is what the CI systems show of their jobs and runners, and what they
-// must be told: admit a runner, give it no job, take its jobs back, forget it.
+// Package ci keeps what CI systems show of their jobs and runners, and decides which
+// call a scheduler gets next: admit a runner, cordon it, take its jobs back, remove it.
 //
-// Scheduler and Runner are memory of one scheduler and of one runner at it, which may
-// be lost at any instruction. The loop hands observations and answers in, and asks
-// what is shown, whether a runner is free of jobs and which call is next.
+// Scheduler and Runner are memory that may be lost at any instruction. The loop passes in
+// observations and answers, and asks for demand, for the proof that a runner is idle, and
+// for the next call. Acknowledgements are fleet.Scheduling values, which the loop stores.
 //
-// It never calls a scheduler and never moves an instance. What a scheduler
-// acknowledged is a fleet.Scheduling, which the loop stores. No runner's state is ever
-// inferred from a sum, and no clocks are compared.
+// It calls no scheduler and moves no instance. It never infers the state of a runner from
+// a sum, and never compares clocks.
 package ci

@@ -8,5 +8,5 @@
 // (Loaded.ProviderDiagnostics, Loaded.InstanceDiagnostics). Diff compares two
 // definitions for a plan. The package never touches the network, starts no
 // plugin and reads no environment: variables come in as values. Data comes from
-// files (ReadDir) and goes to the control package.
+// files (ReadDir) and goes to the plans package.
 package config

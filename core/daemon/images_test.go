@@ -49,7 +49,7 @@ func TestRollbackNeedsPermissionAndAnEarlierGoodImage(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		caller access.Caller
-		word   fleet.RolloutWord
+		word   fleet.RolloutAction
 		order  orders.RolloutRequest
 		want   any
 	}{
@@ -67,7 +67,7 @@ func TestRollbackNeedsPermissionAndAnEarlierGoodImage(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if kept, err := m.store.StandingOrders(t.Context()); err != nil || len(kept.Rollouts) > 0 {
+	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.Rollouts) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", kept.Rollouts, err)
 	}
 }
@@ -76,7 +76,7 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} })
 	ada := as(t, access.LocalUser("ada"))
-	say := func(word fleet.RolloutWord, want string, changed bool) {
+	say := func(word fleet.RolloutAction, want string, changed bool) {
 		t.Helper()
 		now = now.Add(time.Second)
 		r, err := roll(ada, m, word, orders.RolloutRequest{Subject: "fleet.demo", Reason: "incident 12"})
@@ -138,7 +138,7 @@ func TestNobodyIsRolledBackToAQuarantinedImage(t *testing.T) {
 }
 
 // roll gives the order of a word.
-func roll(ctx context.Context, m *Daemon, word fleet.RolloutWord, r orders.RolloutRequest) (orders.RolloutReceipt, error) {
+func roll(ctx context.Context, m *Daemon, word fleet.RolloutAction, r orders.RolloutRequest) (orders.RolloutReceipt, error) {
 	switch word {
 	case fleet.PauseRollout:
 		return m.Orders().PauseRollout(ctx, r)

@@ -95,7 +95,7 @@ func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 	m := withInstance(t)
 	m.observed = func() snapshot.Observations {
 		return snapshot.Observations{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
-			{ID: "a", Provenance: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Provenance: fleet.Orphan}, {ID: "c", Provenance: fleet.Foreign},
+			{ID: "a", Classification: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Classification: fleet.Orphan}, {ID: "c", Classification: fleet.Foreign},
 		}}}}
 	}
 	for _, test := range []struct {

@@ -84,7 +84,7 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 			t.Errorf("%s: the check says %v, and the order %v", test.name, before, err)
 		}
 	}
-	if kept, err := m.store.StandingOrders(t.Context()); err != nil || len(kept.Freezes)+len(kept.Overrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
+	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.Freezes)+len(kept.ScaleOverrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", kept, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	if receipt, err := m.CheckOrders().DrainInstance(ctx, orders.DrainRequest{Instance: "i1"}); err != nil || receipt.Instance != "i1" {
 		t.Errorf("the check of a drain says %+v, %v", receipt, err)
 	}
-	if kept, err := m.store.StandingOrders(t.Context()); err != nil || len(kept.Overrides) > 0 {
+	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.ScaleOverrides) > 0 {
 		t.Errorf("what was only checked is kept: %+v, %v", kept, err)
 	}
 	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r access.AuditRecord) bool { return r.Action != "apply" }) {
@@ -141,8 +141,8 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	demo := fleets[0]
-	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Standing) != 5 || demo.Cost == nil || demo.Cost.MaxHourly.Micros != 900_000 {
-		t.Errorf("%s, min %d, max %d, %+v, says %q", demo.Operational, demo.Min, demo.Max, demo.Override, demo.Standing)
+	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Overrides) != 5 || demo.Cost == nil || demo.Cost.MaxHourly.Micros != 900_000 {
+		t.Errorf("%s, min %d, max %d, %+v, says %q", demo.Operational, demo.Min, demo.Max, demo.Override, demo.Overrides)
 	}
 	if i, err := m.Instance(as(t, ada), "i1"); err != nil || i.Pin == nil || i.Pin.By != "ada" {
 		t.Errorf("pin %+v, %v", i.Pin, err)
@@ -156,7 +156,7 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if kept, _ := m.store.StandingOrders(t.Context()); len(kept.Freezes)+len(kept.Overrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
+	if kept, _ := m.store.Overrides(t.Context()); len(kept.Freezes)+len(kept.ScaleOverrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
 		t.Errorf("it stands: %+v", kept)
 	}
 	records, err := m.Audit(as(t, ada), 0)

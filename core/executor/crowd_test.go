@@ -113,7 +113,7 @@ func (c *crowd) Offers(context.Context, json.RawMessage) (fleet.OfferList, error
 func (c *crowd) Demand(context.Context) (fleet.CapacityDemandSnapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fleet.CapacityDemandSnapshot{Revision: int64(len(c.admitted)), Queued: []fleet.UnmetDemand{{
+	return fleet.CapacityDemandSnapshot{Revision: int64(len(c.admitted)), Queued: []fleet.QueuedDemand{{
 		Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64", Trust: "standard"},
 		Count:       c.size, Admissible: c.size,
 	}}}, nil

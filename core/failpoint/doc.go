@@ -1,11 +1,9 @@
-// Package failpoint names the points of the manager at which the crash tests
-// end it. In every other build a point is an empty function that is inlined: it
-// costs nothing, and not even its name is in the program.
+// Package failpoint names the points of the manager at which crash tests end it.
 //
-// With the build tag failpoint one point can be armed from outside. It never
-// decides anything for the program, never returns an error and never delays:
-// a process either dies at a point or passes it.
+// In a build with the tag failpoint one point can be armed from outside: a process ends
+// at it, or passes it. A point makes no decision, returns no error and doesn't delay. In
+// every other build a point is an empty function, and its name isn't in the binary.
 //
-// To add one: a line in points.go, a call of its Hit where it lies, and a line
-// in the matrix of cmd/e2e that reaches it; the matrix fails without.
+// To add a point: a line in points.go, a call of its Hit, and a line in the matrix of
+// cmd/e2e that reaches it. The matrix fails without that line.
 package failpoint

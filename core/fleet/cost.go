@@ -37,7 +37,7 @@ func (p CostPolicy) Of(offers ...Offer) InstanceCost {
 		if most.Hourly.Currency == "" || hourly.Micros > most.Hourly.Micros {
 			most.Hourly = hourly
 		}
-		most.Minimum = max(most.Minimum, cmp.Or(o.MinimumLease, p.Minimum))
+		most.Minimum = max(most.Minimum, cmp.Or(o.MinimumCommitment, p.Minimum))
 		most.BillingPeriod = max(most.BillingPeriod, cmp.Or(o.BillingGrain, p.BillingPeriod))
 	}
 	if unknown {
@@ -72,8 +72,8 @@ func (i CapacityInstance) PaidUntil(end time.Time) time.Time {
 	return i.Created.Add(span)
 }
 
-// Lease is the time for which an ended instance is paid, and its price.
-type Lease struct {
+// Commitment is the time for which an ended instance is paid, and its price.
+type Commitment struct {
 	Instance CapacityInstanceID
 	Fleet    RunnerFleetID
 	From     time.Time
@@ -81,18 +81,18 @@ type Lease struct {
 	Hourly   Money
 }
 
-// Lease is what an ended instance is paid for; false: nothing was made, or nobody
+// Commitment is what an ended instance is paid for; false: nothing was made, or nobody
 // said what it costs.
-func (i CapacityInstance) Lease() (Lease, bool) {
+func (i CapacityInstance) Commitment() (Commitment, bool) {
 	if i.Live() || !i.EverSeen() || i.Cost.Hourly.Currency == "" {
-		return Lease{}, false
+		return Commitment{}, false
 	}
-	return Lease{Instance: i.ID, Fleet: i.Fleet, From: i.Created, Until: i.PaidUntil(i.Since), Hourly: i.Cost.Hourly}, true
+	return Commitment{Instance: i.ID, Fleet: i.Fleet, From: i.Created, Until: i.PaidUntil(i.Since), Hourly: i.Cost.Hourly}, true
 }
 
-// Between is what a lease costs in a part of its time.
-func (l Lease) Between(from, to time.Time) Money {
-	return l.Hourly.During(Overlap(l.From, l.Until, from, to))
+// Between is what a commitment costs in a part of its time.
+func (c Commitment) Between(from, to time.Time) Money {
+	return c.Hourly.During(Overlap(c.From, c.Until, from, to))
 }
 
 // Overlap is how long two spans of time are at once.

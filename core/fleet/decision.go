@@ -17,8 +17,8 @@ const (
 	Cancel    DecisionKind = "cancel"
 	// Reactivate takes a drain back.
 	Reactivate DecisionKind = "reactivate"
-	// RolloutTurn is where a rollout begins, may go on, or is halted.
-	RolloutTurn DecisionKind = "rollout"
+	// RolloutProgress is where a rollout begins, may go on, or is halted.
+	RolloutProgress DecisionKind = "rollout"
 )
 
 // Decision is one decision with its reasons [184, 185].

@@ -20,8 +20,8 @@ type CapacityDemandSnapshot struct {
 	// listings and acknowledgements of one scheduler without comparing clocks.
 	Revision int64 `json:"revision"`
 	// ObservedAt is when the manager began to ask, by the manager's clock.
-	ObservedAt time.Time     `json:"observed_at"`
-	Queued     []UnmetDemand `json:"queued"`
+	ObservedAt time.Time      `json:"observed_at"`
+	Queued     []QueuedDemand `json:"queued"`
 	// Running is nil where the scheduler doesn't list its runners.
 	Running []RunningCapacityUsage `json:"running,omitempty"`
 	// Concerns are what a person should know of the scheduler's runners.
@@ -51,9 +51,9 @@ type DemandConcern struct {
 // Concerns says that a concern is about hosts of a class.
 func (c DemandConcern) Concerns(class string) bool { return c.Class == "" || c.Class == class }
 
-// UnmetDemand is a group of waiting jobs with the same hard requirements and the
+// QueuedDemand is a group of waiting jobs with the same hard requirements and the
 // same size [23, 27].
-type UnmetDemand struct {
+type QueuedDemand struct {
 	Requirement SchedulingRequirementSet `json:"requirement"`
 	// Resources is what one job takes. Slots are counted: a job that names none
 	// takes one.
@@ -176,7 +176,7 @@ func CheckUsage(running []RunningCapacityUsage) error {
 	return nil
 }
 
-func (d UnmetDemand) check() error {
+func (d QueuedDemand) check() error {
 	switch {
 	case d.Count < 0 || d.Count > MaxDemandCount:
 		return fmt.Errorf("count is %d; it must be from 0 to %d", d.Count, MaxDemandCount)

@@ -21,9 +21,9 @@ type Offer struct {
 	Resources ResourceCapacity `json:"resources,omitzero"`
 	Price     Money            `json:"price,omitzero"`
 	// Estimate marks a price that isn't a promise (spot, a static table).
-	Estimate     bool          `json:"estimate,omitempty"`
-	BillingGrain time.Duration `json:"billing_grain,omitempty"`
-	MinimumLease time.Duration `json:"minimum_lease,omitempty"`
+	Estimate          bool          `json:"estimate,omitempty"`
+	BillingGrain      time.Duration `json:"billing_grain,omitempty"`
+	MinimumCommitment time.Duration `json:"minimum_commitment,omitempty"`
 	// Available is the stock or the quota that is left; nil: it isn't known.
 	Available *int64 `json:"available,omitempty"`
 }
@@ -88,8 +88,8 @@ const (
 	MaxOffers = 1000
 	// maxHourlyMicros bounds a price: a million units of its currency in an hour.
 	maxHourlyMicros = 1_000_000 * 1_000_000
-	// maxLease bounds billing grains and minimum leases.
-	maxLease = 366 * 24 * time.Hour
+	// maxCommitment bounds billing grains and minimum commitments.
+	maxCommitment = 366 * 24 * time.Hour
 	// ignoredShown is how many ignored offers are told one by one.
 	ignoredShown = 5
 )
@@ -161,9 +161,9 @@ func (o Offer) impossible() string {
 	case p.Micros < 0 || p.Micros > maxHourlyMicros:
 		return fmt.Sprintf("its price is %d millionths an hour; it must be from 0 to %d", p.Micros, int64(maxHourlyMicros))
 	}
-	for _, d := range []time.Duration{o.BillingGrain, o.MinimumLease} {
-		if d < 0 || d > maxLease {
-			return fmt.Sprintf("its billing grain or minimum lease is %s; it must be from 0 to %s", d, maxLease)
+	for _, d := range []time.Duration{o.BillingGrain, o.MinimumCommitment} {
+		if d < 0 || d > maxCommitment {
+			return fmt.Sprintf("its billing grain or minimum commitment is %s; it must be from 0 to %s", d, maxCommitment)
 		}
 	}
 	if o.Available != nil && (*o.Available < 0 || *o.Available > math.MaxUint32) {

@@ -110,7 +110,7 @@ type CapacityReservation struct {
 	Scope     FleetScope `json:"scope,omitzero"`
 	Dedicated bool       `json:"dedicated,omitempty"`
 	// Made says who made one by command.
-	Made Decided `json:"made,omitzero"`
+	Made Attribution `json:"made,omitzero"`
 }
 
 // WithDefaults fills in what a fleet stored by an earlier version lacks, so that

@@ -71,8 +71,8 @@ type Rollout struct {
 	Passed time.Time `json:"passed,omitzero"`
 	// Halted is why it doesn't go on; nil: it does.
 	Halted *RolloutHalt `json:"halted,omitempty"`
-	// Heeded is when the order to go on was given that was heeded last.
-	Heeded time.Time `json:"heeded,omitzero"`
+	// Resumed is the time of the last resume order that was carried out.
+	Resumed time.Time `json:"resumed,omitzero"`
 	// Good are makes of before whose instances were healthy, the newest first.
 	Good []Make `json:"good,omitempty"`
 }
@@ -83,38 +83,38 @@ type RolloutHalt struct {
 	Reason reason.Reason `json:"reason"`
 }
 
-// RolloutWord is what a person says of a rollout.
-type RolloutWord string
+// RolloutAction is what a person asks of a rollout.
+type RolloutAction string
 
 // Pause: nothing is replaced. Resume: what was halted goes on, with a canary
 // again. Rollback: another image is booted than the file's [223].
 const (
-	PauseRollout  RolloutWord = "pause"
-	ResumeRollout RolloutWord = "resume"
-	RollBack      RolloutWord = "rollback"
+	PauseRollout  RolloutAction = "pause"
+	ResumeRollout RolloutAction = "resume"
+	RollBack      RolloutAction = "rollback"
 )
 
-// RolloutOrder is a person's last word about the rollouts of a fleet.
+// RolloutOrder is the last order that a person gave about the rollouts of a fleet.
 type RolloutOrder struct {
-	Fleet RunnerFleetID `json:"fleet"`
-	Word  RolloutWord   `json:"word"`
+	Fleet  RunnerFleetID `json:"fleet"`
+	Action RolloutAction `json:"action"`
 	// From is the file's image that a rollback leaves, and To what is booted in its
 	// place: until an apply changes the image, or a person takes it up again.
 	From Image `json:"from,omitzero"`
 	To   Image `json:"to,omitzero"`
 	// SkipSoak lets the others follow at once.
 	SkipSoak bool `json:"skip_soak,omitempty"`
-	Decided
+	Attribution
 }
 
-// Rollout is the last word about a fleet's rollouts. A rollback from an image that
+// Rollout is the last order about a fleet's rollouts. A rollback from an image that
 // isn't the file's any more is none.
-func (s StandingOrders) Rollout(f ManagedFleet) (RolloutOrder, bool) {
+func (s Overrides) Rollout(f ManagedFleet) (RolloutOrder, bool) {
 	for _, o := range s.Rollouts {
 		if o.Fleet != f.ID {
 			continue
 		}
-		void := o.Word == RollBack && !f.Image.Same(o.From) && !f.Image.Same(o.To)
+		void := o.Action == RollBack && !f.Image.Same(o.From) && !f.Image.Same(o.To)
 		return o, !void
 	}
 	return RolloutOrder{}, false

@@ -2,15 +2,15 @@ package fleet
 
 import "time"
 
-// Provenance is what an inspected resource without a live record is to the
+// Classification is what an inspected resource without a live record is to the
 // installation [157, 159].
-type Provenance string
+type Classification string
 
 // Orphan: proven ours, and nothing accounts for it. Foreign: not proven ours,
 // whatever its tags say; it is never touched.
 const (
-	Orphan  Provenance = "orphan"
-	Foreign Provenance = "foreign"
+	Orphan  Classification = "orphan"
+	Foreign Classification = "foreign"
 )
 
 // UnrecordedResource is a resource that a provider lists for the installation
@@ -19,9 +19,9 @@ type UnrecordedResource struct {
 	Provider ProviderAddress     `json:"provider"`
 	ID       ProviderInstanceRef `json:"id"`
 	// Kind is "instance", "volume", "address", ….
-	Kind       string      `json:"kind"`
-	Key        OperationID `json:"key,omitempty"`
-	Provenance Provenance  `json:"provenance"`
+	Kind           string         `json:"kind"`
+	Key            OperationID    `json:"key,omitempty"`
+	Classification Classification `json:"classification"`
 	// Fleet is the one that an orphan belongs to, where that is still declared.
 	Fleet FleetAddress  `json:"fleet,omitempty"`
 	State ResourceState `json:"state,omitempty"`

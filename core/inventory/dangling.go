@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
@@ -100,7 +101,7 @@ func (m *Removals) Next(
 			fmt.Sprintf("%s is still there after %s to remove it: %s", Describe(res), attempts(one.tries), one.reason),
 		)
 	}
-	return next, false, state, capital(strings.Join(reasons, "; "))
+	return next, false, state, text.Capital(strings.Join(reasons, "; "))
 }
 
 func attempts(n int) string {
@@ -133,12 +134,4 @@ func Describe(res fleet.Resource) string {
 		return string(res.ID)
 	}
 	return fmt.Sprintf("the %s %s", res.Kind, res.ID)
-}
-
-// capital begins a text with a capital letter.
-func capital(text string) string {
-	if text == "" || text[0] < 'a' || text[0] > 'z' {
-		return text
-	}
-	return string(text[0]-'a'+'A') + text[1:]
 }

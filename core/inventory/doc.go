@@ -1,11 +1,10 @@
-// Package inventory is what is known of the resources that providers list: what an
-// inspection shows, whose each resource is, which of ours have no live record, and
-// what an ended instance left behind.
+// Package inventory decides what the resources that providers list mean: what an
+// inspection shows, who owns each resource, which of ours have no live record (orphans),
+// and what an ended instance left behind (dangling resources).
 //
-// The loop hands inspections and its instances in and asks what they mean. Provider
-// and Removals are memory that may be lost at any instruction; everything else is a
-// function of its arguments.
+// The loop passes in inspections and its instances. Provider and Removals are memory that
+// may be lost at any instruction; everything else is a function of its arguments.
 //
-// It never calls a provider, moves no instance and stores nothing. What isn't proven
-// to be ours is foreign, and nobody may delete it [157, 159, 160].
+// It calls no provider, moves no instance and stores nothing. A resource that isn't proven
+// ours is foreign and must not be deleted [157, 159, 160].
 package inventory

@@ -153,8 +153,8 @@ func TestClassifyTellsOrphansFromForeignResources(t *testing.T) {
 			t.Errorf("listing %d: grace over %t, want %t", step+1, over, want)
 		}
 	}
-	for id, want := range map[fleet.ProviderInstanceRef]fleet.Provenance{"orphan": fleet.Orphan, "unsigned": fleet.Foreign, "other": fleet.Foreign, "ours": ""} {
-		if got := p.UnrecordedWithID(id).Provenance; got != want {
+	for id, want := range map[fleet.ProviderInstanceRef]fleet.Classification{"orphan": fleet.Orphan, "unsigned": fleet.Foreign, "other": fleet.Foreign, "ours": ""} {
+		if got := p.UnrecordedWithID(id).Classification; got != want {
 			t.Errorf("%s is %q, want %q", id, got, want)
 		}
 	}

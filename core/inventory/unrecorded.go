@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -82,7 +83,7 @@ func (p *Provider) Classify(o Owner, r Records) error {
 	}
 	slices.SortFunc(p.unrecorded, func(a, b Unrecorded) int {
 		return cmp.Or(
-			-cmp.Compare(a.Provenance, b.Provenance),
+			-cmp.Compare(a.Classification, b.Classification),
 			cmp.Compare(a.ID, b.ID),
 			cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Key, b.Key),
@@ -180,12 +181,12 @@ type record struct {
 // why [157, 159]. What isn't proven is foreign.
 func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has record) Unrecorded {
 	u := Unrecorded{Resource: res, Ended: has.ended, UnrecordedResource: fleet.UnrecordedResource{
-		Provider:   r.Provider,
-		ID:         res.ID,
-		Kind:       cmp.Or(res.Kind, "instance"),
-		Key:        KeyOf(res),
-		State:      res.State,
-		Provenance: fleet.Foreign,
+		Provider:       r.Provider,
+		ID:             res.ID,
+		Kind:           cmp.Or(res.Kind, "instance"),
+		Key:            KeyOf(res),
+		State:          res.State,
+		Classification: fleet.Foreign,
 	}}
 	var owner fleet.RunnerFleetID
 	if owner, u.Reason = o.foreign(r.Provider, f, res, has); u.Reason != "" {
@@ -196,7 +197,7 @@ func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has
 		)
 		return u
 	}
-	u.Provenance = fleet.Orphan
+	u.Classification = fleet.Orphan
 	u.Reason = "Its tags carry our proof, and the store has no instance of its key."
 	if has.ended != nil {
 		u.Reason = fmt.Sprintf(
@@ -241,7 +242,7 @@ func (o Owner) foreign(
 		return "", fmt.Sprintf("%d resources carry its key.", has.copies)
 	}
 	if !Deletable(f) {
-		return "", capital(unprovable(f)) + "."
+		return "", text.Capital(unprovable(f)) + "."
 	}
 	proof := o.Keys.Verify(res.Tags[ProofTag], claim)
 	if proof == nil && res.Key != "" && res.Key != claim.Key {
@@ -249,7 +250,7 @@ func (o Owner) foreign(
 	}
 	switch {
 	case proof != nil && f.Ownership == fleet.OwnershipSigned:
-		return "", capital(proof.Error()) + "."
+		return "", text.Capital(proof.Error()) + "."
 	case proof != nil && has.ended == nil:
 		return "", "Its key isn't of any operation in the store, and " + proof.Error() + "."
 	case proof != nil && !IsInstance(res) && res.Key == "":
@@ -285,7 +286,7 @@ func (o Owner) notOfEnded(
 		)
 	}
 	if why := o.contradicted(ended, res.Tags); why != "" {
-		return capital(why) + "."
+		return text.Capital(why) + "."
 	}
 	return ""
 }
@@ -304,7 +305,7 @@ func (p *Provider) Shown(recorded func(Unrecorded) bool) fleet.Unrecorded {
 		if recorded(u) {
 			continue
 		}
-		if u.Provenance == fleet.Orphan {
+		if u.Classification == fleet.Orphan {
 			out.Orphans++
 		} else {
 			out.Foreign++

@@ -1,6 +1,6 @@
-// Package keys keeps the installation's own keys: the kinds that there are, which
-// of them the store counts on, their files, their rotation, and when nothing needs
-// an old one any more.
+// Package keys manages the installation's own keys: which kinds exist, which keys are in
+// use, their files, their rotation, and when nothing needs an old key any more.
 //
-// It hands them to the packages that sign, enroll and prove, and never shows a secret.
+// Keys come from files of pki, and which of them are in use from the store. They go to
+// agentserver, loop and daemon for signing, enrollment and proofs. It never shows a secret.
 package keys

@@ -1,8 +1,7 @@
-// Package lifecycle is the state machines of capacity instances and operations
-// as data [46, 51]: which move is allowed for which cause, which state counts
-// as footprint and which as capacity, which deadline leads out of a state, and
-// what an agent is told in each.
+// Package lifecycle has the state machines of instances and operations as tables
+// [46, 51]: which transition each cause allows, which states count as footprint and
+// which as capacity, the deadline of each state, and what an agent is told in it.
 //
-// It never acts and never looks at a clock: the loop asks it, with the facts
-// that it has observed, and stores the result.
+// It changes no state and reads no clock. The loop asks it, with the facts that were
+// observed, and stores the result; planner and agentserver read the same tables.
 package lifecycle

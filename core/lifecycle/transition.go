@@ -13,41 +13,41 @@ type Cause string
 
 // The causes. Each edge of the table names the ones that may take it.
 const (
-	Decided           Cause = "decided"            // the planner wants it; nothing was sent
-	Cancelled         Cause = "cancelled"          // no longer wanted, and nothing was sent
-	IntentCommitted   Cause = "intent_committed"   // the request is stored and goes out
-	ResourceSeen      Cause = "resource_seen"      // an inspection or the answer shows the resource
-	NothingCreated    Cause = "nothing_created"    // the provider is certain that nothing exists
-	DeadlinePassed    Cause = "deadline_passed"    // the state's timeout is over
-	AgentContact      Cause = "agent_contact"      // an agent enrolled with the instance's token
-	AdmissionGranted  Cause = "admission_verified" // every admission check passed
-	AdmissionRefused  Cause = "admission_rejected" // a check says that this host never will pass
-	EvidenceFailed    Cause = "evidence_failed"    // something contradicts what the host claims
-	ForScaleDown      Cause = "scale_down"         // more than the fleet needs
-	ForRollout        Cause = "rollout"            // made from an older definition or image
-	ForAge            Cause = "max_age"            // older than the fleet lets a runner get
-	ForOperator       Cause = "operator"           // the fleet is removed, or a person asked
-	ForInterruption   Cause = "interruption"       // its provider says that it takes it away
-	ForMaintenance    Cause = "maintenance"        // its provider announced work on its host
-	ForRebalance      Cause = "rebalance"          // its provider says that it may be taken away soon
-	Preempted         Cause = "preempted"          // the time has come that its provider named
-	DemandBack        Cause = "demand_back"        // wanted again before its agent was told to stop
-	RunnerLost        Cause = "runner_lost"        // silent beyond lost_grace
-	RunnerBack        Cause = "runner_back"        // heartbeats again
-	RunnerUnfit       Cause = "runner_unfit"       // its agent complains: a clean-up failed
-	IdleProven        Cause = "idle_proven"        // no job is on the host and none can come
-	Withdrawn         Cause = "withdrawn"          // no longer wanted, and never admitted to work
-	RunnerLeft        Cause = "runner_left"        // the agent said that it ended by itself
-	ResourceStopped   Cause = "resource_stopped"   // powered off or failed after signs of life
-	CleanUp           Cause = "clean_up"           // a failed instance is removed
-	ProvenGone        Cause = "proven_gone"        // the provider answered, or a complete list shows, that it is gone
-	LeftBehind        Cause = "left_behind"        // it is gone, and something that belongs to it isn't
-	Forced            Cause = "forced"             // an operator ended a drain that doesn't end
-	Adopted           Cause = "adopted"            // an operator took a foreign resource in to have it removed
-	OrphanFound       Cause = "orphan_found"       // proven ours, and listed after it had ended
-	CredentialLost    Cause = "credential_lost"    // its scheduler gave it no credential that is of use
-	StoppedForGood    Cause = "stopped_for_good"   // its scheduler stopped it, and can't take that back
-	QuarantineOrdered Cause = "condemned"          // a person quarantined it, its fleet or its image
+	Decided          Cause = "decided"            // the planner wants it; nothing was sent
+	Cancelled        Cause = "cancelled"          // no longer wanted, and nothing was sent
+	IntentCommitted  Cause = "intent_committed"   // the request is stored and goes out
+	ResourceSeen     Cause = "resource_seen"      // an inspection or the answer shows the resource
+	NothingCreated   Cause = "nothing_created"    // the provider is certain that nothing exists
+	DeadlinePassed   Cause = "deadline_passed"    // the state's timeout is over
+	AgentContact     Cause = "agent_contact"      // an agent enrolled with the instance's token
+	AdmissionGranted Cause = "admission_verified" // every admission check passed
+	AdmissionRefused Cause = "admission_rejected" // a check says that this host never will pass
+	EvidenceFailed   Cause = "evidence_failed"    // something contradicts what the host claims
+	ForScaleDown     Cause = "scale_down"         // more than the fleet needs
+	ForRollout       Cause = "rollout"            // made from an older definition or image
+	ForAge           Cause = "max_age"            // older than the fleet lets a runner get
+	ForOperator      Cause = "operator"           // the fleet is removed, or a person asked
+	ForInterruption  Cause = "interruption"       // its provider says that it takes it away
+	ForMaintenance   Cause = "maintenance"        // its provider announced work on its host
+	ForRebalance     Cause = "rebalance"          // its provider says that it may be taken away soon
+	Preempted        Cause = "preempted"          // the time has come that its provider named
+	DemandBack       Cause = "demand_back"        // wanted again before its agent was told to stop
+	RunnerLost       Cause = "runner_lost"        // silent beyond lost_grace
+	RunnerBack       Cause = "runner_back"        // heartbeats again
+	RunnerUnfit      Cause = "runner_unfit"       // its agent complains: a clean-up failed
+	IdleProven       Cause = "idle_proven"        // no job is on the host and none can come
+	Withdrawn        Cause = "withdrawn"          // no longer wanted, and never admitted to work
+	RunnerLeft       Cause = "runner_left"        // the agent said that it ended by itself
+	ResourceStopped  Cause = "resource_stopped"   // powered off or failed after signs of life
+	CleanUp          Cause = "clean_up"           // a failed instance is removed
+	ProvenGone       Cause = "proven_gone"        // the provider answered, or a complete list shows, that it is gone
+	LeftBehind       Cause = "left_behind"        // it is gone, and something that belongs to it isn't
+	Forced           Cause = "forced"             // an operator ended a drain that doesn't end
+	Adopted          Cause = "adopted"            // an operator took a foreign resource in to have it removed
+	OrphanFound      Cause = "orphan_found"       // proven ours, and listed after it had ended
+	CredentialLost   Cause = "credential_lost"    // its scheduler gave it no credential that is of use
+	StoppedForGood   Cause = "stopped_for_good"   // its scheduler stopped it, and can't take that back
+	ForQuarantine    Cause = "quarantine"         // a person quarantined it, its fleet or its image
 )
 
 // Edge is one allowed move.
@@ -98,9 +98,9 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Quarantined, CredentialLost, "the second credential was lost, or is of no use, too"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
-	{fleet.Enrolling, fleet.Quarantined, QuarantineOrdered, "a person quarantined it, its fleet or its image"},
-	{fleet.Healthy, fleet.Quarantined, QuarantineOrdered, "a person quarantined it, its fleet or its image"},
-	{fleet.Draining, fleet.Quarantined, QuarantineOrdered, "a person quarantined it, its fleet or its image, and its drain could be taken back"},
+	{fleet.Enrolling, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image"},
+	{fleet.Healthy, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image"},
+	{fleet.Draining, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image, and its drain could be taken back"},
 
 	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},

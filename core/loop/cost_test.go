@@ -88,7 +88,7 @@ func TestRequestCostsItsDearestOfferUntilSeen(t *testing.T) {
 	f.Market, f.Lifetime = true, fleet.LifetimeStable
 	f.Cost = fleet.CostPolicy{MaxHourly: dollars(600_000), Minimum: time.Minute}
 	w := newWorld(t, f)
-	dear := fleet.Offer{Zone: "b", MachineType: "m", Lifetime: fleet.LifetimeStable, Price: dollars(500_000), MinimumLease: 24 * time.Hour}
+	dear := fleet.Offer{Zone: "b", MachineType: "m", Lifetime: fleet.LifetimeStable, Price: dollars(500_000), MinimumCommitment: 24 * time.Hour}
 	w.offers = []fleet.Offer{{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimeStable, Price: dollars(100_000)}, dear}
 	w.open()
 	first := take[Provision](w)

@@ -49,7 +49,7 @@ func (o *onceScheduler) look(now time.Time) Observed {
 		out.Failure = &Failure{Class: fleet.ErrorTransient, Message: o.down}
 		return out
 	}
-	out.Snapshot = fleet.CapacityDemandSnapshot{ObservedAt: now, Queued: []fleet.UnmetDemand{{
+	out.Snapshot = fleet.CapacityDemandSnapshot{ObservedAt: now, Queued: []fleet.QueuedDemand{{
 		Requirement: fleet.SchedulingRequirementSet{Queue: "q", Class: "c"}, Count: o.waiting, Admissible: o.waiting,
 		Unlisted: &fleet.UnlistedUsage{Jobs: o.running, Usable: o.usable},
 	}}}

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // plan asks the planner about the state as this step leaves it.
@@ -22,18 +23,18 @@ func (l *Loop) plan(w *step) planner.Output {
 
 // paidFor is what ended instances are paid for. The store knows those that ended
 // before this step; what ends in it is paid for, too.
-func (w *step) paidFor() []fleet.Lease {
-	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Leases))
-	for _, l := range w.stored.Leases {
+func (w *step) paidFor() []fleet.Commitment {
+	known := make(map[fleet.CapacityInstanceID]bool, len(w.stored.Commitments))
+	for _, l := range w.stored.Commitments {
 		known[l.Instance] = true
 	}
-	leases := slices.Clip(w.stored.Leases)
+	commitments := slices.Clip(w.stored.Commitments)
 	for _, r := range w.rows {
-		if lease, paid := r.Lease(); paid && !known[r.ID] {
-			leases = append(leases, lease)
+		if commitment, paid := r.Commitment(); paid && !known[r.ID] {
+			commitments = append(commitments, commitment)
 		}
 	}
-	return leases
+	return commitments
 }
 
 // holdWithoutBootstrap holds the fleets whose new hosts couldn't be let in, so that none
@@ -56,7 +57,7 @@ func (l *Loop) holdWithoutBootstrap(w *step) {
 			known[which] = err
 		}
 		if err != nil {
-			w.withoutBootstrap[id] = capital(err.Error()) + "."
+			w.withoutBootstrap[id] = text.Capital(err.Error()) + "."
 		}
 	}
 }
@@ -282,7 +283,7 @@ func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap flee
 func (l *Loop) recordDecisions(w *step, p planner.FleetPlan) error {
 	var decisions []fleet.Decision
 	if !p.Turn.IsZero() {
-		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutTurn, Reason: p.Turn})
+		decisions = append(decisions, fleet.Decision{Kind: fleet.RolloutProgress, Reason: p.Turn})
 	}
 	if p.Create > 0 {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})

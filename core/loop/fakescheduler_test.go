@@ -53,7 +53,7 @@ func (s *simpleScheduler) look(now time.Time) Observed {
 	}
 	o.Snapshot = fleet.CapacityDemandSnapshot{Revision: s.revision, ObservedAt: now, Running: []fleet.RunningCapacityUsage{}}
 	if s.waiting > 0 {
-		o.Snapshot.Queued = []fleet.UnmetDemand{{Count: s.waiting, Admissible: s.waiting}}
+		o.Snapshot.Queued = []fleet.QueuedDemand{{Count: s.waiting, Admissible: s.waiting}}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.runners)) {
 		if s.stuck {

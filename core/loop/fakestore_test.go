@@ -23,7 +23,7 @@ type fakeStore struct {
 	decisions  []fleet.Decision
 	commits    int // those that wrote something
 	fail       error
-	standing   fleet.StandingOrders
+	overrides  fleet.Overrides
 	needed     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
 	unreadable error // why what fleets needed can't be read
 	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
@@ -43,7 +43,7 @@ func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 }
 
 func (m *fakeStore) Load(context.Context) (snapshot.State, error) {
-	s := snapshot.State{Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
+	s := snapshot.State{Overrides: m.overrides, Rollouts: maps.Clone(m.rollouts)}
 	s.Fleets = slices.Collect(maps.Values(m.fleets))
 	for _, i := range m.instances {
 		switch {
@@ -52,8 +52,8 @@ func (m *fakeStore) Load(context.Context) (snapshot.State, error) {
 		case !i.Concluded():
 			s.Departing = append(s.Departing, i)
 		}
-		if lease, paid := i.Lease(); paid {
-			s.Leases = append(s.Leases, lease)
+		if commitment, paid := i.Commitment(); paid {
+			s.Commitments = append(s.Commitments, commitment)
 		}
 	}
 	for _, op := range m.operations {

@@ -255,7 +255,7 @@ func (w *world) settle() {
 func (w *world) takeUp() {
 	for id, known := range w.store.rollouts {
 		if known.Halted != nil {
-			w.store.standing.Rollouts = []fleet.RolloutOrder{{Fleet: id, Word: fleet.ResumeRollout, Decided: fleet.Decided{By: "ada", At: w.now}}}
+			w.store.overrides.Rollouts = []fleet.RolloutOrder{{Fleet: id, Action: fleet.ResumeRollout, Attribution: fleet.Attribution{By: "ada", At: w.now}}}
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // What a freeze, an old notice and a clock that is set do to each other.
 
 func frozenFleet(w *world) {
-	w.store.standing.Freezes = []fleet.Freeze{{Fleet: "f1", Decided: ada}}
+	w.store.overrides.Freezes = []fleet.Freeze{{Fleet: "f1", Attribution: ada}}
 }
 
 func TestAJobDoesNotRunTwiceWhileAFreezeKeepsItsMachine(t *testing.T) {
@@ -36,7 +36,7 @@ func TestAJobDoesNotRunTwiceWhileAFreezeKeepsItsMachine(t *testing.T) {
 			if at, there := w.ci.runners[i.ID]; !there || at.Leases != 1 {
 				t.Fatalf("the machine runs on, and its job was given to another: %v", w.ci.told)
 			}
-			w.store.standing.Freezes = nil
+			w.store.overrides.Freezes = nil
 			w.goOn(time.Minute)
 			if got := w.store.instances[i.ID].State; got != fleet.Terminated || !slices.ContainsFunc(w.ci.told, isForce) {
 				t.Errorf("thawed it is %s, and the scheduler was told %v", got, w.ci.told)
@@ -71,7 +71,7 @@ func TestARequestThatAFreezeKeepsIsNotLateForIt(t *testing.T) {
 	if got := w.store.instances[i.ID]; got.State != fleet.Provisioning {
 		t.Fatalf("frozen it is %s: %s", got.State, got.Reason)
 	}
-	w.store.standing.Freezes = nil
+	w.store.overrides.Freezes = nil
 	w.step()
 	if again := take[Provision](w); again.Operation.ID != p.Operation.ID {
 		t.Errorf("after the thaw %s went out, want %s again", again.Operation.ID, p.Operation.ID)

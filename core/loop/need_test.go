@@ -126,7 +126,7 @@ func TestAForecastMakesHostsBeforeTheirJobsComeAndKeepsThem(t *testing.T) {
 	if p := w.last.Plan.Fleets[0]; len(w.cloud) != 2 || p.Desired != 2 || p.Counts.Ready != 2 {
 		t.Fatalf("5 minutes before they are needed there are %d: %v", len(w.cloud), p.Bounds)
 	}
-	if said := w.sentence("forecast"); !strings.Contains(said, "2 runners will be needed by 13:") || !strings.Contains(said, "seasonal-naive version 1, confidence high, 1.00") {
+	if said := w.sentence("forecast"); !strings.Contains(said, "2 runners needed by 13:") || !strings.Contains(said, "seasonal-naive version 1, confidence high, 1.00") {
 		t.Errorf("it says %q", said)
 	}
 	w.goOn(30 * time.Minute) // no job comes, and none of the two leaves
@@ -149,7 +149,7 @@ func TestAForecastNeverPassesMaxNorAFreeze(t *testing.T) {
 	}
 	w = newWorld(t, foreseeingFleet(3))
 	w.threeDays(5)
-	w.store.standing.Freezes = []fleet.Freeze{{Fleet: "f1"}}
+	w.store.overrides.Freezes = []fleet.Freeze{{Fleet: "f1"}}
 	w.restart()
 	w.goOn(90 * time.Minute)
 	if len(w.calls) != 0 {
@@ -166,7 +166,7 @@ func TestAHistoryThatCannotBeReadStopsNothing(t *testing.T) {
 	if n := len(w.cloud); n != 1 {
 		t.Errorf("for the job that waits there are %d hosts", n)
 	}
-	if said := w.sentence("forecast"); !strings.Contains(said, "has no effect: what was needed before can't be read: the disk is gone") {
+	if said := w.sentence("forecast"); !strings.Contains(said, "has no effect: the recorded demand can't be read: the disk is gone") {
 		t.Errorf("it says %q", said)
 	}
 	w.store.unreadable = nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // lots are offers in zones, the dearer the later.
@@ -53,7 +54,7 @@ func full(p Provision, zone string) ProvisionAnswered {
 
 func TestNothingIsRequestedBeforeTheMarketHasAnswered(t *testing.T) {
 	w := trading(t, 1, "a", "b")
-	if len(w.live()) != 0 || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), "isn't known yet") {
+	if len(w.live()) != 0 || w.last.Holds()["f1"].Reason != reason.Of(reason.OffersUnknown{}) {
 		t.Fatalf("before: %s, holds %+v", w.describe(), w.last.Holds())
 	}
 	w.open()

@@ -7,6 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // collectOrphans takes onto the books what is proven ours and has been listed
@@ -26,7 +27,7 @@ func (l *Loop) collectOrphans(w *step) error {
 			if !l.collectable(w, p, u) {
 				continue
 			}
-			reason := fmt.Sprintf("%s has been listed for %s without a live record. %s", capital(inventory.Describe(u.Resource)), p.Listing.Began.Sub(u.FirstSeen).Truncate(time.Second), u.Reason)
+			reason := fmt.Sprintf("%s has been listed for %s without a live record. %s", text.Capital(inventory.Describe(u.Resource)), p.Listing.Began.Sub(u.FirstSeen).Truncate(time.Second), u.Reason)
 			if err := l.recordOrphan(w, p, u, lifecycle.OrphanFound, reason); err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func TestAnOrphanIsRemovedAfterTwoSightingsAndTheGrace(t *testing.T) {
 			w, _, res := ended(t)
 			w.others = []fleet.Resource{orphan(w, res)}
 			w.inspect()
-			if got := w.found()[w.others[0].ID]; got.Provenance != fleet.Orphan || !strings.Contains(got.Decide, "removed by itself") || !got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
+			if got := w.found()[w.others[0].ID]; got.Classification != fleet.Orphan || !strings.Contains(got.Decide, "removed by itself") || !got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
 				t.Errorf("after one sighting: %+v", got)
 			}
 			w.work(inventory.DefaultOrphanGrace - time.Minute)
@@ -221,7 +221,7 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 				t.Fatalf("it was touched: %s", w.describe())
 			}
 			got := w.found()[w.others[0].ID]
-			if got.Provenance != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
+			if got.Classification != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
 				t.Errorf("shown as %+v, want %q", got, tt.want)
 			}
 			if all := w.last.Observations.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
@@ -242,7 +242,7 @@ func TestAnOrphanOfAForgottenFleetIsLeftToAPerson(t *testing.T) {
 	}
 	w.others = []fleet.Resource{res}
 	w.work(2 * time.Hour)
-	if got := w.found()[res.ID]; got.Provenance != fleet.Orphan || !strings.Contains(got.Decide, "isn't declared any more") || len(w.calls) != 0 {
+	if got := w.found()[res.ID]; got.Classification != fleet.Orphan || !strings.Contains(got.Decide, "isn't declared any more") || len(w.calls) != 0 {
 		t.Errorf("%+v, calls %v", got, w.calls)
 	}
 }

@@ -226,7 +226,7 @@ func TestAFailedLaunchIsTriedAgainWithAFreshKeyAfterABackOff(t *testing.T) {
 	if len(w.live()) != 0 || len(w.calls) != 1 {
 		t.Fatalf("before the back-off is over: %s", w.describe())
 	}
-	if hold := w.last.Holds()["f1"]; !strings.Contains(hold.Reason.Text(), "(no capacity). Last: no hosts") {
+	if hold := w.last.Holds()["f1"]; !strings.Contains(hold.Reason.Text(), "(no capacity); last error: no hosts") {
 		t.Errorf("hold = %+v, want the provider's words", hold)
 	}
 	w.now = w.now.Add(6 * time.Second)

@@ -12,11 +12,11 @@ import (
 // agent calls, before it can be admitted; and one that was lost as soon as it is
 // back.
 func (l *Loop) applyQuarantines(w *step) {
-	if len(w.stored.Standing.Quarantines) == 0 {
+	if len(w.stored.Overrides.Quarantines) == 0 {
 		return
 	}
 	for _, r := range w.rows {
-		q, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+		q, quarantined := w.stored.Overrides.InstanceQuarantine(r.CapacityInstance)
 		if !quarantined {
 			continue
 		}
@@ -32,10 +32,10 @@ func (l *Loop) applyQuarantines(w *step) {
 				w.move(r, fleet.Failed, lifecycle.Withdrawn, reason+" Its request doesn't go out again.")
 			}
 		case fleet.Enrolling, fleet.Healthy:
-			w.move(r, fleet.Quarantined, lifecycle.QuarantineOrdered, reason)
+			w.move(r, fleet.Quarantined, lifecycle.ForQuarantine, reason)
 		case fleet.Draining:
 			if r.Drain == fleet.Cordoned { // it could be taken back
-				w.move(r, fleet.Quarantined, lifecycle.QuarantineOrdered, reason)
+				w.move(r, fleet.Quarantined, lifecycle.ForQuarantine, reason)
 			}
 		}
 	}
@@ -60,15 +60,15 @@ func quarantineReason(q fleet.Quarantine) string {
 // back. It isn't trusted again for that: it leaves once no job is on it, and its
 // fleet makes another.
 func (w *step) quarantineLifted(r *row) bool {
-	if r.Cause != string(lifecycle.QuarantineOrdered) {
+	if r.Cause != string(lifecycle.ForQuarantine) {
 		return false
 	}
-	_, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+	_, quarantined := w.stored.Overrides.InstanceQuarantine(r.CapacityInstance)
 	return !quarantined
 }
 
 // frozen says that no provider may be written to for a row: its fleet is frozen,
 // or the provider that has it.
 func (w *step) frozen(r *row) bool {
-	return r.fleet.Operational == fleet.FleetFrozen || w.stored.Standing.Frozen(r.Provider)
+	return r.fleet.Operational == fleet.FleetFrozen || w.stored.Overrides.Frozen(r.Provider)
 }

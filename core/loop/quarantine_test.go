@@ -10,11 +10,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-var ada = fleet.Decided{By: "ada", Reason: "incident 12"}
+var ada = fleet.Attribution{By: "ada", Reason: "incident 12"}
 
 func TestAFrozenProviderGetsNoCallOfAnyCauseAndIsInspectedOn(t *testing.T) {
 	for name, freeze := range map[string]fleet.Freeze{
-		"the fleet": {Fleet: "f1", Decided: ada}, "the provider": {Provider: local, Decided: ada},
+		"the fleet": {Fleet: "f1", Attribution: ada}, "the provider": {Provider: local, Attribution: ada},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, demoFleet(3, 6))
@@ -23,7 +23,7 @@ func TestAFrozenProviderGetsNoCallOfAnyCauseAndIsInspectedOn(t *testing.T) {
 			f := w.store.fleets["f1"]
 			f.Scaling.Min = 4 // one is requested, and its call is on its way to be sent
 			w.store.fleets["f1"] = f
-			w.store.standing.Freezes = []fleet.Freeze{freeze}
+			w.store.overrides.Freezes = []fleet.Freeze{freeze}
 			before := len(w.calls)
 			// An operator's drain, a removal by the provider, more wanted, and less.
 			wantDone(t, w.tell(Order{Kind: DrainInstance, Instance: healthy[0].ID}))
@@ -47,7 +47,7 @@ func TestAFrozenProviderGetsNoCallOfAnyCauseAndIsInspectedOn(t *testing.T) {
 			if got := w.store.instances[healthy[1].ID].State; got != fleet.Terminating {
 				t.Errorf("the intent waits, so it should be terminating and is %s", got)
 			}
-			w.store.standing.Freezes = nil
+			w.store.overrides.Freezes = nil
 			w.settle()
 			if len(w.calls) == before {
 				t.Error("nothing went out after the thaw")
@@ -58,7 +58,7 @@ func TestAFrozenProviderGetsNoCallOfAnyCauseAndIsInspectedOn(t *testing.T) {
 
 func TestAFreezeOutlivesTheManager(t *testing.T) {
 	w := newWorld(t, demoFleet(0, 2))
-	w.store.standing.Freezes = []fleet.Freeze{{Fleet: "f1", Decided: ada}}
+	w.store.overrides.Freezes = []fleet.Freeze{{Fleet: "f1", Attribution: ada}}
 	f := demoFleet(2, 2)
 	w.store.fleets["f1"] = f
 	w.restart()
@@ -72,7 +72,7 @@ func TestAQuarantinedInstanceGetsNoJobKeepsItsOwnAndIsReplaced(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 3))
 	w.settle()
 	first := w.only()
-	w.store.standing.Quarantines = []fleet.Quarantine{{Instance: first.ID, Decided: ada}}
+	w.store.overrides.Quarantines = []fleet.Quarantine{{Instance: first.ID, Attribution: ada}}
 	w.step()
 	got := w.store.instances[first.ID]
 	if got.State != fleet.Quarantined || !strings.Contains(got.Reason.Text(), "ada quarantined it: incident 12") {
@@ -96,7 +96,7 @@ func TestAQuarantinedFleetLosesAllItsRunnersAndMakesNone(t *testing.T) {
 	other := demoFleet(1, 2)
 	other.ID, other.Address = "f2", "fleet.other"
 	w.store.fleets["f2"] = other
-	w.store.standing.Quarantines = []fleet.Quarantine{{Fleet: "f1", Decided: ada}}
+	w.store.overrides.Quarantines = []fleet.Quarantine{{Fleet: "f1", Attribution: ada}}
 	made := len(w.live())
 	w.step()
 	w.step()
@@ -105,7 +105,7 @@ func TestAQuarantinedFleetLosesAllItsRunnersAndMakesNone(t *testing.T) {
 		switch {
 		case i.Fleet == "f2":
 			others++
-		case i.State == fleet.Quarantined && i.Cause == string(lifecycle.QuarantineOrdered):
+		case i.State == fleet.Quarantined && i.Cause == string(lifecycle.ForQuarantine):
 			quarantined++
 		}
 	}
@@ -117,7 +117,7 @@ func TestAQuarantinedFleetLosesAllItsRunnersAndMakesNone(t *testing.T) {
 func TestAHostOfAQuarantinedFleetThatStillBootsIsNeverAdmitted(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.step(w.run(take[Provision](w)))
-	w.store.standing.Quarantines = []fleet.Quarantine{{Fleet: "f1", Decided: ada}}
+	w.store.overrides.Quarantines = []fleet.Quarantine{{Fleet: "f1", Attribution: ada}}
 	w.enroll(w.only())
 	w.inspect()
 	for range 5 {
@@ -141,7 +141,7 @@ func TestARequestThatWasNotSentIsNotSentForAQuarantinedImage(t *testing.T) {
 	if i := w.only(); i.State != fleet.Requested || i.ImageDigest != "sha256:bad" {
 		t.Fatalf("%s of %s", i.State, i.ImageDigest)
 	}
-	w.store.standing.Quarantines = []fleet.Quarantine{{Image: "sha256:bad", Decided: ada}}
+	w.store.overrides.Quarantines = []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
 	w.pass(time.Minute, nil)
 	if len(w.calls) != 0 || len(w.live()) != 0 {
@@ -153,9 +153,9 @@ func TestAReleasedInstanceLeavesAndIsNotTrustedAgain(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 3))
 	w.settle()
 	first := w.only()
-	w.store.standing.Quarantines = []fleet.Quarantine{{Instance: first.ID, Decided: ada}}
+	w.store.overrides.Quarantines = []fleet.Quarantine{{Instance: first.ID, Attribution: ada}}
 	w.step()
-	w.store.standing.Quarantines = nil
+	w.store.overrides.Quarantines = nil
 	w.step()
 	if got := w.store.instances[first.ID].State; got != fleet.Quarantined {
 		t.Fatalf("before its agent has stopped it is %s", got)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestARequestSentLateHasATokenThatIsGood(t *testing.T) {
@@ -168,7 +169,7 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 		}
 	}
 	hold := w.last.Holds()["f1"]
-	if !hold.NeedsPerson || !strings.Contains(hold.Reason.Text(), "local.here, is not started again") || !w.last.Holds()["f2"].Reason.IsZero() {
+	if !hold.NeedsPerson || !reason.Is[reason.ProviderDown](hold.Reason) || !w.last.Holds()["f2"].Reason.IsZero() {
 		t.Errorf("holds %v", w.last.Holds())
 	}
 	if got := w.last.Observations.Unobserved[local]; got != "It died 5 times." {

@@ -39,8 +39,8 @@ func (w *step) isFailure(e end) bool {
 		return e.from == fleet.Healthy
 	case lifecycle.DeadlinePassed:
 		return r.State == fleet.Failed && r.everSeen()
-	case lifecycle.QuarantineOrdered:
-		q, quarantined := w.stored.Standing.QuarantineOf(r.CapacityInstance)
+	case lifecycle.ForQuarantine:
+		q, quarantined := w.stored.Overrides.InstanceQuarantine(r.CapacityInstance)
 		return quarantined && q.Fleet == ""
 	case lifecycle.RunnerLeft:
 		return e.from != fleet.Draining && r.terminate == nil && !r.Scheduling.Leaves && r.runner != nil && r.runner.Report.JobsRun == 0
@@ -58,7 +58,7 @@ func (w *step) isFailure(e end) bool {
 // while the new one isn't trusted, that is what its fleet makes.
 func (w *step) isTrustedOlder(r *row, agentVersion string) bool {
 	known := w.stored.Rollouts[r.Fleet]
-	order, _ := w.stored.Standing.Rollout(r.fleet)
-	trusted := !known.Passed.IsZero() && known.Halted == nil && order.Word != fleet.PauseRollout
+	order, _ := w.stored.Overrides.Rollout(r.fleet)
+	trusted := !known.Passed.IsZero() && known.Halted == nil && order.Action != fleet.PauseRollout
 	return !trusted && slices.ContainsFunc(known.Good, func(m fleet.Make) bool { return m.Made(r.CapacityInstance, agentVersion) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func imageOf(digit string) fleet.Image {
@@ -64,7 +65,7 @@ func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	w.restart() // what it is on trial for is stored
 	w.runFor(time.Hour, "b")
 	halted := w.store.rollouts["f1"].Halted
-	if w.madeFrom("a") != 3 || w.madeFrom("b") != 0 || halted == nil || !strings.Contains(halted.Reason.Text(), "of the new ones") {
+	if w.madeFrom("a") != 3 || w.madeFrom("b") != 0 || halted == nil || !reason.Is[reason.NewInstanceFailed](halted.Reason) {
 		t.Fatalf("%d old and %d new, halted %+v: %s", w.madeFrom("a"), w.madeFrom("b"), halted, w.describe())
 	}
 	var made int
@@ -87,7 +88,7 @@ func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	}
 
 	// The image was repaired without anybody changing it, and a person says so.
-	w.store.standing.Rollouts = []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.ResumeRollout, Decided: fleet.Decided{By: "ada", At: w.now}}}
+	w.store.overrides.Rollouts = []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.ResumeRollout, Attribution: fleet.Attribution{By: "ada", At: w.now}}}
 	w.runFor(time.Hour, "none")
 	if w.madeFrom("b") != 4 || w.madeFrom("a") != 0 {
 		t.Errorf("%d new and %d old, want 4 and none: %s", w.madeFrom("b"), w.madeFrom("a"), w.describe())
@@ -121,12 +122,12 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		{"it left without a job", fleet.Healthy, lifecycle.RunnerLeft, nil, true},
 		{"it left for want of work, as it was told", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) { r.Scheduling.Leaves = true }, false},
 		{"it was drained", fleet.Healthy, lifecycle.ForScaleDown, nil, false},
-		{"a person quarantined it", fleet.Healthy, lifecycle.QuarantineOrdered, func(r *row) { r.ID = "odd" }, true},
-		{"a person quarantined its fleet", fleet.Healthy, lifecycle.QuarantineOrdered, func(r *row) { r.Fleet = "f9" }, false},
+		{"a person quarantined it", fleet.Healthy, lifecycle.ForQuarantine, func(r *row) { r.ID = "odd" }, true},
+		{"a person quarantined its fleet", fleet.Healthy, lifecycle.ForQuarantine, func(r *row) { r.Fleet = "f9" }, false},
 	} {
 		now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 		w := &step{now: now}
-		w.stored.Standing.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
+		w.stored.Overrides.Quarantines = []fleet.Quarantine{{Instance: "odd"}, {Fleet: "f9"}}
 		r := &row{provision: &fleet.Operation{}, runner: &fleet.Runner{}}
 		r.ID, r.Fleet, r.ProviderInstance, r.Created = "i1", "f1", "vm-1", now.Add(-time.Hour)
 		if test.name == "its provider never showed it" {

@@ -36,7 +36,7 @@ func (l *Loop) snapshotOf(w *step) snapshot.Snapshot {
 			s.Claims = append(s.Claims, *r.claim)
 		}
 	}
-	s.Leases, s.Failures = w.paidFor(), w.failures()
+	s.Commitments, s.Failures = w.paidFor(), w.failures()
 	return s
 }
 

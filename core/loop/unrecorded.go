@@ -43,7 +43,7 @@ func (w *step) liveWithKey(key fleet.OperationID) *fleet.CapacityInstance {
 // this step took onto the books is left out.
 func (w *step) shownUnrecorded(p *inventory.Provider) fleet.Unrecorded {
 	return p.Shown(func(u inventory.Unrecorded) bool {
-		return w.liveWithKey(u.Key) != nil && u.Provenance == fleet.Orphan || w.adopted(u.Provider, u.ID)
+		return w.liveWithKey(u.Key) != nil && u.Classification == fleet.Orphan || w.adopted(u.Provider, u.ID)
 	})
 }
 
@@ -51,12 +51,4 @@ func (w *step) adopted(address fleet.ProviderAddress, id fleet.ProviderInstanceR
 	return slices.ContainsFunc(w.rows, func(r *row) bool {
 		return r.Adopted != "" && r.Live() && r.Provider == address && r.ProviderInstance == id
 	})
-}
-
-// capital begins a text with a capital letter.
-func capital(text string) string {
-	if text == "" || text[0] < 'a' || text[0] > 'z' {
-		return text
-	}
-	return string(text[0]-'a'+'A') + text[1:]
 }

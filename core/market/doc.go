@@ -1,12 +1,11 @@
-// Package market is what is known of the providers' markets: what they offer, and
-// where there was no room, so that nothing asks there again before its time [165].
+// Package market keeps what is known of the providers' markets: the offers that they
+// list, and circuit breakers for places that had no capacity or quota [165].
 //
-// Lists and Circuits are plain values in memory. The loop asks markets when Lists
-// says so and hands both the answers: what a market listed, and how provisions
-// ended. A provision that ended for lack of capacity or quota opens a circuit, time
-// half opens it, one operation then probes it, and a machine that is made closes it.
-// The planner reads them. Clock and randomness come in as parameters.
+// Lists and Circuits are values in memory. The loop requests offers when Lists says so,
+// and passes in what was listed and how provisions ended. A provision that failed for
+// lack of capacity or quota opens a breaker, time half-opens it, one operation probes it,
+// and an instance that is made closes it. The planner reads both.
 //
-// It never decides what is made and calls nobody. All of it may be lost at any
-// instruction: then each market is asked and every offer is tried once more.
+// It makes no calls and doesn't decide what is made. Time and randomness are passed in.
+// If its memory is lost, each market is asked and each offer is tried again.
 package market

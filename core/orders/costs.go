@@ -44,7 +44,7 @@ func (v *validation) overrideCosts(r OverrideCostsRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	o := fleet.CostOverride{Fleet: f.ID, MaxHourly: r.MaxHourly, MaxDaily: r.MaxDaily, Decided: v.decided}
+	o := fleet.CostOverride{Fleet: f.ID, MaxHourly: r.MaxHourly, MaxDaily: r.MaxDaily, Attribution: v.decided}
 	if problem := costsProblem(f, o); problem != "" {
 		return override{}, access.Invalid("invalid cost override for %s: %s", f.Address, problem)
 	}

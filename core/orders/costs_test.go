@@ -30,7 +30,7 @@ func TestACostOverrideIsValidatedAgainstTheFile(t *testing.T) {
 		{"a fleet that is removed", removed, fleet.Money{}, fleet.Money{}, "x", "being removed"},
 		{"no reason", file, fleet.Money{}, fleet.Money{}, " ", "a reason is required"},
 	} {
-		got := costsProblem(test.fleet, fleet.CostOverride{MaxHourly: test.hourly, MaxDaily: test.daily, Decided: fleet.Decided{Reason: test.reason}})
+		got := costsProblem(test.fleet, fleet.CostOverride{MaxHourly: test.hourly, MaxDaily: test.daily, Attribution: fleet.Attribution{Reason: test.reason}})
 		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}

@@ -41,7 +41,7 @@ func frozenText(scaleUpOnly bool) string {
 func (h Handler) FreezeFleet(ctx context.Context, r FreezeFleetRequest) (OverrideReceipt, error) {
 	return h.set(ctx, freezeUseCase, r.Reason, func(v *validation) (override, error) {
 		f, err := v.fleet(r.Fleet)
-		return override{stored: fleet.Freeze{Fleet: f.ID, ScaleUpOnly: r.ScaleUpOnly, Decided: v.decided},
+		return override{stored: fleet.Freeze{Fleet: f.ID, ScaleUpOnly: r.ScaleUpOnly, Attribution: v.decided},
 			subject: string(f.Address), done: frozenText(r.ScaleUpOnly)}, err
 	})
 }
@@ -58,7 +58,7 @@ func (h Handler) ClearFleetFreeze(ctx context.Context, fleetName string) (Overri
 // is cleared.
 func (h Handler) FreezeProvider(ctx context.Context, r FreezeProviderRequest) (OverrideReceipt, error) {
 	return h.set(ctx, freezeUseCase, r.Reason, func(v *validation) (override, error) {
-		return override{stored: fleet.Freeze{Provider: r.Provider, ScaleUpOnly: r.ScaleUpOnly, Decided: v.decided},
+		return override{stored: fleet.Freeze{Provider: r.Provider, ScaleUpOnly: r.ScaleUpOnly, Attribution: v.decided},
 			subject: "provider " + string(r.Provider), done: frozenText(r.ScaleUpOnly)}, v.provider(r.Provider)
 	})
 }

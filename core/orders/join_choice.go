@@ -36,7 +36,7 @@ func chooseFleet(s snapshot.State, caller access.Caller, r JoinRequest) (joinCho
 				continue
 			}
 			why := cantTake(f, a)
-			if q, barred := s.Standing.Bars(f); barred && why == "" {
+			if q, barred := s.Overrides.FleetQuarantine(f); barred && why == "" {
 				why = "it or its image was quarantined by " + q.By
 			}
 			if why != "" {

@@ -53,7 +53,7 @@ func (h Handler) set(ctx context.Context, useCase, reason string, validate func(
 	if err != nil {
 		return OverrideReceipt{}, err
 	}
-	if err := h.store.SetStandingOrder(ctx, o.stored, record); err != nil {
+	if err := h.store.SetOverride(ctx, o.stored, record); err != nil {
 		return OverrideReceipt{}, err
 	}
 	receipt.Changed = true
@@ -72,7 +72,7 @@ func (h Handler) clear(ctx context.Context, useCase string, validate func(*valid
 	if err != nil {
 		return OverrideReceipt{}, err
 	}
-	if receipt.Changed, err = h.store.EndStandingOrder(ctx, o.stored, record); err != nil {
+	if receipt.Changed, err = h.store.ClearOverride(ctx, o.stored, record); err != nil {
 		return OverrideReceipt{}, err
 	}
 	if !receipt.Changed {
@@ -110,7 +110,7 @@ func (h Handler) begin(ctx context.Context, useCase, reason string) (*validation
 	}
 	return &validation{
 		state: state, caller: caller, useCase: useCase,
-		decided: fleet.Decided{By: caller.Name, At: h.clock().UTC(), Reason: reason},
+		decided: fleet.Attribution{By: caller.Name, At: h.clock().UTC(), Reason: reason},
 		instance: func(id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 			return h.queries.FindForOrder(ctx, caller, id)
 		},

@@ -35,7 +35,7 @@ func (v *validation) pin(r PinRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Decided: v.decided}
+	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Attribution: v.decided}
 	stays := i.State == fleet.Bootstrapping || i.State == fleet.Enrolling || i.State == fleet.Healthy
 	if !stays || i.Unjoined() {
 		return override{}, access.Conflict("%s is %s; only a booting, enrolling or healthy instance can be pinned", ofFleet(i, address), i.State)

@@ -31,7 +31,7 @@ const released = "cleared: the quarantined instances are removed once they run n
 func (h Handler) QuarantineFleet(ctx context.Context, r QuarantineFleetRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
 		f, err := v.fleet(r.Fleet)
-		return override{stored: fleet.Quarantine{Fleet: f.ID, Decided: v.decided}, subject: string(f.Address),
+		return override{stored: fleet.Quarantine{Fleet: f.ID, Attribution: v.decided}, subject: string(f.Address),
 			done: "quarantined: its instances take no jobs, running jobs continue, and no instance starts"}, err
 	})
 }
@@ -51,7 +51,7 @@ func (h Handler) QuarantineInstance(ctx context.Context, r QuarantineInstanceReq
 		if err == nil && (i.State == fleet.Failed || i.State == fleet.Terminating || i.State == fleet.Terminated) {
 			err = access.Conflict("%s is %s: it takes no more jobs", ofFleet(i, address), i.State)
 		}
-		return override{stored: fleet.Quarantine{Instance: i.ID, Decided: v.decided}, subject: ofFleet(i, address),
+		return override{stored: fleet.Quarantine{Instance: i.ID, Attribution: v.decided}, subject: ofFleet(i, address),
 			done: fmt.Sprintf("quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give its job up: forgeyard-fleet drain %s --force", i.ID)}, err
 	})
 }
@@ -68,7 +68,7 @@ func (h Handler) ClearInstanceQuarantine(ctx context.Context, id fleet.CapacityI
 // made from it.
 func (h Handler) QuarantineImage(ctx context.Context, r QuarantineImageRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
-		return v.quarantineImage(r.Image, fleet.Quarantine{Decided: v.decided},
+		return v.quarantineImage(r.Image, fleet.Quarantine{Attribution: v.decided},
 			"quarantined: its instances take no jobs, running jobs continue, and no instance is made from it")
 	})
 }

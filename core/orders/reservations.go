@@ -59,7 +59,7 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 	if err != nil {
 		return none, err
 	}
-	if err := h.store.SetStandingOrder(ctx, made, record); err != nil {
+	if err := h.store.SetOverride(ctx, made, record); err != nil {
 		return none, err
 	}
 	if _, err := h.noted(ctx, "the reservation "+id); err != nil {
@@ -79,12 +79,12 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 // newReservation holds a request against itself and against what was applied.
 func newReservation(s snapshot.State, caller access.Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
 	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
-		Dedicated: r.Dedicated, Made: fleet.Decided{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
+		Dedicated: r.Dedicated, Made: fleet.Attribution{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
 	if why := reservationProblem(made, now); why != "" {
 		return made, &access.InvalidError{Reason: "invalid reservation: " + why}
 	}
 	ended := func(r fleet.CapacityReservation) bool { return !now.Before(r.End) }
-	if n := len(slices.DeleteFunc(slices.Clone(s.Standing.Reservations), ended)); n >= mostReservations {
+	if n := len(slices.DeleteFunc(slices.Clone(s.Overrides.Reservations), ended)); n >= mostReservations {
 		return made, access.Conflict("%d reservations were created by command, which is the limit; delete some, or write them into the file", n)
 	}
 	if len(caller.Fleets) > 0 && r.Fleet == "" {
@@ -170,15 +170,15 @@ func (h Handler) DeleteReservation(ctx context.Context, id fleet.CapacityReserva
 		return err
 	}
 	missing := &access.NotFoundError{Kind: "reservation", ID: string(id)}
-	n := slices.IndexFunc(state.Standing.Reservations, func(r fleet.CapacityReservation) bool { return r.ID == id })
-	if n < 0 || !caller.MaySee(state.Standing.Reservations[n]) {
+	n := slices.IndexFunc(state.Overrides.Reservations, func(r fleet.CapacityReservation) bool { return r.ID == id })
+	if n < 0 || !caller.MaySee(state.Overrides.Reservations[n]) {
 		return missing
 	}
 	record, err := access.NewAuditRecord(ctx, h.clock(), "reservation delete", string(id))
 	if err != nil {
 		return err
 	}
-	ended, err := h.store.EndStandingOrder(ctx, state.Standing.Reservations[n], record)
+	ended, err := h.store.ClearOverride(ctx, state.Overrides.Reservations[n], record)
 	if err != nil {
 		return err
 	}

@@ -47,18 +47,18 @@ type FleetRollout struct {
 // PauseRollout halts the rollouts of a fleet, or of every fleet of an image, until
 // they are resumed.
 func (h Handler) PauseRollout(ctx context.Context, r RolloutRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Word: fleet.PauseRollout}, r.Reason)
+	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Action: fleet.PauseRollout}, r.Reason)
 }
 
 // ResumeRollout takes up rollouts that were halted, paused or rolled back.
 func (h Handler) ResumeRollout(ctx context.Context, r ResumeRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Word: fleet.ResumeRollout, SkipSoak: r.SkipSoak}, r.Reason)
+	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Action: fleet.ResumeRollout, SkipSoak: r.SkipSoak}, r.Reason)
 }
 
 // RollBack goes back to the image that was known good before, until an apply
 // changes the image or the rollout is resumed.
 func (h Handler) RollBack(ctx context.Context, r RolloutRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollback", r.Subject, fleet.RolloutOrder{Word: fleet.RollBack}, r.Reason)
+	return h.orderRollouts(ctx, "image rollback", r.Subject, fleet.RolloutOrder{Action: fleet.RollBack}, r.Reason)
 }
 
 // orderRollouts keeps an order for each fleet that the subject means, each with its
@@ -69,7 +69,7 @@ func (h Handler) orderRollouts(ctx context.Context, useCase, subject string, ord
 	if err != nil {
 		return RolloutReceipt{}, err
 	}
-	order.Decided = v.decided
+	order.Attribution = v.decided
 	changes, err := v.rollouts(subject, order)
 	if err != nil {
 		return RolloutReceipt{}, err
@@ -89,7 +89,7 @@ func (h Handler) orderRollouts(ctx context.Context, useCase, subject string, ord
 		if err != nil {
 			return RolloutReceipt{}, err
 		}
-		if err := h.store.SetStandingOrder(ctx, c.order, record); err != nil {
+		if err := h.store.SetOverride(ctx, c.order, record); err != nil {
 			return RolloutReceipt{}, err
 		}
 	}
@@ -152,23 +152,23 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 	if f.Operational == fleet.FleetDraining {
 		return r, access.Conflict("%s is being removed", f.Address)
 	}
-	last, _ := v.state.Standing.Rollout(f)
-	switch order.Word {
+	last, _ := v.state.Overrides.Rollout(f)
+	switch order.Action {
 	case fleet.RollBack:
 		return v.rollBack(r, last)
 	case fleet.PauseRollout:
-		if last.Word == fleet.RollBack {
+		if last.Action == fleet.RollBack {
 			return r, access.Conflict("%s is rolled back, and a pause would undo that; to keep its instances as they are: freeze --scale-up-only", f.Address)
 		}
 		r.done = "paused until image rollout --resume: no instance is replaced, and missing ones are made from the last known good image"
-		r.changed = last.Word != fleet.PauseRollout
+		r.changed = last.Action != fleet.PauseRollout
 		return r, nil
 	}
 	known := v.state.Rollouts[f.ID]
 	switch {
-	case last.Word == fleet.RollBack:
+	case last.Action == fleet.RollBack:
 		r.done = fmt.Sprintf("resumed: %s, with a canary first", imageText(f.Image))
-	case last.Word == fleet.PauseRollout || known.Halted != nil:
+	case last.Action == fleet.PauseRollout || known.Halted != nil:
 		r.done = "resumed; a rollout that was halted soaks again"
 	case order.SkipSoak && !known.Began.IsZero() && known.Passed.IsZero():
 		r.done = "resumed"
@@ -184,7 +184,7 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 // rollBack finds the image to go back to: the newest other one that was known good.
 func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rolloutChange, error) {
 	f := r.fleet
-	if last.Word == fleet.RollBack {
+	if last.Action == fleet.RollBack {
 		r.done, r.changed = fmt.Sprintf("already rolled back to %s", imageText(last.To)), false
 		return r, nil
 	}
@@ -201,7 +201,7 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 		if good.Image.Same(f.Image) || good.Image == (fleet.Image{}) || good.Provider != f.Provider {
 			continue
 		}
-		if _, quarantined := v.state.Standing.Bars(f.From(good)); quarantined {
+		if _, quarantined := v.state.Overrides.FleetQuarantine(f.From(good)); quarantined {
 			barred = fmt.Sprintf("; %s is quarantined", imageText(good.Image))
 			continue
 		}

@@ -43,7 +43,7 @@ func (v *validation) scale(r ScaleRequest) (override, error) {
 	if err != nil {
 		return override{}, err
 	}
-	o := fleet.FleetScaleOverride{Fleet: f.ID, Min: r.Min, Max: r.Max, Decided: v.decided}
+	o := fleet.FleetScaleOverride{Fleet: f.ID, Min: r.Min, Max: r.Max, Attribution: v.decided}
 	if problem := scaleProblem(f, o); problem != "" {
 		return override{}, access.Invalid("invalid scale override for %s: %s", f.Address, problem)
 	}

@@ -17,7 +17,7 @@ type validation struct {
 	state   snapshot.State
 	caller  access.Caller
 	useCase string
-	decided fleet.Decided
+	decided fleet.Attribution
 	// instance finds the one that an order is about.
 	instance func(fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error)
 }

@@ -1,9 +1,9 @@
-// Package pki holds the installation's keys and what is proven with them [54-57]: the
-// certificate authorities that sign runners' client certificates and the manager's
-// server certificate, the single-use enrollment tokens, and the keys of ownership
-// proofs.
+// Package pki keeps the installation's keys and what is proven with them [54-57]: the
+// certificate authorities for runners and the manager, single-use enrollment tokens, and
+// the keys of ownership proofs.
 //
-// A key file is made once and never written again, since agents, stored tokens and
-// tagged resources depend on it. Nothing here reads a clock, the network or the
-// store; expiry is checked by the caller where an expired proof may still count.
+// A key file is written once and never changed, since agents, stored tokens and tagged
+// resources depend on it. Beside key files it does no I/O: it reads no clock, network or
+// store. Callers check expiry where an expired proof may still be accepted. agentserver
+// and orders use it; keys manages rotation.
 package pki

@@ -1,7 +1,8 @@
-// Package plainjson reads JSON that others wrote: answers of schedulers and managers,
-// requests, release indexes, what a cloud tells a host. It is encoding/json but for its
-// errors, which name the member, what is expected there and what came instead, for a
-// person who knows neither Go nor our types. What came is quoted where a number, a truth
-// value or a time is expected, and nowhere else: a text may be a secret. It needs the
-// standard library alone, since hosts' agents use it, too.
+// Package plainjson decodes JSON that other programs wrote (answers of schedulers and
+// managers, requests, release indexes, metadata of clouds) with readable errors.
+//
+// It wraps encoding/json. Its errors name the member, what was expected and what was
+// found, for readers who know neither Go nor our types. A value is quoted only where a
+// number, a boolean or a time was expected, since a text may be a secret. It imports the
+// standard library only, since the agent uses it.
 package plainjson

@@ -90,7 +90,7 @@ type limit func(missing int) reason.Detail
 func budget(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) (int, limit) {
 	c := count(instances)
 	hold, held := in.holds[f.ID]
-	quarantine, barred := in.Standing.Bars(f)
+	quarantine, barred := in.Overrides.FleetQuarantine(f)
 	switch {
 	case f.Operational == fleet.FleetFrozen:
 		return 0, func(n int) reason.Detail { return frozen(in, f, n) }

@@ -8,6 +8,6 @@ import (
 // CanRun says why a fleet's hosts can't run such jobs, by the first requirement
 // that they don't meet [24, 28], or by what the policy says; zero: they can. Whether
 // there is room for them now is another matter.
-func CanRun(policy fleet.InstallationPolicy, jobs fleet.UnmetDemand, f fleet.ManagedFleet) reason.Reason {
+func CanRun(policy fleet.InstallationPolicy, jobs fleet.QueuedDemand, f fleet.ManagedFleet) reason.Reason {
 	return reason.Of(eligible(&policy, &jobs, &f).reason)
 }

@@ -87,7 +87,7 @@ func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
 // costOverrideOf is who raised the guardrails of a fleet, and to what.
 func costOverrideOf(f fleet.ManagedFleet, o fleet.CostOverride) reason.CostOverrideInForce {
 	hourly, daily := o.Limits(f.Cost)
-	return reason.CostOverrideInForce{Fleet: f.Address.Name(), MaxHourly: amount(hourly), MaxDaily: amount(daily), Decided: until(o.Decided, o.Until)}
+	return reason.CostOverrideInForce{Fleet: f.Address.Name(), MaxHourly: amount(hourly), MaxDaily: amount(daily), Decided: until(o.Attribution, o.Until)}
 }
 
 // amount is money as a reason has it; "": none.

@@ -35,21 +35,21 @@ type costBudget struct {
 
 // openBudgets works out the budget of every fleet.
 func (in *planning) openBudgets() {
-	leases := map[fleet.RunnerFleetID][]fleet.Lease{}
-	for _, l := range in.Leases {
-		leases[l.Fleet] = append(leases[l.Fleet], l)
+	commitments := map[fleet.RunnerFleetID][]fleet.Commitment{}
+	for _, l := range in.Commitments {
+		commitments[l.Fleet] = append(commitments[l.Fleet], l)
 	}
 	in.budgets = make(map[fleet.RunnerFleetID]*costBudget, len(in.fleets))
 	for _, f := range in.fleets {
 		_, there := unjoined(f, in.byFleet[f.ID])
-		in.budgets[f.ID] = costBudgetOf(in, f, there, leases[f.ID])
+		in.budgets[f.ID] = costBudgetOf(in, f, there, commitments[f.ID])
 	}
 }
 
-func costBudgetOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, leases []fleet.Lease) *costBudget {
+func costBudgetOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, commitments []fleet.Commitment) *costBudget {
 	p := &costBudget{now: in.Now}
-	p.maxHourly, p.maxDaily = in.Standing.CostLimits(f, in.Now)
-	p.override, p.isOverridden = in.Standing.CostOverride(f, in.Now)
+	p.maxHourly, p.maxDaily = in.Overrides.CostLimits(f, in.Now)
+	p.override, p.isOverridden = in.Overrides.CostOverride(f, in.Now)
 	begins, ends := fleet.DayOf(in.Now)
 	p.dayEnds = ends
 	sums := currencySum{currency: f.Cost.Currency()}
@@ -71,7 +71,7 @@ func costBudgetOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Insta
 		p.whole = p.whole.Plus(hourly.During(fleet.Overlap(i.Created, ends, begins, ends)))
 	}
 	hosts := sums
-	for _, l := range leases {
+	for _, l := range commitments {
 		if cost := l.Between(begins, ends); cost.Micros > 0 && sums.takes(l.Hourly) {
 			p.today, p.whole = p.today.Plus(cost), p.whole.Plus(cost)
 		}
@@ -263,7 +263,7 @@ func (p *costBudget) fitInto(left int64, hosts int) time.Time {
 func (p *costBudget) named(attribute string, amount fleet.Money) reason.CostLimit {
 	l := reason.CostLimit{Attribute: attribute, Amount: amount.String()}
 	if p.isOverridden {
-		l.Override = until(p.override.Decided, p.override.Until)
+		l.Override = until(p.override.Attribution, p.override.Until)
 	}
 	return l
 }

@@ -43,8 +43,8 @@ func hosts(f fleet.ManagedFleet, n int, created time.Time) []snapshot.Instance {
 	return out
 }
 
-func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.StandingOrders {
-	return fleet.StandingOrders{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Decided: ada}}}
+func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.Overrides {
+	return fleet.Overrides{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Attribution: ada}}}
 }
 
 func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
@@ -57,39 +57,39 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 	unknown := limited(5, 9, 500, 0)
 	unknown.Cost.Hourly = fleet.Money{}
 	two := limited(5, 40, 100, 0)
-	ended := func(f fleet.ManagedFleet, hours int) []fleet.Lease {
-		return []fleet.Lease{{Instance: "e", Fleet: f.ID, From: now.Add(-time.Duration(hours) * time.Hour), Until: now, Hourly: usd(1_000_000)}}
+	ended := func(f fleet.ManagedFleet, hours int) []fleet.Commitment {
+		return []fleet.Commitment{{Instance: "e", Fleet: f.ID, From: now.Add(-time.Duration(hours) * time.Hour), Until: now, Hourly: usd(1_000_000)}}
 	}
 	for _, test := range []struct {
-		name      string
-		fleet     fleet.ManagedFleet
-		instances []snapshot.Instance
-		leases    []fleet.Lease
-		standing  fleet.StandingOrders
-		create    int
-		desired   int
-		says      string
-		next      time.Time
+		name        string
+		fleet       fleet.ManagedFleet
+		instances   []snapshot.Instance
+		commitments []fleet.Commitment
+		overrides   fleet.Overrides
+		create      int
+		desired     int
+		says        string
+		next        time.Time
 	}{
-		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.StandingOrders{}, 0, 26,
+		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.Overrides{}, 0, 26,
 			"limited by max_hourly = 5 USD: 26 instances cost 4.992 USD an hour, and one more costs 0.192 USD", time.Time{}},
-		{"two more fit", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 24, morning), nil, fleet.StandingOrders{}, 2, 26,
+		{"two more fit", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 24, morning), nil, fleet.Overrides{}, 2, 26,
 			"limited by max_hourly = 5 USD: with 2 more, 26 instances cost 4.992 USD an hour, and another one costs 0.192 USD", time.Time{}},
-		{"a host costs more than the hour may", limited(1, 4, 10, 0), nil, nil, fleet.StandingOrders{}, 0, 0,
+		{"a host costs more than the hour may", limited(1, 4, 10, 0), nil, nil, fleet.Overrides{}, 0, 0,
 			"limited by max_hourly = 0.1 USD: one instance costs 0.192 USD an hour", time.Time{}},
 		// 18 hours of each of ten, and 12 hours of another: 34.56 and 2.304.
-		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.StandingOrders{}, 0, 10,
+		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.Overrides{}, 0, 10,
 			"limited by max_daily = 35 USD: today (UTC) costs 34.56 USD if all instances run on, and one more fits from 21:43 UTC on", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
 		// Neither of two that wait has started: both fit from when each costs half of what is left.
-		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.StandingOrders{}, 1, 11,
+		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.Overrides{}, 1, 11,
 			"limited by max_daily = 37 USD: today (UTC) costs 36.87 USD if all instances and 1 more run on, and one more fits from 23:18 UTC on", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
-		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.StandingOrders{}, 0, 0,
+		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.Overrides{}, 0, 0,
 			"limited by max_daily = 6 USD: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
-		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.StandingOrders{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
-		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.StandingOrders{}, 0, 0,
+		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.Overrides{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
+		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.Overrides{}, 0, 0,
 			"limited by max_daily = 4 USD: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
-		{"nobody says what a new host costs", unknown, nil, nil, fleet.StandingOrders{}, 0, 0, "", time.Time{}},
-		{"currencies don't mix", euro, abroad, nil, fleet.StandingOrders{}, 0, 1,
+		{"nobody says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
+		{"currencies don't mix", euro, abroad, nil, fleet.Overrides{}, 0, 1,
 			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts between currencies", time.Time{}},
 		{"a broken glass raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
 		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
@@ -97,7 +97,7 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Leases: test.leases, Standing: test.standing}
+			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Commitments: test.commitments, Overrides: test.overrides}
 			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
@@ -176,14 +176,14 @@ func TestWhatAFleetMayNotPayForGoesToAnotherOrWaitsAndSaysWhy(t *testing.T) {
 	cheap.Cost = fleet.CostPolicy{Hourly: usd(100_000), MaxHourly: usd(150_000)}
 	other.ID, other.Address, other.Cost.Hourly = "f2", "fleet.other", usd(400_000)
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{cheap, other}, Demand: demand(waiting(6))}
-	if out := planInput(in); out.Fleets[0].Create != 1 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
-		t.Errorf("two fleets: %s; %s; unmet %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unmet)
+	if out := planInput(in); out.Fleets[0].Create != 1 || out.Fleets[1].Create != 2 || len(out.Unplaced) != 0 {
+		t.Errorf("two fleets: %s; %s; unplaced %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unplaced)
 	}
 	in.Fleets = in.Fleets[:1]
 	out := planInput(in)
 	const want = "4 queued jobs without capacity: fleet.demo can't grow now, limited by max_hourly = 0.15 USD: with 1 more, 1 instance costs 0.1 USD an hour, and another one costs 0.1 USD"
-	if len(out.Unmet) != 1 || out.Unmet[0].Reason.Text() != want {
-		t.Errorf("one fleet: %+v", out.Unmet)
+	if len(out.Unplaced) != 1 || out.Unplaced[0].Reason.Text() != want {
+		t.Errorf("one fleet: %+v", out.Unplaced)
 	}
 	if got := chain(out.Fleets[0]); got != "demand 3 → cost_guardrail 1" {
 		t.Error(got)
@@ -221,16 +221,16 @@ func drawCosts(t *rapid.T, in input) input {
 		var offers []fleet.Offer
 		for _, zone := range []string{"a", "b"} {
 			o := fleet.Offer{Zone: zone, Lifetime: fleet.LifetimeStable, Price: amount(40)}
-			o.MinimumLease = time.Duration(rapid.IntRange(0, 2).Draw(t, "lease")) * 10 * time.Hour
+			o.MinimumCommitment = time.Duration(rapid.IntRange(0, 2).Draw(t, "lease")) * 10 * time.Hour
 			offers = append(offers, o)
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
 		if rapid.IntRange(0, 3).Draw(t, "cost override") == 0 {
-			in.Standing.CostOverrides = append(in.Standing.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
+			in.Overrides.CostOverrides = append(in.Overrides.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
-			in.Leases = append(in.Leases, fleet.Lease{Instance: fleet.CapacityInstanceID(fmt.Sprintf("e%d%d", n, k)), Fleet: f.ID, From: at, Until: at.Add(2 * time.Hour), Hourly: usd(int64(10 * k))})
+			in.Commitments = append(in.Commitments, fleet.Commitment{Instance: fleet.CapacityInstanceID(fmt.Sprintf("e%d%d", n, k)), Fleet: f.ID, From: at, Until: at.Add(2 * time.Hour), Hourly: usd(int64(10 * k))})
 		}
 	}
 	for n := range in.Instances {
@@ -257,7 +257,7 @@ func costOf(in input, f fleet.ManagedFleet, requests []Request) (hour, day int64
 	for _, r := range requests {
 		add(f.Cost.Of(r.Offers...).Hourly, ends.Sub(in.Now))
 	}
-	for _, l := range in.Leases {
+	for _, l := range in.Commitments {
 		if l.Fleet == f.ID {
 			day += l.Between(begins, ends).Micros
 		}
@@ -272,7 +272,7 @@ func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 			in = world(t)
 		}
 		if rapid.Bool().Draw(t, "people") {
-			in = drawStanding(t, in)
+			in = drawOverrides(t, in)
 		}
 		in = drawCosts(t, in)
 		free := in
@@ -283,7 +283,7 @@ func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 		out, unlimited := planInput(in), planInput(free)
 		for n, p := range out.Fleets {
 			f := in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
-			hourly, daily := in.Standing.CostLimits(f, in.Now)
+			hourly, daily := in.Overrides.CostLimits(f, in.Now)
 			hour, day, known := costOf(in, f, p.Requests)
 			switch {
 			case p.Create == 0 || hourly.IsZero() && daily.IsZero():
@@ -332,10 +332,10 @@ func TestACostOverrideIsShownWithTheLimitsThatHold(t *testing.T) {
 		// Less than the file's, or of another currency, is what the file may say since.
 		"less than the file's": {usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, "1 USD", "9 USD"},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
 		want := reason.Of(reason.CostOverrideInForce{Fleet: "demo", MaxHourly: test.wantHourly, MaxDaily: test.wantDaily, Decided: until(ada, later)})
-		if len(p.Standing) != 1 || p.Standing[0] != want {
-			t.Errorf("%s: %q, want %q", name, p.Standing, want)
+		if len(p.Overrides) != 1 || p.Overrides[0] != want {
+			t.Errorf("%s: %q, want %q", name, p.Overrides, want)
 		}
 	}
 }

@@ -22,8 +22,8 @@ type Demand struct {
 	Uncordons bool
 }
 
-// Unmet is waiting work that no capacity covers, there or on its way.
-type Unmet struct {
+// UnplacedDemand is waiting work that no capacity covers, there or on its way.
+type UnplacedDemand struct {
 	Scheduler   fleet.SchedulerAddress         `json:"scheduler"`
 	Requirement fleet.SchedulingRequirementSet `json:"requirement"`
 	Count       int                            `json:"count"`
@@ -88,7 +88,7 @@ type bin struct {
 // assignment is what the demand of one scheduler comes to.
 type assignment struct {
 	supplies map[fleet.RunnerFleetID]*supply
-	unmet    []Unmet
+	unplaced []UnplacedDemand
 }
 
 // assign gives the waiting jobs of a scheduler to capacity. It is an estimate that
@@ -105,7 +105,7 @@ func assign(address fleet.SchedulerAddress, d snapshot.Demand, fleets eligibilit
 		occupy(&running, fleets.of(&running))
 	}
 	for _, waiting := range inOrder(d.Snapshot.Queued) {
-		g := &group{UnmetDemand: waiting}
+		g := &group{QueuedDemand: waiting}
 		groups = append(groups, g)
 		if g.can = fleets.of(&waiting); len(g.can) > 0 {
 			placed = append(placed, g)
@@ -115,17 +115,17 @@ func assign(address fleet.SchedulerAddress, d snapshot.Demand, fleets eligibilit
 		place(placed, supplies, improvementSteps)
 	}
 	for _, g := range groups {
-		var unmet Unmet
+		var unplaced UnplacedDemand
 		switch {
 		case len(g.can) == 0:
-			unmet = noEligibleFleet(g.UnmetDemand, fleets.missed(&g.UnmetDemand))
+			unplaced = noEligibleFleet(g.QueuedDemand, fleets.missed(&g.QueuedDemand))
 		case g.left > 0:
-			unmet = noCapacityNow(g.left, g.can)
+			unplaced = noCapacityNow(g.left, g.can)
 		default:
 			continue
 		}
-		unmet.Scheduler, unmet.Requirement = address, g.Requirement
-		a.unmet = append(a.unmet, unmet)
+		unplaced.Scheduler, unplaced.Requirement = address, g.Requirement
+		a.unplaced = append(a.unplaced, unplaced)
 	}
 	return a
 }
@@ -133,8 +133,8 @@ func assign(address fleet.SchedulerAddress, d snapshot.Demand, fleets eligibilit
 // inOrder are the groups of which jobs may run, the more urgent first. How many
 // jobs a group has is the last that decides, so that another job changes nothing
 // about who is served before whom.
-func inOrder(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
-	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.UnmetDemand) bool { return g.Admissible <= 0 })
+func inOrder(queued []fleet.QueuedDemand) []fleet.QueuedDemand {
+	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.QueuedDemand) bool { return g.Admissible <= 0 })
 	digests := map[int]string{}
 	order := make([]int, len(groups))
 	digest := func(n int) string {
@@ -153,7 +153,7 @@ func inOrder(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
 		}
 		return cmp.Or(cmp.Compare(digest(n), digest(k)), cmp.Compare(a.Admissible, b.Admissible), cmp.Compare(a.Count, b.Count), cmpUnlisted(a, b))
 	})
-	out := make([]fleet.UnmetDemand, len(order))
+	out := make([]fleet.QueuedDemand, len(order))
 	for at, n := range order {
 		out[at] = groups[n]
 	}
@@ -163,7 +163,7 @@ func inOrder(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
 // digestOfKind is of what the jobs of a group are. How many there are, and how many
 // run, isn't in it: it changes while they are the same, and an order that changed with
 // it would give the hosts to others for no reason.
-func digestOfKind(g fleet.UnmetDemand) string {
+func digestOfKind(g fleet.QueuedDemand) string {
 	g.Count, g.Admissible, g.OldestWait, g.Unlisted = 0, 0, 0, nil
 	return fleet.Digest(g)
 }
@@ -173,11 +173,11 @@ type nearMiss struct {
 	address fleet.FleetAddress
 }
 
-func noEligibleFleet(group fleet.UnmetDemand, misses []nearMiss) Unmet {
+func noEligibleFleet(group fleet.QueuedDemand, misses []nearMiss) UnplacedDemand {
 	slices.SortFunc(misses, func(a, b nearMiss) int {
 		return cmp.Or(cmp.Compare(b.check, a.check), cmp.Compare(a.address, b.address))
 	})
-	u := Unmet{Count: group.Admissible}
+	u := UnplacedDemand{Count: group.Admissible}
 	for _, m := range misses[:min(len(misses), nearestShown)] {
 		u.Nearest = append(u.Nearest, NearMiss{Fleet: m.address, Reason: reason.Of(m.reason)})
 	}
@@ -189,8 +189,8 @@ func noEligibleFleet(group fleet.UnmetDemand, misses []nearMiss) Unmet {
 	return u
 }
 
-func noCapacityNow(left int, can []*supply) Unmet {
-	u := Unmet{Count: left}
+func noCapacityNow(left int, can []*supply) UnplacedDemand {
+	u := UnplacedDemand{Count: left}
 	for _, s := range can {
 		if len(u.Nearest) < nearestShown {
 			u.Nearest = append(u.Nearest, NearMiss{Fleet: s.fleet.Address, Reason: reason.Of(s.limit(0))})

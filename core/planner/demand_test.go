@@ -29,14 +29,14 @@ func burst(min, max, warm int) fleet.ManagedFleet {
 }
 
 // waiting is n jobs of 1 cpu.
-func waiting(n int) fleet.UnmetDemand {
-	return fleet.UnmetDemand{
+func waiting(n int) fleet.QueuedDemand {
+	return fleet.QueuedDemand{
 		Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64", Trust: "standard"},
 		Resources:   fleet.ResourceCapacity{CPUMilli: 1000}, Count: n, Admissible: n,
 	}
 }
 
-func demand(groups ...fleet.UnmetDemand) map[fleet.SchedulerAddress]snapshot.Demand {
+func demand(groups ...fleet.QueuedDemand) map[fleet.SchedulerAddress]snapshot.Demand {
 	return map[fleet.SchedulerAddress]snapshot.Demand{ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true}}
 }
 
@@ -81,8 +81,8 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 	}{
 		{"two jobs share a host of two slots", f, nil, demand(waiting(2)), time.Time{}, 1, "create 1"},
 		{"the third needs another", f, nil, demand(waiting(3)), time.Time{}, 2, "create 2"},
-		{"a job that fills a host shares it with nobody", f, nil, demand(fleet.UnmetDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{}, 2, "create 2"},
-		{"what quota blocks asks for nothing", f, nil, demand(fleet.UnmetDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
+		{"a job that fills a host shares it with nobody", f, nil, demand(fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{}, 2, "create 2"},
+		{"what quota blocks asks for nothing", f, nil, demand(fleet.QueuedDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
 		{"max binds", f, nil, demand(waiting(100)), time.Time{}, 4, "create 4"},
 		{"booting hosts are counted", f, instances(f, fleet.Provisioning, fleet.Bootstrapping), demand(waiting(4)), time.Time{}, 2, "nothing"},
 		{"free slots of running hosts are counted", f, []snapshot.Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{}, 1, "nothing"},
@@ -157,30 +157,30 @@ func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fleets []fleet.ManagedFleet
-		change func(*fleet.UnmetDemand)
+		change func(*fleet.QueuedDemand)
 		fleet  fleet.FleetAddress
 		want   reason.Detail
 	}{
-		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.UnmetDemand) { d.Resources.GPU = 1 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "gpu", Amount: 1}}},
-		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "memory", Amount: 17 << 30}, Has: 16 << 30}},
-		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.OS = "windows" }, "fleet.linux", reason.RequirementDiffers{Attribute: "os", Required: "windows", Has: "linux"}},
-		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, "fleet.linux", reason.RequirementMissing{Attribute: "capability", Missing: reason.ListOf("docker", "kvm")}},
-		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Trust = "high" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "high", Has: "standard"}},
-		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Trust = "low" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "low", Has: "standard"}},
-		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.UnmetDemand) {}, "fleet.acme", reason.OutOfScope{Scope: reason.Scope{Tenant: "acme"}}},
-		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Regions = []string{"eu"} }, "fleet.linux", reason.RegionsDiffer{Required: reason.ListOf("eu")}},
-		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.UnmetDemand) {}, "fleet.spot", reason.PreemptibleDisallowed{}},
-		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.UnmetDemand) { d.Requirement.Unknown = []string{"quantum"} }, "fleet.linux", reason.RequirementUnknown{Requirements: reason.ListOf("quantum")}},
-		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.UnmetDemand) {}, "fleet.signing", reason.SigningOnly{}},
+		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.QueuedDemand) { d.Resources.GPU = 1 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "gpu", Amount: 1}}},
+		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "memory", Amount: 17 << 30}, Has: 16 << 30}},
+		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.OS = "windows" }, "fleet.linux", reason.RequirementDiffers{Attribute: "os", Required: "windows", Has: "linux"}},
+		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, "fleet.linux", reason.RequirementMissing{Attribute: "capability", Missing: reason.ListOf("docker", "kvm")}},
+		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "high" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "high", Has: "standard"}},
+		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "low" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "low", Has: "standard"}},
+		{"nobody's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.QueuedDemand) {}, "fleet.acme", reason.OutOfScope{Scope: reason.Scope{Tenant: "acme"}}},
+		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Regions = []string{"eu"} }, "fleet.linux", reason.RegionsDiffer{Required: reason.ListOf("eu")}},
+		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.QueuedDemand) {}, "fleet.spot", reason.PreemptibleDisallowed{}},
+		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Unknown = []string{"quantum"} }, "fleet.linux", reason.RequirementUnknown{Requirements: reason.ListOf("quantum")}},
+		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.QueuedDemand) {}, "fleet.signing", reason.SigningOnly{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := waiting(3)
 			test.change(&d)
 			out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(d)})
-			if len(out.Unmet) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unmet[0].Reason) || out.Unmet[0].Count != 3 {
-				t.Fatalf("unmet: %+v", out.Unmet)
+			if len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) || out.Unplaced[0].Count != 3 {
+				t.Fatalf("unplaced: %+v", out.Unplaced)
 			}
-			if diff := cmp.Diff(NearMiss{Fleet: test.fleet, Reason: reason.Of(test.want)}, out.Unmet[0].Nearest[0]); diff != "" {
+			if diff := cmp.Diff(NearMiss{Fleet: test.fleet, Reason: reason.Of(test.want)}, out.Unplaced[0].Nearest[0]); diff != "" {
 				t.Errorf("the nearest miss differs (-want +got):\n%s", diff)
 			}
 			for _, p := range out.Fleets {
@@ -209,8 +209,8 @@ func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
 	out = planInput(in)
 	want := reason.Of(reason.NoCapacityNow{Jobs: 4, Fleet: "fleet.cheap",
 		Because: reason.Of(reason.HeldBack{Because: reason.Plain("The provider has no capacity."), NextTry: reason.At(now.Add(time.Minute))})})
-	if len(out.Unmet) != 1 || out.Unmet[0].Reason != want {
-		t.Errorf("with both held: %+v", out.Unmet)
+	if len(out.Unplaced) != 1 || out.Unplaced[0].Reason != want {
+		t.Errorf("with both held: %+v", out.Unplaced)
 	}
 }
 
@@ -314,12 +314,12 @@ func TestJobsAreNotGivenToHostsThatOnlyAPersonCanJoin(t *testing.T) {
 	claimed.Asset = "mini-1"
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{joined, cloud}, Instances: []snapshot.Instance{claimed}, Demand: demand(waiting(2))}
 	out := planInput(in)
-	if out.Fleets[0].Create != 1 || len(out.Unmet) != 0 {
-		t.Errorf("%s creates %d, unmet %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unmet)
+	if out.Fleets[0].Create != 1 || len(out.Unplaced) != 0 {
+		t.Errorf("%s creates %d, unplaced %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unplaced)
 	}
 	in.Fleets = in.Fleets[:1]
-	if out = planInput(in); len(out.Unmet) != 1 || out.Unmet[0].Nearest[0].Reason != reason.Of(reason.JoinedByHand{}) {
-		t.Errorf("unmet %+v", out.Unmet)
+	if out = planInput(in); len(out.Unplaced) != 1 || out.Unplaced[0].Nearest[0].Reason != reason.Of(reason.JoinedByHand{}) {
+		t.Errorf("unplaced %+v", out.Unplaced)
 	}
 }
 

@@ -2,9 +2,9 @@
 // ones start, drain or are withdrawn to get there.
 //
 // Plan is a pure function of its Input: no clock, no I/O, no dependence on map
-// or input order, so the same input gives the same bytes. It decides about
-// capacity alone, never about jobs [25, 126]. Every number comes with the chain
+// or input order, so the same input gives the same bytes. It decides only
+// about capacity, never about jobs [25, 126]. Every number comes with the chain
 // of bounds that made it [184, 185]. Input comes from the loop (what is) or
-// control (what would be); Output goes to the loop, which acts on it, and to
+// plans (what would be); Output goes to the loop, which acts on it, and to
 // view, which shows it.
 package planner

@@ -19,7 +19,7 @@ func (m miss) ok() bool { return m.reason == nil }
 // eligible compares a group of jobs with a fleet, requirement by requirement
 // [24, 28], and then with what the installation's policy says. Nothing is relaxed,
 // and what the class doesn't say it doesn't have [25, 242].
-func eligible(policy *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) miss {
+func eligible(policy *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) miss {
 	for n, check := range eligibilityChecks {
 		if why := check(d, f); why != nil {
 			return miss{check: n, reason: why}
@@ -36,14 +36,14 @@ func eligible(policy *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.M
 // eligibilityChecks go from what a fleet is for good to what it is just now, so
 // that the nearest miss is the one that is easiest to mend. Each returns why the
 // fleet can't take the jobs, nil if it can.
-var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail{
-	func(d *fleet.UnmetDemand, _ *fleet.ManagedFleet) reason.Detail {
+var eligibilityChecks = []func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail{
+	func(d *fleet.QueuedDemand, _ *fleet.ManagedFleet) reason.Detail {
 		if unknown := d.Requirement.Unknown; len(unknown) > 0 {
 			return reason.RequirementUnknown{Requirements: reason.ListOf(unknown...)}
 		}
 		return nil
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch r := d.Requirement; {
 		case r.Queue == "" && r.Class == "":
 			return nil
@@ -54,17 +54,17 @@ var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reas
 		}
 		return nil
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return differs("os", d.Requirement.OS, f.Class.Platform.OS)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return differs("arch", d.Requirement.Arch, f.Class.Platform.Arch)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return differs("trust", d.Requirement.Trust, f.Class.Trust)
 	},
 	// Signing hosts are for jobs that sign, and for no others [18].
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch {
 		case d.Requirement.Signing && !f.Class.Signing:
 			return reason.SigningRequired{}
@@ -73,28 +73,28 @@ var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reas
 		}
 		return nil
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		if d.Requirement.Confidential && !f.Class.Confidential {
 			return reason.ConfidentialRequired{}
 		}
 		return nil
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return differs("device", d.Requirement.Device, f.Class.Device)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return differs("isolation", d.Requirement.Isolation, f.Class.Isolation)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return lacks("capability", d.Requirement.Capabilities, f.Class.Capabilities)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return lacks("toolchain", d.Requirement.Toolchain, f.Class.Toolchain)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return tooSmall(d.Resources, f.Class.Resources)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch s := f.Scope; {
 		case s.Project != "" && s.Project != d.Requirement.Project:
 			return reason.OutOfScope{Scope: reason.Scope{Project: s.Project}}
@@ -103,16 +103,16 @@ var eligibilityChecks = []func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reas
 		}
 		return nil
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return outside(d.Requirement.Regions, f)
 	},
-	func(d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		if f.Lifetime == fleet.LifetimePreemptible && !d.PreemptibleAllowed {
 			return reason.PreemptibleDisallowed{}
 		}
 		return nil
 	},
-	func(_ *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(_ *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		if f.Operational == fleet.FleetDraining {
 			return reason.FleetRemoved{}
 		}

@@ -12,8 +12,8 @@ type eligibility struct {
 }
 
 // of are the fleets that can run the jobs, in their order of preference.
-func (e eligibility) of(jobs *fleet.UnmetDemand) (can []*supply) {
-	bare := fleet.UnmetDemand{Requirement: jobs.Requirement, PreemptibleAllowed: jobs.PreemptibleAllowed}
+func (e eligibility) of(jobs *fleet.QueuedDemand) (can []*supply) {
+	bare := fleet.QueuedDemand{Requirement: jobs.Requirement, PreemptibleAllowed: jobs.PreemptibleAllowed}
 	key := fleet.Digest(bare)
 	able, known := e.known[key]
 	if !known {
@@ -33,7 +33,7 @@ func (e eligibility) of(jobs *fleet.UnmetDemand) (can []*supply) {
 }
 
 // missed says of every fleet what it lacks for the jobs, where none can run them.
-func (e eligibility) missed(jobs *fleet.UnmetDemand) (misses []nearMiss) {
+func (e eligibility) missed(jobs *fleet.QueuedDemand) (misses []nearMiss) {
 	for _, s := range e.supplies {
 		misses = append(misses, nearMiss{eligible(e.policy, jobs, &s.fleet), s.fleet.Address})
 	}

@@ -55,7 +55,7 @@ func drawEverything(t *rapid.T) input {
 		in = drawCosts(t, in)
 	}
 	if on("people", 3) {
-		in = drawStanding(t, in)
+		in = drawOverrides(t, in)
 	}
 	in.Forecasts, in.Rollouts, in.Circuits = map[fleet.RunnerFleetID]forecast.Prediction{}, map[fleet.RunnerFleetID]fleet.Rollout{}, market.Circuits{}
 	for n := range in.Fleets {
@@ -76,7 +76,7 @@ func drawEverything(t *rapid.T) input {
 		in.Unobserved["local.here"] = "timeout"
 	}
 	if on("a frozen provider", 8) {
-		in.Standing.Freezes = append(in.Standing.Freezes, fleet.Freeze{Provider: "local.here", ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Decided: ada})
+		in.Overrides.Freezes = append(in.Overrides.Freezes, fleet.Freeze{Provider: "local.here", ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada})
 	}
 	return in
 }
@@ -124,16 +124,16 @@ func drawMemory(t *rapid.T, in *input, f *fleet.ManagedFleet) {
 	}
 	switch rapid.IntRange(0, 15).Draw(t, "order") {
 	case 0:
-		in.Standing.Rollouts = append(in.Standing.Rollouts, fleet.RolloutOrder{Fleet: f.ID, Word: fleet.PauseRollout, Decided: ada})
+		in.Overrides.Rollouts = append(in.Overrides.Rollouts, fleet.RolloutOrder{Fleet: f.ID, Action: fleet.PauseRollout, Attribution: ada})
 	case 1:
-		in.Standing.Rollouts = append(in.Standing.Rollouts, fleet.RolloutOrder{Fleet: f.ID, Word: fleet.RollBack, From: newImage, To: oldImage, Decided: ada})
+		in.Overrides.Rollouts = append(in.Overrides.Rollouts, fleet.RolloutOrder{Fleet: f.ID, Action: fleet.RollBack, From: newImage, To: oldImage, Attribution: ada})
 	case 2:
-		in.Standing.Quarantines = append(in.Standing.Quarantines, fleet.Quarantine{Image: newImage.Digest, Decided: ada})
+		in.Overrides.Quarantines = append(in.Overrides.Quarantines, fleet.Quarantine{Image: newImage.Digest, Attribution: ada})
 	}
 }
 
 // drawScheduler is what schedulers of some kinds alone say of jobs.
-func drawScheduler(t *rapid.T, d *fleet.UnmetDemand) {
+func drawScheduler(t *rapid.T, d *fleet.QueuedDemand) {
 	d.OldestWait = time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds waited")) * time.Second
 	if rapid.Bool().Draw(t, "no quota") {
 		d.Admissible = d.Count
@@ -265,7 +265,7 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 	checkEverything(t, func(t *rapid.T, in input) {
 		out := planInput(in)
 		for _, p := range out.Fleets {
-			f := in.Standing.Governed(fleetOf(in, p))
+			f := in.Overrides.Apply(fleetOf(in, p))
 			for name, wrong := range properties {
 				if what := wrong(in, f, p); what != "" {
 					t.Fatalf("%s: but of %s %s\n%s", name, p.Address, what, chain(p))
@@ -274,7 +274,7 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 		}
 		first, _ := json.Marshal(out)
 		other := shuffled(t, in)
-		other.Standing.Reservations = rapid.Permutation(in.Standing.Reservations).Draw(t, "reservations in another order")
+		other.Overrides.Reservations = rapid.Permutation(in.Overrides.Reservations).Draw(t, "reservations in another order")
 		if again, _ := json.Marshal(planInput(other)); string(first) != string(again) {
 			t.Fatalf("the same input in another order gives another plan:\n%s", diff.Diff(out, planInput(other)))
 		}
@@ -285,7 +285,7 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 // keeps fleets from growing.
 func TestOneMoreJobKeepsOthersPlaced(t *testing.T) {
 	uncovered := func(in input) (n int) {
-		for _, u := range planInput(in).Unmet {
+		for _, u := range planInput(in).Unplaced {
 			n += u.Count
 		}
 		return n
@@ -297,7 +297,7 @@ func TestOneMoreJobKeepsOthersPlaced(t *testing.T) {
 			return
 		}
 		was := uncovered(in)
-		least := slices.IndexFunc(d.Snapshot.Queued, func(g fleet.UnmetDemand) bool { return diff.Equal(g, order[len(order)-1]) })
+		least := slices.IndexFunc(d.Snapshot.Queued, func(g fleet.QueuedDemand) bool { return diff.Equal(g, order[len(order)-1]) })
 		d.Snapshot.Queued = slices.Clone(d.Snapshot.Queued) // with those of which none may run: what runs of them takes room
 		d.Snapshot.Queued[least].Count++
 		d.Snapshot.Queued[least].Admissible++

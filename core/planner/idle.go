@@ -73,7 +73,7 @@ func (p *FleetPlan) shrinkIdle(in *planning, f fleet.ManagedFleet, instances []s
 			p.act(Drain, *i, lifecycle.ForScaleDown, idle)
 		}
 	}
-	paid.tell(p, excess-leaving)
+	paid.addWait(p, excess-leaving)
 	if left := min(young, excess-leaving-paid.hosts); left > 0 {
 		p.wait(reason.IdleGrace{Excess: left, Desired: p.Desired, Grace: reason.Duration(policy.IdleGrace)})
 	}

@@ -28,16 +28,16 @@ type input struct {
 	Circuits         market.Circuits
 	Forecasts        map[fleet.RunnerFleetID]forecast.Prediction
 	Reservations     []fleet.CapacityReservation
-	Standing         fleet.StandingOrders
+	Overrides        fleet.Overrides
 	Policy           fleet.InstallationPolicy
-	Leases           []fleet.Lease
+	Commitments      []fleet.Commitment
 	Rollouts         map[fleet.RunnerFleetID]fleet.Rollout
 	ImprovementSteps int
 }
 
 func (in input) snapshot() snapshot.Snapshot {
 	s := snapshot.Snapshot{Now: in.Now, AgentVersion: in.AgentVersion}
-	s.State = snapshot.State{Fleets: in.Fleets, Reservations: in.Reservations, Standing: in.Standing, Policy: in.Policy, Leases: in.Leases, Rollouts: in.Rollouts}
+	s.State = snapshot.State{Fleets: in.Fleets, Reservations: in.Reservations, Overrides: in.Overrides, Policy: in.Policy, Commitments: in.Commitments, Rollouts: in.Rollouts}
 	for address, assets := range in.Assets {
 		s.Providers = append(s.Providers, fleet.Provider{Address: address, Assets: assets})
 	}
@@ -52,7 +52,7 @@ func (in input) snapshot() snapshot.Snapshot {
 func (in input) planning() *planning {
 	instances := make([]snapshot.Instance, len(in.Instances))
 	for n, i := range in.Instances {
-		_, i.Pinned = in.Standing.Pin(i.ID, in.Now)
+		_, i.Pinned = in.Overrides.Pin(i.ID, in.Now)
 		instances[n] = i
 	}
 	slices.SortFunc(instances, func(a, b snapshot.Instance) int {

@@ -84,7 +84,7 @@ func joinedDesired(in *planning, f fleet.ManagedFleet, capacity int) (int, []fle
 // command that wasn't used, and the free ones as long as max has room.
 func (p *FleetPlan) joining(in *planning, f fleet.ManagedFleet, waiting, there []snapshot.Instance) {
 	p.Counts.Joining = len(waiting)
-	if _, barred := in.Standing.Bars(f); barred || f.Operational != fleet.FleetActive {
+	if _, barred := in.Overrides.FleetQuarantine(f); barred || f.Operational != fleet.FleetActive {
 		return
 	}
 	taken := map[string]time.Time{}

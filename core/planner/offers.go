@@ -81,7 +81,7 @@ func offersFor(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance
 		m.silent = !m.unasked && (!answered || m.list.Read.IsZero())
 		offers = m.list.Offers
 	}
-	maxHourly, maxDaily := in.Standing.CostLimits(f, in.Now)
+	maxHourly, maxDaily := in.Overrides.CostLimits(f, in.Now)
 	m.guarded = !maxHourly.IsZero() || !maxDaily.IsZero()
 	m.countSpread(instances)
 	for _, o := range offers {

@@ -266,8 +266,8 @@ func TestDemandThatAFleetHasNoRoomForGoesToTheNextInTheSamePlan(t *testing.T) {
 			in.Fleets = append(in.Fleets, dear)
 			in.Demand, in.Instances = demand(waiting(6)), test.there // two on a host
 			out := planInput(in)
-			if out.Fleets[0].Create != test.cheap || out.Fleets[1].Create != test.dear || len(out.Unmet) > 0 {
-				t.Errorf("cheap makes %d, dear %d, want %d and %d; unmet %+v", out.Fleets[0].Create, out.Fleets[1].Create, test.cheap, test.dear, out.Unmet)
+			if out.Fleets[0].Create != test.cheap || out.Fleets[1].Create != test.dear || len(out.Unplaced) > 0 {
+				t.Errorf("cheap makes %d, dear %d, want %d and %d; unplaced %+v", out.Fleets[0].Create, out.Fleets[1].Create, test.cheap, test.dear, out.Unplaced)
 			}
 		})
 	}

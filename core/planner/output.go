@@ -14,9 +14,9 @@ import (
 // Output is the plan, sorted by fleet address.
 type Output struct {
 	Fleets []FleetPlan `json:"fleets"`
-	// Unmet is the waiting work that nothing covers, in order of its schedulers and
+	// Unplaced is the waiting work that nothing covers, in order of its schedulers and
 	// of their demand.
-	Unmet []Unmet `json:"unmet,omitempty"`
+	Unplaced []UnplacedDemand `json:"unplaced,omitempty"`
 	// Reservations are those that haven't ended, the file's first.
 	Reservations []ReservationPlan `json:"reservations,omitempty"`
 }
@@ -65,8 +65,8 @@ type FleetPlan struct {
 	Constrained *snapshot.Hold `json:"constrained,omitempty"`
 	// ToJoin are the hosts that could be joined now.
 	ToJoin []HostToJoin `json:"to_join,omitempty"`
-	// Standing is what people decided about the fleet beside its file.
-	Standing []reason.Reason `json:"standing,omitempty"`
+	// Overrides is what people decided about the fleet beside its file.
+	Overrides []reason.Reason `json:"overrides,omitempty"`
 	// Halted says that people keep the fleet from what it would do: it stays as it
 	// is until they take that back.
 	Halted bool `json:"halted,omitempty"`

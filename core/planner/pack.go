@@ -19,7 +19,7 @@ const launchCharge = 10_000
 // group is waiting jobs of one kind with the fleets that can run them, the
 // preferred ones first, and how many of the jobs nothing covers.
 type group struct {
-	fleet.UnmetDemand
+	fleet.QueuedDemand
 	can  []*supply
 	left int
 }
@@ -48,7 +48,7 @@ func place(groups []*group, supplies []*supply, improvementSteps int) {
 	made := newPlacement(p, groups, supplies)
 	for _, m := range solution.Machines {
 		s := p.owner[m.Type]
-		if !p.Types[m.Type].Standing {
+		if !p.Types[m.Type].Existing {
 			made.add(s, m.Number, m.Holds)
 			continue
 		}
@@ -76,7 +76,7 @@ func missing(groups []*group, supplies []*supply) {
 		for _, g := range groups {
 			if g.left > 0 && g.can[0] == s {
 				s.unplaced += g.left
-				left = append(left, &group{UnmetDemand: fleet.UnmetDemand{Resources: g.Resources, Admissible: g.left}, can: g.can[:1]})
+				left = append(left, &group{QueuedDemand: fleet.QueuedDemand{Resources: g.Resources, Admissible: g.left}, can: g.can[:1]})
 			}
 		}
 		if len(left) == 0 {
@@ -129,7 +129,7 @@ func (p *problem) addThere(s *supply, returns bool) {
 		}
 		if first.returns == returns {
 			p.partly[len(p.Types)] = first.settled && first.leases > 0
-			p.add(s, roomOf(s.fleet.Class).without(first.leases), packing.Type{Standing: true, Limit: len(alike)}, alike)
+			p.add(s, roomOf(s.fleet.Class).without(first.leases), packing.Type{Existing: true, Limit: len(alike)}, alike)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (p *problem) addClasses(groups []*group) {
 		for _, s := range g.can {
 			c.Types = append(c.Types, p.types[s]...)
 		}
-		if showTaken(g.UnmetDemand) {
+		if showTaken(g.QueuedDemand) {
 			c.Types = slices.DeleteFunc(c.Types, func(t int) bool { return p.partly[t] })
 		}
 		p.Classes = append(p.Classes, c)

@@ -25,7 +25,7 @@ func sized(name string, cpu, micros int64, max int) fleet.ManagedFleet {
 }
 
 // ask is n jobs of so many cpu and GiB.
-func ask(n int, cpu, memory int64) fleet.UnmetDemand {
+func ask(n int, cpu, memory int64) fleet.QueuedDemand {
 	d := waiting(n)
 	d.Resources = fleet.ResourceCapacity{CPUMilli: cpu * 1000, MemoryBytes: memory << 30}
 	return d
@@ -42,7 +42,7 @@ func creates(out Output) map[string]int {
 	return made
 }
 
-func planOf(fleets []fleet.ManagedFleet, instances []snapshot.Instance, groups ...fleet.UnmetDemand) Output {
+func planOf(fleets []fleet.ManagedFleet, instances []snapshot.Instance, groups ...fleet.QueuedDemand) Output {
 	return planInput(input{Now: now, Fleets: fleets, Instances: instances, AgentVersion: agentVersion, Demand: demand(groups...), ImprovementSteps: DefaultImprovementSteps})
 }
 
@@ -68,24 +68,24 @@ func TestNewHostsAreChosenByWhatTheyCostForTheJobsTogether(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fleets []fleet.ManagedFleet
-		ask    []fleet.UnmetDemand
+		ask    []fleet.QueuedDemand
 		want   map[string]int
 	}{
-		{"many jobs take the hosts whose units are cheaper", []fleet.ManagedFleet{small, large}, []fleet.UnmetDemand{ask(32, 1, 4)}, map[string]int{"large": 2}},
-		{"a few take the host that is cheaper by itself", []fleet.ManagedFleet{small, large}, []fleet.UnmetDemand{ask(4, 1, 4)}, map[string]int{"small": 1}},
-		{"what is over takes a small one", []fleet.ManagedFleet{small, large}, []fleet.UnmetDemand{ask(18, 1, 4)}, map[string]int{"small": 1, "large": 1}},
-		{"jobs of different shapes share hosts", []fleet.ManagedFleet{large}, []fleet.UnmetDemand{ask(4, 3, 1), ask(4, 1, 15)}, map[string]int{"large": 1}},
-		{"each shape gets the hosts that it wastes least of", []fleet.ManagedFleet{large, bare}, []fleet.UnmetDemand{ask(16, 1, 1), ask(4, 2, 16)}, map[string]int{"bare": 1, "large": 1}},
-		{"hosts that can be taken away are for jobs that allow it alone", []fleet.ManagedFleet{large, spot}, []fleet.UnmetDemand{interruptible, ask(16, 1, 4)}, map[string]int{"large": 1, "spot": 1}},
-		{"prices of two currencies aren't compared", []fleet.ManagedFleet{euro, large}, []fleet.UnmetDemand{ask(16, 1, 4)}, map[string]int{"euro": 1}},
-		{"a fleet that names no price comes first", []fleet.ManagedFleet{large, free}, []fleet.UnmetDemand{ask(4, 1, 4)}, map[string]int{"zfree": 1}},
-		{"jobs fill up the hosts that others need", []fleet.ManagedFleet{large, gpu}, []fleet.UnmetDemand{trains, ask(8, 1, 4)}, map[string]int{"gpu": 1}},
-		{"a named resource is a dimension like any other", []fleet.ManagedFleet{large, gpu}, []fleet.UnmetDemand{licensed}, map[string]int{"gpu": 2}},
+		{"many jobs take the hosts whose units are cheaper", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(32, 1, 4)}, map[string]int{"large": 2}},
+		{"a few take the host that is cheaper by itself", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(4, 1, 4)}, map[string]int{"small": 1}},
+		{"what is over takes a small one", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(18, 1, 4)}, map[string]int{"small": 1, "large": 1}},
+		{"jobs of different shapes share hosts", []fleet.ManagedFleet{large}, []fleet.QueuedDemand{ask(4, 3, 1), ask(4, 1, 15)}, map[string]int{"large": 1}},
+		{"each shape gets the hosts that it wastes least of", []fleet.ManagedFleet{large, bare}, []fleet.QueuedDemand{ask(16, 1, 1), ask(4, 2, 16)}, map[string]int{"bare": 1, "large": 1}},
+		{"hosts that can be taken away are for jobs that allow it alone", []fleet.ManagedFleet{large, spot}, []fleet.QueuedDemand{interruptible, ask(16, 1, 4)}, map[string]int{"large": 1, "spot": 1}},
+		{"prices of two currencies aren't compared", []fleet.ManagedFleet{euro, large}, []fleet.QueuedDemand{ask(16, 1, 4)}, map[string]int{"euro": 1}},
+		{"a fleet that names no price comes first", []fleet.ManagedFleet{large, free}, []fleet.QueuedDemand{ask(4, 1, 4)}, map[string]int{"zfree": 1}},
+		{"jobs fill up the hosts that others need", []fleet.ManagedFleet{large, gpu}, []fleet.QueuedDemand{trains, ask(8, 1, 4)}, map[string]int{"gpu": 1}},
+		{"a named resource is a dimension like any other", []fleet.ManagedFleet{large, gpu}, []fleet.QueuedDemand{licensed}, map[string]int{"gpu": 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out := planOf(test.fleets, nil, test.ask...)
-			if got := creates(out); fmt.Sprint(got) != fmt.Sprint(test.want) || len(out.Unmet) > 0 {
-				t.Errorf("creates %v, unmet %+v; want %v", got, out.Unmet, test.want)
+			if got := creates(out); fmt.Sprint(got) != fmt.Sprint(test.want) || len(out.Unplaced) > 0 {
+				t.Errorf("creates %v, unplaced %+v; want %v", got, out.Unplaced, test.want)
 			}
 		})
 	}
@@ -103,7 +103,7 @@ func TestHostsThatAreThereAreUsedBeforeCheaperOnesAreMade(t *testing.T) {
 }
 
 // drawShapes is demand of many shapes over fleets of many sizes.
-func drawShapes(t *rapid.T) ([]fleet.ManagedFleet, []fleet.UnmetDemand) {
+func drawShapes(t *rapid.T) ([]fleet.ManagedFleet, []fleet.QueuedDemand) {
 	var fleets []fleet.ManagedFleet
 	for n := range rapid.IntRange(1, 4).Draw(t, "fleets") {
 		cpu := int64(1) << rapid.IntRange(1, 5).Draw(t, "size")
@@ -113,7 +113,7 @@ func drawShapes(t *rapid.T) ([]fleet.ManagedFleet, []fleet.UnmetDemand) {
 		}
 		fleets = append(fleets, f)
 	}
-	var groups []fleet.UnmetDemand
+	var groups []fleet.QueuedDemand
 	for n := range rapid.IntRange(1, 6).Draw(t, "groups") {
 		g := ask(rapid.IntRange(1, 12).Draw(t, "jobs"), rapid.Int64Range(0, 8).Draw(t, "cpu"), rapid.Int64Range(0, 40).Draw(t, "memory"))
 		g.Priority = rapid.IntRange(0, 2).Draw(t, "priority")
@@ -137,7 +137,7 @@ func TestHostsThatWereMadeForJobsTakeThem(t *testing.T) {
 				booting = append(booting, i)
 			}
 		}
-		if got := creates(planOf(fleets, booting, groups...)); len(got) > 0 && len(first.Unmet) == 0 {
+		if got := creates(planOf(fleets, booting, groups...)); len(got) > 0 && len(first.Unplaced) == 0 {
 			t.Fatalf("%v were made for everything that waits, and the next plan makes %v", creates(first), got)
 		}
 	})
@@ -145,8 +145,8 @@ func TestHostsThatWereMadeForJobsTakeThem(t *testing.T) {
 
 func TestOneMoreJobLeavesNoneUncoveredThatComesBeforeIt(t *testing.T) {
 	// Kinds are told apart by a project that no fleet asks for.
-	uncovered := func(out Output, g fleet.UnmetDemand) (n int) {
-		for _, u := range out.Unmet {
+	uncovered := func(out Output, g fleet.QueuedDemand) (n int) {
+		for _, u := range out.Unplaced {
 			if u.Requirement.Project == g.Requirement.Project {
 				n += u.Count
 			}
@@ -168,7 +168,7 @@ func TestOneMoreJobLeavesNoneUncoveredThatComesBeforeIt(t *testing.T) {
 			t.Fatalf("one more job, and %d instead of %d of its kind have no host", is, was)
 		}
 		order := inOrder(groups)
-		at := slices.IndexFunc(order, func(g fleet.UnmetDemand) bool { return g.Requirement.Project == groups[k].Requirement.Project })
+		at := slices.IndexFunc(order, func(g fleet.QueuedDemand) bool { return g.Requirement.Project == groups[k].Requirement.Project })
 		for _, g := range order[:at] {
 			if was, is := uncovered(before, g), uncovered(after, g); is != was {
 				t.Fatalf("a less urgent job more, and %d instead of %d of a more urgent kind have no host", is, was)
@@ -220,7 +220,7 @@ func busyInput(kinds int) input {
 			in.Instances = append(in.Instances, i)
 		}
 	}
-	var groups []fleet.UnmetDemand
+	var groups []fleet.QueuedDemand
 	for n := range int64(kinds) {
 		g := ask(int(20+n%300), 1+n%7, 1+n%23)
 		g.Resources.CPUMilli += n // no two are equal

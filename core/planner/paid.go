@@ -53,8 +53,8 @@ func (p *paidFor) add(i snapshot.Instance) {
 	p.hosts++
 }
 
-// tell says of at most so many of them that they stay.
-func (p *paidFor) tell(plan *FleetPlan, most int) {
+// addWait says of at most so many of them that they stay.
+func (p *paidFor) addWait(plan *FleetPlan, most int) {
 	if p.hosts = max(0, min(p.hosts, most)); p.hosts == 0 {
 		return
 	}
@@ -78,7 +78,7 @@ func (p *FleetPlan) keepPaid(in *planning, f fleet.ManagedFleet, instances []sna
 			others++
 		}
 	}
-	paid.tell(p, excess-p.KeptByPin-others)
+	paid.addWait(p, excess-p.KeptByPin-others)
 	p.KeptPaid = paid.hosts
 }
 

@@ -21,7 +21,7 @@ func TestSpotPreemptibleCapacityIsUsedOnlyWherePolicyOrJobAllows(t *testing.T) {
 	allowed.PreemptibleAllowed = true
 	for _, test := range []struct {
 		name string
-		jobs fleet.UnmetDemand
+		jobs fleet.QueuedDemand
 		want string
 	}{
 		{"jobs that allow it go where it is cheaper", allowed, "create 2; nothing"},
@@ -32,8 +32,8 @@ func TestSpotPreemptibleCapacityIsUsedOnlyWherePolicyOrJobAllows(t *testing.T) {
 		}
 	}
 	out := planInput(input{Now: now, Fleets: spotAndStable(9, 1), Demand: demand(waiting(4))})
-	if out.Fleets[0].Create != 0 || out.Fleets[1].Create != 1 || len(out.Unmet) != 1 || out.Unmet[0].Count != 2 {
-		t.Errorf("where the stable ones are used up: %s, unmet %+v", stories(out), out.Unmet)
+	if out.Fleets[0].Create != 0 || out.Fleets[1].Create != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 2 {
+		t.Errorf("where the stable ones are used up: %s, unplaced %+v", stories(out), out.Unplaced)
 	}
 	refused := fleet.InstallationPolicy{Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable}}.Refusals(spotAndStable(9, 9)[0].RunnerFleet)
 	if len(refused) != 1 || refused[0].About != "lifetime_class" {
@@ -42,7 +42,7 @@ func TestSpotPreemptibleCapacityIsUsedOnlyWherePolicyOrJobAllows(t *testing.T) {
 }
 
 func TestCriticalJobsPreferStableHostsWhateverTheyCost(t *testing.T) {
-	jobs := func(n, priority int) fleet.UnmetDemand {
+	jobs := func(n, priority int) fleet.QueuedDemand {
 		d := waiting(n)
 		d.PreemptibleAllowed, d.Priority = true, priority
 		return d
@@ -51,17 +51,17 @@ func TestCriticalJobsPreferStableHostsWhateverTheyCost(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fleets []fleet.ManagedFleet
-		jobs   []fleet.UnmetDemand
+		jobs   []fleet.QueuedDemand
 		want   string
 	}{
-		{"a priority above 0 is critical", spotAndStable(9, 9), []fleet.UnmetDemand{jobs(4, 1)}, "nothing; create 2"},
-		{"one of 0 or less isn't", spotAndStable(9, 9), []fleet.UnmetDemand{jobs(4, 0)}, "create 2; nothing"},
-		{"it is a preference: what has no stable room goes elsewhere", spotAndStable(9, 1), []fleet.UnmetDemand{jobs(4, 1)}, "create 1; create 1"},
-		{"and takes nobody's place who may go nowhere else", spotAndStable(9, 1), []fleet.UnmetDemand{jobs(2, 1), strict}, "create 1; create 1"},
+		{"a priority above 0 is critical", spotAndStable(9, 9), []fleet.QueuedDemand{jobs(4, 1)}, "nothing; create 2"},
+		{"one of 0 or less isn't", spotAndStable(9, 9), []fleet.QueuedDemand{jobs(4, 0)}, "create 2; nothing"},
+		{"it is a preference: what has no stable room goes elsewhere", spotAndStable(9, 1), []fleet.QueuedDemand{jobs(4, 1)}, "create 1; create 1"},
+		{"and takes nobody's place who may go nowhere else", spotAndStable(9, 1), []fleet.QueuedDemand{jobs(2, 1), strict}, "create 1; create 1"},
 	} {
 		out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(test.jobs...)})
-		if got := stories(out); got != test.want || len(out.Unmet) > 0 {
-			t.Errorf("%s: %s, unmet %+v; want %s", test.name, got, out.Unmet, test.want)
+		if got := stories(out); got != test.want || len(out.Unplaced) > 0 {
+			t.Errorf("%s: %s, unplaced %+v; want %s", test.name, got, out.Unplaced, test.want)
 		}
 	}
 }
@@ -88,15 +88,15 @@ func TestWhatIsPreferredLeavesNobodyUncoveredWhoWouldBeCovered(t *testing.T) {
 				in.Fleets[n].Placement.Spread = fleet.SpreadProvider
 			}
 		}
-		unmet := func(out Output) (jobs int) {
-			for _, u := range out.Unmet {
+		unplaced := func(out Output) (jobs int) {
+			for _, u := range out.Unplaced {
 				jobs += u.Count
 			}
 			return jobs
 		}
 		with, without := planInput(in), planInput(plain)
-		if unmet(with) != unmet(without) {
-			t.Fatalf("%d jobs are uncovered with the spread and %d without", unmet(with), unmet(without))
+		if unplaced(with) != unplaced(without) {
+			t.Fatalf("%d jobs are uncovered with the spread and %d without", unplaced(with), unplaced(without))
 		}
 		for n, p := range with.Fleets {
 			if most := in.Fleets[n].Scaling.Max; p.Create > 0 && p.Counts.Footprint+p.Create > most {

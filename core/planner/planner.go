@@ -18,8 +18,8 @@ func Plan(s snapshot.Snapshot) Output {
 }
 
 func (in *planning) plan() Output {
-	supplies, unmet := distribute(in)
-	out := Output{Fleets: make([]FleetPlan, len(in.fleets)), Unmet: unmet, Reservations: in.allotted.plans}
+	supplies, unplaced := distribute(in)
+	out := Output{Fleets: make([]FleetPlan, len(in.fleets)), Unplaced: unplaced, Reservations: in.allotted.plans}
 	for n, f := range in.fleets {
 		out.Fleets[n] = beginFleet(in, f, in.byFleet[f.ID], supplies[f.ID])
 	}
@@ -34,7 +34,7 @@ func (in *planning) plan() Output {
 
 // distribute gives the demand of every scheduler that can be seen to its fleets.
 // A fleet whose scheduler can't be seen has no supply.
-func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []Unmet) {
+func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []UnplacedDemand) {
 	byScheduler := map[fleet.SchedulerAddress][]*supply{}
 	for _, f := range in.fleets {
 		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Unobserved == "" {
@@ -43,17 +43,17 @@ func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []Unmet) {
 		}
 	}
 	supplies := map[fleet.RunnerFleetID]*supply{}
-	var unmet []Unmet
+	var unplaced []UnplacedDemand
 	for _, address := range slices.Sorted(maps.Keys(in.Demand)) {
 		if in.Demand[address].Unobserved != "" {
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
 		a := assign(address, in.Demand[address], eligibility{policy: &in.Policy, supplies: byScheduler[address]}, in.improvementSteps)
-		unmet = append(unmet, a.unmet...)
+		unplaced = append(unplaced, a.unplaced...)
 		maps.Copy(supplies, a.supplies)
 	}
-	return supplies, unmet
+	return supplies, unplaced
 }
 
 // beginFleet is what a fleet should have, and what is to happen whatever its number.
@@ -72,7 +72,7 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 	p.Drifted = append(p.Drifted, misplaced(in, f, instances, p.Drifted)...)
 	p.Drifted = append(p.Drifted, disallowed(in, f, instances, p.Drifted)...)
 	r := in.rollouts[f.ID]
-	p.tell(in, f, r)
+	p.reportRollout(in, f, r)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
 	p.foreseen(in, f, s)
@@ -81,13 +81,13 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 		p.Constrained = &hold
 	}
 
-	p.Standing = stands(in, f, instances)
+	p.Overrides = inForce(in, f, instances)
 	if f.Operational == fleet.FleetFrozen {
 		p.Halted = true
 		p.wait(frozen(in, f, 0))
 		return p
 	}
-	_, barred := in.Standing.Bars(f)
+	_, barred := in.Overrides.FleetQuarantine(f)
 	p.Halted = barred || f.Operational == fleet.FleetScaleUpOnly && p.Counts.Capacity >= p.Desired
 	p.spare(f, instances)
 	r.leaveFirst(in, f, p.Drifted, instances)

@@ -67,7 +67,7 @@ func newPlanning(s snapshot.Snapshot, instances []snapshot.Instance, improvement
 func governed(in *planning) []fleet.ManagedFleet {
 	fleets := make([]fleet.ManagedFleet, 0, len(in.Fleets))
 	for _, f := range in.Fleets {
-		f = in.Standing.Governed(f)
+		f = in.Overrides.Apply(f)
 		f.Scaling.Min, f.Scaling.Max = limitsAt(in, f, in.Now)
 		fleets = append(fleets, f)
 	}

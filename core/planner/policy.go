@@ -10,9 +10,9 @@ import (
 
 // policyChecks are what the installation's policy has to say about jobs on a fleet
 // that meets all that they require [173-175]. They only ever refuse.
-var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail{
+var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail{
 	// Hostile jobs get a machine of their own kind, or none [216].
-	func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch has := f.Class.Isolation; {
 		case !d.Requirement.Hostile || p.RunsHostile(f.Class):
 			return nil
@@ -20,7 +20,7 @@ var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *
 			return reason.HostileIsolation{Required: p.IsolationForHostile(), Has: has}
 		}
 	},
-	func(p *fleet.InstallationPolicy, d *fleet.UnmetDemand, f *fleet.ManagedFleet) reason.Detail {
+	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return unentitled(p, d.Requirement.Tenant, d.Requirement.Project, f.Class.Name)
 	},
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // ownedBy is the jobs of a tenant and project.
-func ownedBy(d fleet.UnmetDemand, tenant, project string) fleet.UnmetDemand {
+func ownedBy(d fleet.QueuedDemand, tenant, project string) fleet.QueuedDemand {
 	d.Requirement.Tenant, d.Requirement.Project = tenant, project
 	return d
 }
@@ -34,7 +34,7 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		policy fleet.InstallationPolicy
-		jobs   fleet.UnmetDemand
+		jobs   fleet.QueuedDemand
 		want   string
 	}{
 		{"a class that no entitlement names is everybody's", entitling(elsewhere), waiting(2), "create 1"},
@@ -48,8 +48,8 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
-		if len(out.Unmet) > 0 {
-			got = out.Unmet[0].Nearest[0].Reason.Text()
+		if len(out.Unplaced) > 0 {
+			got = out.Unplaced[0].Nearest[0].Reason.Text()
 		}
 		if got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
@@ -69,14 +69,14 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 		name   string
 		policy fleet.InstallationPolicy
 		there  []snapshot.Instance
-		jobs   []fleet.UnmetDemand
+		jobs   []fleet.QueuedDemand
 		want   string
 	}{
-		{"up to what is allowed", entitling(acme), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; entitlement_limit"},
-		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement_limit; entitlement_limit"},
-		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement_limit"},
-		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.UnmetDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; create 2, entitlement_limit"},
-		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.UnmetDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
+		{"up to what is allowed", entitling(acme), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; entitlement_limit"},
+		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement_limit; entitlement_limit"},
+		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement_limit"},
+		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; create 2, entitlement_limit"},
+		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.QueuedDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
 	} {
 		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{one, two}, Instances: test.there, Demand: demand(test.jobs...), Policy: test.policy})
 		if got := story(out.Fleets[0]) + "; " + story(out.Fleets[1]); got != test.want {
@@ -90,7 +90,7 @@ func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	p := entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}, Max: 2})
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(ownedBy(waiting(9), "acme", "")), Policy: p}
 	out := planInput(in)
-	got := []string{out.Unmet[0].Reason.Text()}
+	got := []string{out.Unplaced[0].Reason.Text()}
 	for _, w := range out.Fleets[0].Waiting {
 		got = append(got, w.Text())
 	}
@@ -104,8 +104,8 @@ func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	in.Policy.Entitlements = append(in.Policy.Entitlements, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}, Max: 1})
 	in.Instances = append(in.Instances, instance(f, 2, fleet.Bootstrapping))
 	out = planInput(in)
-	if want := `the entitlements "gold", "silver" allow 3 instances of class "c" together, 3 in use`; !strings.Contains(out.Unmet[0].Reason.Text(), want) {
-		t.Errorf("%q lacks %q", out.Unmet[0].Reason.Text(), want)
+	if want := `the entitlements "gold", "silver" allow 3 instances of class "c" together, 3 in use`; !strings.Contains(out.Unplaced[0].Reason.Text(), want) {
+		t.Errorf("%q lacks %q", out.Unplaced[0].Reason.Text(), want)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestHostileTenantsRequireTheIsolationOfThePolicy(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fleet  fleet.ManagedFleet
-		jobs   fleet.UnmetDemand
+		jobs   fleet.QueuedDemand
 		policy fleet.InstallationPolicy
 		want   string
 	}{
@@ -137,8 +137,8 @@ func TestHostileTenantsRequireTheIsolationOfThePolicy(t *testing.T) {
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
-		if len(out.Unmet) > 0 {
-			got = out.Unmet[0].Nearest[0].Reason.Text()
+		if len(out.Unplaced) > 0 {
+			got = out.Unplaced[0].Nearest[0].Reason.Text()
 		}
 		if got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
@@ -236,8 +236,8 @@ func TestAFleetThatThePolicyNoLongerAllowsStaysAndIsShown(t *testing.T) {
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Healthy, fleet.Healthy), Demand: demand(),
 		Policy: fleet.InstallationPolicy{Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable}, Regions: []string{"eu"}}}
 	p := planInput(in).Fleets[0]
-	if story(p) != "nothing" || len(p.Standing) != 2 || !strings.Contains(p.Standing[0].Text(), "the lifetime preemptible") || !strings.Contains(p.Standing[1].Text(), `the region "us"`) {
-		t.Errorf("%s; it says %q", story(p), p.Standing)
+	if story(p) != "nothing" || len(p.Overrides) != 2 || !strings.Contains(p.Overrides[0].Text(), "the lifetime preemptible") || !strings.Contains(p.Overrides[1].Text(), `the region "us"`) {
+		t.Errorf("%s; it says %q", story(p), p.Overrides)
 	}
 }
 

@@ -50,7 +50,7 @@ func providerSpreadsOf(in *planning) providerSpreads {
 		}
 		key := spreadKey{f.Class.ID(), f.Scheduler}
 		keys[f.ID] = key
-		if _, barred := in.Standing.Bars(f); barred || f.Operational == fleet.FleetFrozen || f.Operational == fleet.FleetDraining {
+		if _, barred := in.Overrides.FleetQuarantine(f); barred || f.Operational == fleet.FleetFrozen || f.Operational == fleet.FleetDraining {
 			continue
 		}
 		if byKey[key] == nil {

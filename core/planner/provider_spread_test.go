@@ -52,7 +52,7 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 	frozen[1].Operational = fleet.FleetFrozen
 	floor := spreading(true, 9, 9)
 	floor[0].Scaling.Min = 5
-	two := func(n int) fleet.UnmetDemand { d := waiting(n); d.Resources.CPUMilli = 2000; return d }
+	two := func(n int) fleet.QueuedDemand { d := waiting(n); d.Resources.CPUMilli = 2000; return d }
 	onlyA := two(8)
 	onlyA.Requirement.Regions = []string{"here"}
 	placed := spreading(false, 9, 9)
@@ -63,7 +63,7 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 		name   string
 		fleets []fleet.ManagedFleet
 		there  []snapshot.Instance
-		jobs   fleet.UnmetDemand
+		jobs   fleet.QueuedDemand
 		want   string
 	}{
 		{"in turn", soft, nil, two(8), "create 2; create 2"},
@@ -100,7 +100,7 @@ func TestASpreadOverProvidersSaysInASentenceWhereItBinds(t *testing.T) {
 				got = append(got, w.Text())
 			}
 		}
-		for _, u := range out.Unmet {
+		for _, u := range out.Unplaced {
 			got = append(got, u.Reason.Text())
 		}
 	}

@@ -56,7 +56,7 @@ type allotted struct {
 // begins. Overlapping ones add up [232].
 func allotments(in *planning) allotted {
 	a := allotted{reserved: map[fleet.RunnerFleetID][]reason.ReservedFor{}}
-	made := slices.Clone(in.Standing.Reservations)
+	made := slices.Clone(in.Overrides.Reservations)
 	slices.SortFunc(made, func(a, b fleet.CapacityReservation) int { return cmp.Compare(a.ID, b.ID) })
 	declared := slices.Clone(in.Reservations)
 	slices.SortFunc(declared, func(a, b fleet.CapacityReservation) int { return cmp.Compare(a.Name, b.Name) })
@@ -153,8 +153,8 @@ func (a allotted) others(n int, which []int, wants []want, given [][]int) (have 
 // has halted has what it has, for as long as that is so.
 func roomFor(in *planning, f fleet.ManagedFleet, at time.Time) int {
 	_, most := limitsAt(in, f, at)
-	_, barred := in.Standing.Bars(f)
-	if at.Equal(in.Now) && (barred || in.Standing.Governed(f).Operational == fleet.FleetFrozen) {
+	_, barred := in.Overrides.FleetQuarantine(f)
+	if at.Equal(in.Now) && (barred || in.Overrides.Apply(f).Operational == fleet.FleetFrozen) {
 		there := slices.DeleteFunc(slices.Clone(in.instances), func(i snapshot.Instance) bool { return i.Fleet != f.ID })
 		return min(most, count(there).Capacity)
 	}

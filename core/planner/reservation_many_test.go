@@ -21,14 +21,14 @@ func TestManyReservationsAreHeldAgainstTheFleetsOnce(t *testing.T) {
 			Address: fleet.FleetAddress(fmt.Sprint("fleet.f", n)), Provider: "local.here", Class: class, Scaling: fleet.ScalingPolicy{Max: 100_000}}})
 	}
 	for n := range 60 {
-		in.Standing.Reservations = append(in.Standing.Reservations, fleet.CapacityReservation{
+		in.Overrides.Reservations = append(in.Overrides.Reservations, fleet.CapacityReservation{
 			ID: fleet.CapacityReservationID(fmt.Sprintf("r%03d", n)), Class: class, Quantity: 100_000,
 			Start: now.Add(time.Duration(n+1) * time.Hour), End: now.Add(10_000 * time.Hour)})
 	}
 	all := in.planning()
 	var a allotted
 	made := testing.AllocsPerRun(1, func() { a = allotments(all) })
-	if pairs := float64(len(in.Fleets) * len(in.Standing.Reservations)); made > 50*pairs {
+	if pairs := float64(len(in.Fleets) * len(in.Overrides.Reservations)); made > 50*pairs {
 		t.Errorf("%.0f allocations for each fleet and reservation", made/pairs)
 	}
 	if first, last := a.plans[0], a.plans[59]; first.Missing != 0 || last.Missing != 100_000 {

@@ -22,7 +22,7 @@ func reserve(id string, f fleet.ManagedFleet, n int, start time.Time) fleet.Capa
 
 func plannedWith(f fleet.ManagedFleet, instances []snapshot.Instance, all ...fleet.CapacityReservation) FleetPlan {
 	return planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances, Demand: demand(),
-		Standing: fleet.StandingOrders{Reservations: all}}).Fleets[0]
+		Overrides: fleet.Overrides{Reservations: all}}).Fleets[0]
 }
 
 func TestAReservationIsThereFromItsLeadTimeToItsEnd(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAReservationIsThereFromItsLeadTimeToItsEnd(t *testing.T) {
 func TestReservationsThatOverlapAddUpAndDemandUsesThem(t *testing.T) {
 	f := burst(1, 9, 1)
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(4)), // two hosts
-		Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 2, now)}}}
+		Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 2, now)}}}
 	p := planInput(in).Fleets[0]
 	if got := chain(p); got != "demand 2 → reservation 5 → warm 6" {
 		t.Error(got)
@@ -108,7 +108,7 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2, `dedicated capacity needs a fleet with the scope tenant "acme"`},
 		{"dedicated in its own fleet", scoped, []fleet.CapacityReservation{dedicated}, 0, ""},
 	} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Standing: fleet.StandingOrders{Reservations: test.of}})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Overrides: fleet.Overrides{Reservations: test.of}})
 		missing, said := 0, ""
 		for _, r := range out.Reservations {
 			missing, said = missing+r.Missing, said+r.Reason.Text()
@@ -135,7 +135,7 @@ func TestUnmetReservationNamesItsCause(t *testing.T) {
 		"others have reserved": {[]fleet.CapacityReservation{first, second}, short("r2", 1, 2, false, reason.ReservedFor{Reservation: "r1", Instances: 3})},
 		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, short("r2", 5, 6, true, reason.ReservedFor{Reservation: "r1", Instances: 3})},
 	} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: fleet.StandingOrders{Reservations: test.of}})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: fleet.Overrides{Reservations: test.of}})
 		if got := out.Reservations[len(test.of)-1].Reason; got != test.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
 		}
@@ -157,7 +157,7 @@ func TestTimesOfAnyZoneAreTheSameMoment(t *testing.T) {
 		t.Fatalf("it lasts %s", long)
 	}
 	for at, want := range map[string]int{"2027-03-28T00:29:59Z": 0, "2027-03-28T00:30:00Z": 1, "2027-03-28T01:29:59Z": 1, "2027-03-28T01:30:00Z": 0} {
-		p := planInput(input{Now: parse(at), Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{r}}}).Fleets[0]
+		p := planInput(input{Now: parse(at), Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{r}}}).Fleets[0]
 		if p.Desired != want {
 			t.Errorf("at %s desired %d, want %d", at, p.Desired, want)
 		}
@@ -241,7 +241,7 @@ func TestOverlapsAddUpMinuteByMinute(t *testing.T) {
 			r.LeadTime = time.Duration(rapid.IntRange(0, 20).Draw(t, "lead")) * time.Minute
 			all = append(all, r)
 		}
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: all}})
+		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: all}})
 		// The model: every minute, whoever asks then gets it in the order of ids.
 		short := map[string]int{}
 		for minute := range 121 {

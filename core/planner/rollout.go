@@ -69,8 +69,8 @@ func rolloutOf(in *planning, f fleet.ManagedFleet, members, failed []snapshot.In
 		return r
 	}
 	r.record.Good = slices.Clone(r.record.Good)
-	r.order, _ = in.Standing.Rollout(f)
-	r.paused = r.order.Word == fleet.PauseRollout
+	r.order, _ = in.Overrides.Rollout(f)
+	r.paused = r.order.Action == fleet.PauseRollout
 	_, r.unobserved = in.Unobserved[f.Provider]
 	r.aim(in, f, members)
 	r.base = r.usable(in, f)
@@ -102,8 +102,8 @@ func (r *rollout) aim(in *planning, f fleet.ManagedFleet, members []snapshot.Ins
 		r.record.Agent, r.record.Soaking, r.changed = in.AgentVersion, time.Time{}, true
 		return
 	}
-	next := fleet.Rollout{Fleet: f.ID, Target: want, Agent: in.AgentVersion, Began: in.Now, AgentOnly: begun && same, Heeded: was.Heeded, Good: was.Good}
-	rolledBack := r.order.Word == fleet.RollBack
+	next := fleet.Rollout{Fleet: f.ID, Target: want, Agent: in.AgentVersion, Began: in.Now, AgentOnly: begun && same, Resumed: was.Resumed, Good: was.Good}
+	rolledBack := r.order.Action == fleet.RollBack
 	known := slices.ContainsFunc(next.Good, want.Same)
 	if begun && !same && provedGood(was, known, members) {
 		next.Good = append([]fleet.Make{was.Target}, next.Good...)
@@ -138,7 +138,7 @@ func (r *rollout) usable(in *planning, f fleet.ManagedFleet) *fleet.Make {
 		return nil
 	}
 	for n, m := range r.record.Good {
-		_, barred := in.Standing.Bars(f.From(m))
+		_, barred := in.Overrides.FleetQuarantine(f.From(m))
 		if !barred && !m.Same(r.record.Target) && m.Provider == r.record.Target.Provider && m.Class == r.record.Target.Class {
 			return &r.record.Good[n]
 		}
@@ -194,10 +194,10 @@ func (r *rollout) limited() bool {
 
 // heed takes up what a person wants to go on, once for each order.
 func (r *rollout) heed(now time.Time) {
-	if r.order.Word != fleet.ResumeRollout || r.record.Heeded.Equal(r.order.At) {
+	if r.order.Action != fleet.ResumeRollout || r.record.Resumed.Equal(r.order.At) {
 		return
 	}
-	r.record.Heeded, r.changed = r.order.At, true
+	r.record.Resumed, r.changed = r.order.At, true
 	if r.record.Halted != nil {
 		r.record.Halted, r.record.Soaking, r.record.Passed = nil, time.Time{}, time.Time{}
 	}

@@ -131,8 +131,8 @@ func allSettled(instances []snapshot.Instance) bool {
 	return !slices.ContainsFunc(instances, func(i snapshot.Instance) bool { return !lifecycle.Settled(i.State) })
 }
 
-// tell says what the rollout is about to people and to whoever stores it.
-func (p *FleetPlan) tell(in *planning, f fleet.ManagedFleet, r *rollout) {
+// reportRollout says what the rollout is about to people and to whoever stores it.
+func (p *FleetPlan) reportRollout(in *planning, f fleet.ManagedFleet, r *rollout) {
 	if r.changed {
 		p.Remember, p.Turn = &r.record, r.turn
 	}

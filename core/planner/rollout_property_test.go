@@ -159,7 +159,7 @@ func TestARolloutKeepsItsBudgetsAndEndsWhenItsNewOnesAreHealthy(t *testing.T) {
 		}
 		u.plan(t) // what went wrong last was before the order
 		u.pass(t, true)
-		u.in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.ResumeRollout, Decided: ada}}
+		u.in.Overrides.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Action: fleet.ResumeRollout, Attribution: ada}}
 		var p FleetPlan
 		for range 80 {
 			p = u.plan(t)

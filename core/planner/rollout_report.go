@@ -52,7 +52,7 @@ func (r *rollout) report(in *planning, f fleet.ManagedFleet) *RolloutPlan {
 	switch {
 	case r.paused:
 		report.Stage = RolloutPaused
-		why = reason.RolloutPaused{Fleet: f.Address.Name(), Target: target, Paused: decided(r.order.Decided), Progress: left, Interim: r.interim()}
+		why = reason.RolloutPaused{Fleet: f.Address.Name(), Target: target, Paused: decided(r.order.Attribution), Progress: left, Interim: r.interim()}
 	case r.record.Halted != nil && r.guarded:
 		report.Stage = RolloutHalted
 		why = reason.RolloutHalted{Fleet: f.Address.Name(), Target: target, Because: r.record.Halted.Reason, Progress: left, Interim: r.interim()}

@@ -90,53 +90,53 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 	usual := fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1}
 	wide := fleet.RolloutPolicy{Canary: 2, Soak: 15 * time.Minute, Surge: 3, Unavailable: 1}
 	none := []fleet.CapacityInstanceState{}
-	pause := fleet.StandingOrders{Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.PauseRollout, Decided: ada}}}
+	pause := fleet.Overrides{Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.PauseRollout, Attribution: ada}}}
 	for _, test := range []struct {
 		name       string
 		fleet      fleet.ManagedFleet
 		old, fresh []fleet.CapacityInstanceState
 		record     func(*fleet.Rollout)
-		standing   fleet.StandingOrders
+		overrides  fleet.Overrides
 		want       string
 		base       int
 		says       string
 	}{
-		{"first comes one canary beyond the desired number", rolled(7, 9, usual), states(7, h), none, nil, fleet.StandingOrders{}, "create 1", 0,
+		{"first comes one canary beyond the desired number", rolled(7, 9, usual), states(7, h), none, nil, fleet.Overrides{}, "create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 7 left"},
-		{"while it boots nothing else happens", rolled(7, 9, usual), states(7, h), states(1, b), nil, fleet.StandingOrders{}, "nothing", 0,
+		{"while it boots nothing else happens", rolled(7, 9, usual), states(7, h), states(1, b), nil, fleet.Overrides{}, "nothing", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 8 left"},
-		{"while it soaks nothing else happens", rolled(6, 9, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.StandingOrders{}, "nothing", 0,
+		{"while it soaks nothing else happens", rolled(6, 9, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.Overrides{}, "nothing", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left"},
-		{"what is missing meanwhile is made from what was known good", rolled(9, 12, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.StandingOrders{}, "create 2", 2,
+		{"what is missing meanwhile is made from what was known good", rolled(9, 12, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.Overrides{}, "create 2", 2,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left"},
-		{"after the soak an old one leaves, since there is one more than wanted", rolled(6, 9, usual), states(6, h), states(1, h), soaking(15 * time.Minute), fleet.StandingOrders{}, "drain i00 (rollout)", 0,
+		{"after the soak an old one leaves, since there is one more than wanted", rolled(6, 9, usual), states(6, h), states(1, h), soaking(15 * time.Minute), fleet.Overrides{}, "drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 7 left, at most 1 extra"},
-		{"the next new one waits until the old one is gone", rolled(6, 9, usual), append(states(5, h), d), states(1, h), passed, fleet.StandingOrders{}, "nothing", 0,
+		{"the next new one waits until the old one is gone", rolled(6, 9, usual), append(states(5, h), d), states(1, h), passed, fleet.Overrides{}, "nothing", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
-		{"then it is made", rolled(6, 9, usual), states(5, h), states(1, h), passed, fleet.StandingOrders{}, "create 1", 0,
+		{"then it is made", rolled(6, 9, usual), states(5, h), states(1, h), passed, fleet.Overrides{}, "create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
-		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.StandingOrders{}, "create 3, drain i00 (rollout)", 0,
+		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.Overrides{}, "create 3, drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 6 left, at most 3 extra and 1 unavailable"},
-		{"what leaves after its job holds nobody's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.StandingOrders{}, "create 1", 0,
+		{"what leaves after its job holds nobody's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.Overrides{}, "create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 2 of 2 left, one at a time"},
-		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.StandingOrders{}, "drain i00 (rollout)", 0,
+		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.Overrides{}, "drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 3 of 3 left"},
-		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.StandingOrders{},
+		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.Overrides{},
 			"limited_by_max", 0, "rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left"},
-		{"halted: nothing is replaced, and what is missing is of before", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.StandingOrders{}, "create 1, rollout_halted", 1,
+		{"halted: nothing is replaced, and what is missing is of before", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.Overrides{}, "create 1, rollout_halted", 1,
 			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled; 6 of 6 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
 		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_paused", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
-		{"from zero there is one canary, and the rest is of before", rolled(4, 9, usual), none, none, nil, fleet.StandingOrders{}, "create 4", 3,
+		{"from zero there is one canary, and the rest is of before", rolled(4, 9, usual), none, none, nil, fleet.Overrides{}, "create 4", 3,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left"},
-		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.StandingOrders{}, "drain i02 (scale_down)", 0,
+		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.Overrides{}, "drain i02 (scale_down)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left"},
-		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}), states(3, h), states(1, h), haltedFor("it was lost"), fleet.StandingOrders{},
+		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}), states(3, h), states(1, h), haltedFor("it was lost"), fleet.Overrides{},
 			"drain i03 (scale_down), rollout_halted", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost; 3 of 4 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
-			Rollouts: recorded(test.fleet, test.record), Standing: test.standing}).Fleets[0]
+			Rollouts: recorded(test.fleet, test.record), Overrides: test.overrides}).Fleets[0]
 		if got := story(p); got != test.want || based(p) != test.base {
 			t.Errorf("%s: %s, %d from before; want %s, %d", test.name, got, based(p), test.want, test.base)
 		}
@@ -221,7 +221,7 @@ func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
 		Rollouts: recorded(f, haltedFor("it was lost"))}
-	in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.ResumeRollout, Decided: ada}}
+	in.Overrides.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Action: fleet.ResumeRollout, Attribution: ada}}
 	p := remembered(&in, planInput(in).Fleets[0])
 	if p.Rollout.Stage != RolloutCanary || p.Remember.Halted != nil || !p.Remember.Soaking.Equal(now) {
 		t.Fatalf("after the order it is %+v, remembered as %+v", p.Rollout, p.Remember)
@@ -233,7 +233,7 @@ func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 		t.Errorf("the order of before covers what goes wrong later: %+v", p.Rollout)
 	}
 	in.Instances[3].Failure = reason.Reason{}
-	in.Standing.Rollouts[0].At, in.Standing.Rollouts[0].SkipSoak = now, true
+	in.Overrides.Rollouts[0].At, in.Overrides.Rollouts[0].SkipSoak = now, true
 	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutRolling || story(p) != "drain i00 (rollout)" {
 		t.Errorf("without the soak it is %+v: %s", p.Rollout, story(p))
 	}
@@ -243,21 +243,21 @@ func TestRollbackUsesLastGoodImageUntilFileChanges(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
 		Rollouts: recorded(f, haltedFor("it was lost"))}
-	in.Standing.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Word: fleet.RollBack, From: newImage, To: oldImage, Decided: ada}}
+	in.Overrides.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Action: fleet.RollBack, From: newImage, To: oldImage, Attribution: ada}}
 	p := remembered(&in, planInput(in).Fleets[0])
 	if story(p) != "drain i03 (rollout)" || p.Remember.Passed.IsZero() || len(p.Remember.Good) != 0 {
 		t.Errorf("%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good", story(p), p.Remember)
 	}
 	want := reason.Of(reason.RollbackInForce{Fleet: "demo", To: imageOf(oldImage), From: imageOf(newImage), Decided: decided(ada)})
-	if len(p.Standing) != 1 || p.Standing[0] != want {
-		t.Errorf("it says %q\nwant %q", p.Standing, want)
+	if len(p.Overrides) != 1 || p.Overrides[0] != want {
+		t.Errorf("it says %q\nwant %q", p.Overrides, want)
 	}
 	// Another image in the file is the later word.
 	third := newImage
 	third.Ref, third.Digest = "ami-3", "sha256:3333"+strings.Repeat("0", 60)
 	in.Fleets = []fleet.ManagedFleet{with(f, third)}
-	if p = planInput(in).Fleets[0]; len(p.Standing) != 0 || p.Rollout == nil || p.Rollout.Image != third {
-		t.Errorf("after an apply of a third image: %q, %+v", p.Standing, p.Rollout)
+	if p = planInput(in).Fleets[0]; len(p.Overrides) != 0 || p.Rollout == nil || p.Rollout.Image != third {
+		t.Errorf("after an apply of a third image: %q, %+v", p.Overrides, p.Rollout)
 	}
 }
 
@@ -338,18 +338,18 @@ func TestACanaryOfAnotherAgentDoesNotInheritTheSoakOfTheOneBefore(t *testing.T) 
 func TestNoMoreThanTheCanariesStartWhereNothingKnownGoodCanBeMade(t *testing.T) {
 	f := rolled(6, 9, fleet.RolloutPolicy{Canary: 2, Soak: 15 * time.Minute, Surge: 1})
 	for _, test := range []struct {
-		name     string
-		record   func(*fleet.Rollout)
-		standing fleet.StandingOrders
-		want     string
+		name      string
+		record    func(*fleet.Rollout)
+		overrides fleet.Overrides
+		want      string
 	}{
-		{"nothing was known good", func(r *fleet.Rollout) { r.Good = nil }, fleet.StandingOrders{}, "create 2, canaries_first"},
-		{"it was of another provider", func(r *fleet.Rollout) { r.Good[0].Provider = "aws.here" }, fleet.StandingOrders{}, "create 2, canaries_first"},
-		{"it is quarantined", nil, fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Decided: ada}}}, "create 2, canaries_first"},
-		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.StandingOrders{}, "rollout_halted, create 2, canaries_first"},
+		{"nothing was known good", func(r *fleet.Rollout) { r.Good = nil }, fleet.Overrides{}, "create 2, canaries_first"},
+		{"it was of another provider", func(r *fleet.Rollout) { r.Good[0].Provider = "aws.here" }, fleet.Overrides{}, "create 2, canaries_first"},
+		{"it is quarantined", nil, fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Attribution: ada}}}, "create 2, canaries_first"},
+		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.Overrides{}, "rollout_halted, create 2, canaries_first"},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil),
-			Rollouts: recorded(f, test.record), Standing: test.standing}).Fleets[0]
+			Rollouts: recorded(f, test.record), Overrides: test.overrides}).Fleets[0]
 		parts := strings.Join(strings.Fields(story(p)), " ")
 		for _, part := range strings.Split(test.want, ", ") {
 			if !strings.Contains(parts, part) || based(p) != 0 {

@@ -19,8 +19,8 @@ func TestNoEligibleFleetIsADiagnosticAndMakesNothing(t *testing.T) {
 	d.Requirement.OS = "plan9"
 	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 4, 0)}, Demand: demand(d)})
 	const want = `3 queued jobs that no fleet can run; the nearest is fleet.demo: the jobs require os "plan9", and the class has "linux"`
-	if got := stories(out); got != "nothing" || len(out.Unmet) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unmet[0].Reason) || out.Unmet[0].Reason.Text() != want {
-		t.Errorf("%s, %+v\nwant %s", got, out.Unmet, want)
+	if got := stories(out); got != "nothing" || len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) || out.Unplaced[0].Reason.Text() != want {
+		t.Errorf("%s, %+v\nwant %s", got, out.Unplaced, want)
 	}
 }
 
@@ -55,21 +55,21 @@ func TestImageDriftIsDetectedAndReplaced(t *testing.T) {
 // Neither demand, nor min, nor a rollout, nor a rollback brings up an image that was
 // found to be compromised.
 func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
-	quarantined := fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: newImage.Digest, Decided: ada}}}
+	quarantined := fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: newImage.Digest, Attribution: ada}}}
 	follows := with(burst(0, 4, 0), newImage)
 	back := quarantined
-	back.Rollouts = []fleet.RolloutOrder{{Fleet: follows.ID, Word: fleet.RollBack, From: oldImage, To: newImage, Decided: ada}}
+	back.Rollouts = []fleet.RolloutOrder{{Fleet: follows.ID, Action: fleet.RollBack, From: oldImage, To: newImage, Attribution: ada}}
 	for name, test := range map[string]struct {
 		fleet     fleet.ManagedFleet
 		instances []snapshot.Instance
-		standing  fleet.StandingOrders
+		overrides fleet.Overrides
 	}{
 		"jobs wait":           {follows, nil, quarantined},
 		"min asks for it":     {with(sampleFleet(2, 4, 0), newImage), nil, quarantined},
 		"a rollout to it":     {rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Surge: 1}), members(rolled(3, 5, fleet.RolloutPolicy{}), states(3, fleet.Healthy), nil), quarantined},
 		"a person's rollback": {with(follows, oldImage), nil, back},
 	} {
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(waiting(4)), Standing: test.standing}).Fleets[0]
+		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(waiting(4)), Overrides: test.overrides}).Fleets[0]
 		if p.Create != 0 || len(p.Requests) != 0 {
 			t.Errorf("%s: %s", name, story(p))
 		}
@@ -90,8 +90,8 @@ func TestCostCeilingJobsQueueRatherThanUseAnUnsafeFallback(t *testing.T) {
 	d := waiting(8)
 	d.Requirement.Trust = "high"
 	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{proper, spot, plain}, Demand: demand(d)})
-	if got := creates(out); len(got) != 1 || got["f1"] != 1 || len(out.Unmet) != 1 || out.Unmet[0].Count != 6 || !reason.Is[reason.NoCapacityNow](out.Unmet[0].Reason) {
-		t.Errorf("creates %v, unmet %+v", got, out.Unmet)
+	if got := creates(out); len(got) != 1 || got["f1"] != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 6 || !reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
+		t.Errorf("creates %v, unplaced %+v", got, out.Unplaced)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestReservationCapacityIsMadeBeforeItsStart(t *testing.T) {
 	f := burst(0, 9, 0)
 	r := reserve("r1", f, 3, now.Add(10*time.Minute))
 	r.LeadTime = 15 * time.Minute
-	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Standing: fleet.StandingOrders{Reservations: []fleet.CapacityReservation{r}}})
+	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{r}}})
 	if got := stories(out); got != "create 3" || out.Reservations[0].State != ReservationPrewarming {
 		t.Errorf("ten minutes before its start: %s, %s", got, out.Reservations[0].State)
 	}

@@ -20,31 +20,31 @@ import (
 
 // The cheap fleet differs in one hard requirement, and the dear one meets all.
 func TestHardRequirementTheAutoscalerMapsOnlyEligibleClasses(t *testing.T) {
-	for name, require := range map[string]func(d *fleet.UnmetDemand, lacking, meeting *fleet.ManagedFleet){
-		"platform": func(_ *fleet.UnmetDemand, lacking, _ *fleet.ManagedFleet) { lacking.Class.Platform.OS = "windows" },
-		"arch":     func(_ *fleet.UnmetDemand, lacking, _ *fleet.ManagedFleet) { lacking.Class.Platform.Arch = "arm64" },
-		"GPU": func(d *fleet.UnmetDemand, _, meeting *fleet.ManagedFleet) {
+	for name, require := range map[string]func(d *fleet.QueuedDemand, lacking, meeting *fleet.ManagedFleet){
+		"platform": func(_ *fleet.QueuedDemand, lacking, _ *fleet.ManagedFleet) { lacking.Class.Platform.OS = "windows" },
+		"arch":     func(_ *fleet.QueuedDemand, lacking, _ *fleet.ManagedFleet) { lacking.Class.Platform.Arch = "arm64" },
+		"GPU": func(d *fleet.QueuedDemand, _, meeting *fleet.ManagedFleet) {
 			d.Resources.GPU, meeting.Class.Resources.GPU = 1, 2
 		},
-		"device": func(d *fleet.UnmetDemand, _, meeting *fleet.ManagedFleet) {
+		"device": func(d *fleet.QueuedDemand, _, meeting *fleet.ManagedFleet) {
 			d.Requirement.Device, meeting.Class.Device = "pixel", "pixel"
 		},
-		"trusted signing": func(d *fleet.UnmetDemand, _, meeting *fleet.ManagedFleet) {
+		"trusted signing": func(d *fleet.QueuedDemand, _, meeting *fleet.ManagedFleet) {
 			d.Requirement.Signing, meeting.Class.Signing = true, true
 		},
-		"confidential compute": func(d *fleet.UnmetDemand, _, meeting *fleet.ManagedFleet) {
+		"confidential compute": func(d *fleet.QueuedDemand, _, meeting *fleet.ManagedFleet) {
 			d.Requirement.Confidential, meeting.Class.Confidential = true, true
 		},
-		"toolchain": func(d *fleet.UnmetDemand, _, meeting *fleet.ManagedFleet) {
+		"toolchain": func(d *fleet.QueuedDemand, _, meeting *fleet.ManagedFleet) {
 			d.Requirement.Toolchain, meeting.Class.Toolchain = []string{"go"}, []string{"go", "rust"}
 		},
-		"tenant isolation": func(d *fleet.UnmetDemand, lacking, meeting *fleet.ManagedFleet) {
+		"tenant isolation": func(d *fleet.QueuedDemand, lacking, meeting *fleet.ManagedFleet) {
 			d.Requirement.Tenant, lacking.Scope.Tenant, meeting.Scope.Tenant = "acme", "globex", "acme"
 		},
-		"hostile": func(d *fleet.UnmetDemand, _, meeting *fleet.ManagedFleet) {
+		"hostile": func(d *fleet.QueuedDemand, _, meeting *fleet.ManagedFleet) {
 			d.Requirement.Hostile, meeting.Class.Isolation = true, "vm"
 		},
-		"region": func(d *fleet.UnmetDemand, lacking, meeting *fleet.ManagedFleet) {
+		"region": func(d *fleet.QueuedDemand, lacking, meeting *fleet.ManagedFleet) {
 			d.Requirement.Regions, lacking.Placement.Regions, meeting.Placement.Regions = []string{"eu"}, []string{"eu", "us"}, []string{"eu"}
 		},
 	} {
@@ -52,8 +52,8 @@ func TestHardRequirementTheAutoscalerMapsOnlyEligibleClasses(t *testing.T) {
 		meeting.ID, meeting.Address, meeting.Cost.Hourly = "f2", "fleet.z", usd(9_000_000)
 		require(&d, &lacking, &meeting)
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{lacking, meeting}, Demand: demand(d)})
-		if out.Fleets[0].Create != 0 || out.Fleets[1].Create == 0 || len(out.Unmet) > 0 {
-			t.Errorf("%s: %s, unmet %+v", name, stories(out), out.Unmet)
+		if out.Fleets[0].Create != 0 || out.Fleets[1].Create == 0 || len(out.Unplaced) > 0 {
+			t.Errorf("%s: %s, unplaced %+v", name, stories(out), out.Unplaced)
 		}
 	}
 }
@@ -62,12 +62,12 @@ func TestTenantQuotaTheAutoscalerDoesNotScaleForQuotaBlockedWork(t *testing.T) {
 	blocked, half := waiting(8), waiting(8)
 	blocked.Admissible, half.Admissible = 0, 4
 	for name, test := range map[string]struct {
-		jobs fleet.UnmetDemand
+		jobs fleet.QueuedDemand
 		want string
 	}{"all of it is blocked": {blocked, "nothing"}, "half of it is": {half, "create 2"}} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 9, 0)}, Demand: demand(ownedBy(test.jobs, "acme", ""))})
-		if stories(out) != test.want || len(out.Unmet) > 0 {
-			t.Errorf("%s: %s, unmet %+v", name, stories(out), out.Unmet)
+		if stories(out) != test.want || len(out.Unplaced) > 0 {
+			t.Errorf("%s: %s, unplaced %+v", name, stories(out), out.Unplaced)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, before, during string
-		jobs                 fleet.UnmetDemand
-		unmet                int
+		jobs                 fleet.QueuedDemand
+		unplaced             int
 	}{
 		{"jobs of any region", "create 2; nothing", "nothing; create 2", anywhere, 0},
 		{"jobs of both regions", "create 2; nothing", "nothing; create 2", europe, 0},
@@ -105,12 +105,12 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 		}
 		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{first.ID: {Reason: reason.Plain("The region doesn't answer."), Until: now.Add(time.Minute)}}
 		in.Unobserved = map[fleet.ProviderAddress]string{first.Provider: "503"}
-		out, unmet := planInput(in), 0
-		for _, u := range out.Unmet {
-			unmet += u.Count
+		out, unplaced := planInput(in), 0
+		for _, u := range out.Unplaced {
+			unplaced += u.Count
 		}
-		if got := stories(out); got != test.during || unmet != test.unmet {
-			t.Errorf("%s: %s during it, %d unmet: %+v", test.name, got, unmet, out.Unmet)
+		if got := stories(out); got != test.during || unplaced != test.unplaced {
+			t.Errorf("%s: %s during it, %d unplaced: %+v", test.name, got, unplaced, out.Unplaced)
 		}
 	}
 }
@@ -168,10 +168,10 @@ func TestGPUPoolScarcityAndMinMax(t *testing.T) {
 	training.Resources.GPU = 1
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{gpu, plain}, Demand: demand(training, waiting(6))}
 	out := planInput(in)
-	if got := stories(out); got != "create 2; create 3" || len(out.Unmet) != 1 || out.Unmet[0].Count != 1 {
-		t.Errorf("5 jobs with a gpu and 6 without: %s, unmet %+v", got, out.Unmet)
+	if got := stories(out); got != "create 2; create 3" || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 1 {
+		t.Errorf("5 jobs with a gpu and 6 without: %s, unplaced %+v", got, out.Unplaced)
 	}
-	if got := out.Unmet[0].Nearest[0].Reason; got != reason.Of(reason.LimitedByMax{Max: 2}) {
+	if got := out.Unplaced[0].Nearest[0].Reason; got != reason.Of(reason.LimitedByMax{Max: 2}) {
 		t.Errorf("the fifth waits since %s", got)
 	}
 	in.Demand = demand(waiting(6))
@@ -316,7 +316,7 @@ func TestThousandsOfRunnersAreDecidedAboutInOnePlan(t *testing.T) {
 // that was ever sent is taken away, whatever else is so.
 func TestNoScaleDownWhileAnObservationIsMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := drawStanding(t, drawDemand(t))
+		in := drawOverrides(t, drawDemand(t))
 		in.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
 		for _, p := range planInput(in).Fleets {
 			for _, a := range p.Actions {

@@ -19,7 +19,7 @@ const takenAfter = 10 * time.Second
 // go on waiting are the proof. Without it they would wait for a host that nobody
 // makes until something ends. Of a group of which a quota blocks some, the wait
 // proves nothing.
-func showTaken(jobs fleet.UnmetDemand) bool {
+func showTaken(jobs fleet.QueuedDemand) bool {
 	return jobs.OldestWait >= takenAfter && jobs.Admissible == jobs.Count
 }
 

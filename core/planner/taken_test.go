@@ -18,7 +18,7 @@ func TestJobsWaitingBesideFreeCapacityGetNewInstance(t *testing.T) {
 		i.Created, i.Since, i.Leases, i.Busy = now.Add(-time.Hour), now.Add(-since), leases, leases > 0
 		return i
 	}
-	group := func(waits time.Duration, count, admissible int) fleet.UnmetDemand {
+	group := func(waits time.Duration, count, admissible int) fleet.QueuedDemand {
 		g := waiting(count)
 		g.Resources.CPUMilli, g.OldestWait, g.Admissible = 2000, waits, admissible
 		return g
@@ -26,7 +26,7 @@ func TestJobsWaitingBesideFreeCapacityGetNewInstance(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		host snapshot.Instance
-		jobs fleet.UnmetDemand
+		jobs fleet.QueuedDemand
 		want int
 	}{
 		{"a job that has just come may find room there", host(time.Hour, 1, fleet.Healthy), group(9*time.Second, 1, 1), 0},
@@ -53,11 +53,11 @@ func TestThePlanIsLookedAtAgainWhenAHostHasTakenJobsForLongEnough(t *testing.T) 
 	waits, sums := waiting(1), waiting(0)
 	waits.OldestWait, sums.Unlisted = time.Minute, &fleet.UnlistedUsage{Usable: 1}
 	for name, test := range map[string]struct {
-		jobs []fleet.UnmetDemand
+		jobs []fleet.QueuedDemand
 		next time.Time
 	}{
-		"a job waits beside it":              {[]fleet.UnmetDemand{waits}, now.Add(6 * time.Second)},
-		"its scheduler gives only sums":      {[]fleet.UnmetDemand{sums}, now.Add(116 * time.Second)},
+		"a job waits beside it":              {[]fleet.QueuedDemand{waits}, now.Add(6 * time.Second)},
+		"its scheduler gives only sums":      {[]fleet.QueuedDemand{sums}, now.Add(116 * time.Second)},
 		"nothing is to be concluded from it": {nil, time.Time{}},
 	} {
 		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{host}, Demand: demand(test.jobs...)}

@@ -15,10 +15,10 @@ const knownAfter = 2 * time.Minute
 // unlisted are the groups of which the scheduler gives only sums, in an order of their
 // own: where two of them share hosts, the first takes them first. It is an order of
 // kinds, so that another job that waits moves no job that runs.
-func unlisted(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
-	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.UnmetDemand) bool { return g.Unlisted == nil })
+func unlisted(queued []fleet.QueuedDemand) []fleet.QueuedDemand {
+	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.QueuedDemand) bool { return g.Unlisted == nil })
 	if len(groups) > 1 {
-		slices.SortFunc(groups, func(a, b fleet.UnmetDemand) int {
+		slices.SortFunc(groups, func(a, b fleet.QueuedDemand) int {
 			return cmp.Or(cmp.Compare(a.Requirement.Queue, b.Requirement.Queue), cmp.Compare(digestOfKind(a), digestOfKind(b)), cmpUnlisted(a, b))
 		})
 	}
@@ -27,8 +27,8 @@ func unlisted(queued []fleet.UnmetDemand) []fleet.UnmetDemand {
 
 // cmpUnlisted orders groups of one kind by what runs of them; those of which that is
 // listed come first.
-func cmpUnlisted(a, b fleet.UnmetDemand) int {
-	of := func(g fleet.UnmetDemand) fleet.UnlistedUsage {
+func cmpUnlisted(a, b fleet.QueuedDemand) int {
+	of := func(g fleet.QueuedDemand) fleet.UnlistedUsage {
 		if g.Unlisted == nil {
 			return fleet.UnlistedUsage{Jobs: -1}
 		}
@@ -42,7 +42,7 @@ func cmpUnlisted(a, b fleet.UnmetDemand) int {
 // whichever, and hosts beyond the number of runners that take jobs take none. It
 // makes numbers, and says of no single host what it does. can are the fleets that
 // run such jobs.
-func occupy(jobs *fleet.UnmetDemand, can []*supply) {
+func occupy(jobs *fleet.QueuedDemand, can []*supply) {
 	useless := -jobs.Unlisted.Usable
 	for _, s := range can {
 		for _, b := range s.there {

@@ -36,7 +36,7 @@ func (p Plan) visibleTo(caller access.Caller) Plan {
 	}
 	p.Changes = visibleChanges(p.Changes, caller)
 	p.Preview.Fleets = slices.DeleteFunc(slices.Clone(p.Preview.Fleets), func(f planner.FleetPlan) bool { return !caller.MayTouch(f.Address) })
-	p.Preview.Unmet, p.Accounts = nil, nil // the whole installation's
+	p.Preview.Unplaced, p.Accounts = nil, nil // the whole installation's
 	p.Preview.Reservations = caller.Reservations(p.Preview.Reservations)
 	return p
 }

@@ -68,7 +68,7 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 	})
 	res, err := steps.Step(t.Context(), now, []loop.Event{loop.Observed{Scheduler: ci, Lists: true, Uncordons: true, Snapshot: fleet.CapacityDemandSnapshot{
 		ObservedAt: now, Running: []fleet.RunningCapacityUsage{{Runner: "r", Leases: 1, Cordoned: true}},
-		Queued: []fleet.UnmetDemand{{Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: 1, Admissible: 1}},
+		Queued: []fleet.QueuedDemand{{Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: 1, Admissible: 1}},
 	}}})
 	if err != nil {
 		t.Fatal(err)

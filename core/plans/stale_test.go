@@ -49,13 +49,13 @@ func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 	caller := access.Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
 	p := Plan{
 		Changes: []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
-		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unmet: []planner.Unmet{{Count: 1}}},
+		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unplaced: []planner.UnplacedDemand{{Count: 1}}},
 	}
 	var denied *access.DeniedError
 	if err := p.allowedTo(caller); !errors.As(err, &denied) || denied.Fleet != "fleet.other" {
 		t.Errorf("moving another fleet under an own name: %v", err)
 	}
-	if p = p.visibleTo(caller); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" || len(p.Preview.Unmet) != 0 {
+	if p = p.visibleTo(caller); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" || len(p.Preview.Unplaced) != 0 {
 		t.Errorf("the preview shows %+v", p.Preview)
 	}
 }

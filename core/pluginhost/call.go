@@ -34,7 +34,7 @@ func (p *Process) notSent(what string, refusal *CallError) error {
 }
 
 // refusal says why a call can't begin, before any of it is sent; nil: it can.
-// What is refused here surely had no effect, which nobody could say afterwards.
+// What is refused here certainly had no effect; later that couldn't be known.
 func (p *Process) refusal(ctx context.Context, request proto.Message) *CallError {
 	switch size := proto.Size(request); {
 	case size > providerpb.MaxMessageBytes:
@@ -58,7 +58,7 @@ func invalid(format string, arguments ...any) *CallError {
 // of the caller's deadline, it sees a cancellation when that has passed: a
 // plugin that ends its stream well because its time is up would otherwise pass
 // half a list off as a whole one. Answers of more than most bytes end the call;
-// 0: it may go on for ever.
+// 0: no limit.
 func stream[Request, Response any](
 	ctx context.Context,
 	most int,
@@ -107,7 +107,7 @@ func sizeOf(response any) int {
 // connection.
 const exitWait = 2 * time.Second
 
-// callOver says whether a streaming call that ended with err (nil: OK) is surely
+// callOver says whether a streaming call that ended with err (nil: OK) is certainly
 // over: the plugin ended it, or there is no plugin any more. Otherwise (deadline,
 // cancellation, broken connection) the plugin may still be at work. What our own
 // Stop broke off is over as soon as Stop has ended the process.

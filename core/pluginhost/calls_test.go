@@ -99,12 +99,12 @@ func TestOnlyAnInspectionThatEndsWellIsComplete(t *testing.T) {
 		want  fleet.Inspection
 		class fleet.ErrorClass
 	}{
-		"of everything":              {nil, fleet.Inspection{Resources: []fleet.Resource{i1}, Complete: true}, ""},
-		"with a state of the future": {[]fleet.OperationID{"k"}, fleet.Inspection{Resources: []fleet.Resource{unclear}, Complete: true}, ""},
-		"of an absent key, and of one that nobody asked for": {[]fleet.OperationID{"absent"}, fleet.Inspection{Absent: []fleet.OperationID{"absent"}, Complete: true}, ""},
-		"of a key that is absent and in flight":              {[]fleet.OperationID{"in flight"}, fleet.Inspection{InFlight: []fleet.OperationID{"in flight"}, Absent: []fleet.OperationID{}, Complete: true}, ""},
-		"that fails after a page":                            {[]fleet.OperationID{"k", "fail"}, fleet.Inspection{Resources: []fleet.Resource{unclear}}, fleet.ErrorRateLimit},
-		"whose plugin crashes":                               {[]fleet.OperationID{"cut"}, fleet.Inspection{}, fleet.ErrorTransient},
+		"of everything":                                  {nil, fleet.Inspection{Resources: []fleet.Resource{i1}, Complete: true}, ""},
+		"with a state of the future":                     {[]fleet.OperationID{"k"}, fleet.Inspection{Resources: []fleet.Resource{unclear}, Complete: true}, ""},
+		"of an absent key, and of one without a request": {[]fleet.OperationID{"absent"}, fleet.Inspection{Absent: []fleet.OperationID{"absent"}, Complete: true}, ""},
+		"of a key that is absent and in flight":          {[]fleet.OperationID{"in flight"}, fleet.Inspection{InFlight: []fleet.OperationID{"in flight"}, Absent: []fleet.OperationID{}, Complete: true}, ""},
+		"that fails after a page":                        {[]fleet.OperationID{"k", "fail"}, fleet.Inspection{Resources: []fleet.Resource{unclear}}, fleet.ErrorRateLimit},
+		"whose plugin crashes":                           {[]fleet.OperationID{"cut"}, fleet.Inspection{}, fleet.ErrorTransient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, err := started(t, launch(t, "")).Inspect(t.Context(), test.keys)
@@ -167,7 +167,7 @@ func TestEveryItemIsAnsweredAndNoOutcomeIsGuessed(t *testing.T) {
 		"another key's resource":    fleet.ProvisionUnknown,
 		"not created with resource": fleet.ProvisionUnknown,
 		"missing":                   fleet.ProvisionUnknown,
-		"for a stranger":            fleet.ProvisionUnknown,
+		"for another key":           fleet.ProvisionUnknown,
 		"twice":                     fleet.ProvisionCreated, // the first answer counts
 	}
 	var names []string

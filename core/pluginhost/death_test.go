@@ -71,7 +71,7 @@ func sockets(t *testing.T, runDir string) []string {
 	return must(filepath.Glob(filepath.Join(runDir, launchPattern, socketsName, "*")))
 }
 
-// hashicorp/go-plugin#10, #210: an orphaned plugin goes on changing things.
+// hashicorp/go-plugin#10, #210: an orphaned plugin keeps changing resources.
 func TestTheHostsDeathEndsThePluginAndItsSocket(t *testing.T) {
 	dir := runDir(t)
 	host, plugin := hostIn(t, dir, "")
@@ -90,10 +90,10 @@ func TestTheHostsDeathEndsThePluginAndItsSocket(t *testing.T) {
 
 func TestSweepWaitsForAPluginAndThenKillsIt(t *testing.T) {
 	dir := runDir(t)
-	host, plugin := hostIn(t, dir, "deaf")
+	host, plugin := hostIn(t, dir, "ignores the end")
 	killHost(t, host)
 	if !processLives(plugin) {
-		t.Fatal("a plugin that is deaf to its host's end is gone")
+		t.Fatal("a plugin that ignores its host's end is gone")
 	}
 	began := time.Now()
 	if err := Sweep(t.Context(), dir, 300*time.Millisecond); err != nil {
@@ -111,7 +111,7 @@ func TestSweepWaitsForAPluginAndThenKillsIt(t *testing.T) {
 // hashicorp/nomad#23969: a stored pid was somebody else's by then.
 func TestSweepNeverKillsAProcessThatItCannotProve(t *testing.T) {
 	dir := runDir(t)
-	host, plugin := hostIn(t, dir, "deaf")
+	host, plugin := hostIn(t, dir, "ignores the end")
 	killHost(t, host)
 	path := must(filepath.Glob(filepath.Join(dir, launchPattern)))[0]
 	record := must(readRecord(path))
@@ -145,7 +145,7 @@ func TestSweepLeavesTheLaunchesOfALivingHostAlone(t *testing.T) {
 
 func TestSweepGivesUpWhenTheCallerWants(t *testing.T) {
 	dir := runDir(t)
-	host, plugin := hostIn(t, dir, "deaf")
+	host, plugin := hostIn(t, dir, "ignores the end")
 	killHost(t, host)
 	t.Cleanup(func() { Sweep(context.Background(), dir, 0) })
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,13 +1,12 @@
-// Package pluginhost runs provider plugins: it launches a plugin's process,
-// supervises it, calls it and turns its answers into the types of package fleet.
+// Package pluginhost runs provider plugins: it launches a plugin's process, supervises
+// it, calls it, classifies its errors and converts its answers to types of fleet.
 //
-// Paths, digests and decoded blocks come in from pluginstore and config; what a
-// provider has and did goes out to the executor. It is the only package of the
-// core that knows go-plugin and providerpb. It never knows a provider by name,
-// and it decides no policy: deadlines are the caller's contexts, and what to do
-// about an error class or an unknown outcome is the loop's business.
+// Paths, digests and decoded blocks come from pluginstore and config; answers go to the
+// executor. It is the only package of core that imports go-plugin and providerpb. It
+// knows no provider by name and makes no decisions: deadlines are the caller's contexts,
+// and the loop decides what follows from an error class or an unknown outcome.
 //
-// The rule for every answer: unknown is the default. A missing answer, a broken
-// connection, a deadline, a crash and an unset field all leave the outcome
-// unknown; that something was not created is a claim that only a plugin makes.
+// An outcome is unknown unless the plugin says otherwise: a missing answer, a broken
+// connection, a deadline, a crash and an unset field all leave it unknown. Only a plugin
+// can claim that nothing was created.
 package pluginhost

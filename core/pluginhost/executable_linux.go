@@ -9,8 +9,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-// checkDirectory has nothing to ask for: the open file is what gets executed,
-// whoever may change the directory.
+// checkDirectory checks nothing on Linux: the open file is what gets executed, even
+// if others may change the directory.
 func checkDirectory(string) error { return nil }
 
 // prepareExec returns the path that executes the open file itself and the lock

@@ -63,17 +63,17 @@ func TestAnAnswerWithoutEndIsBrokenOffAndNotComplete(t *testing.T) {
 	}
 }
 
-func TestAnswersForStrangersWithoutEndEndTheCallAndFillNoLog(t *testing.T) {
+func TestAnswersForOtherKeysWithoutEndEndTheCallAndFillNoLog(t *testing.T) {
 	var log logBuffer
 	l := launch(t, "")
 	l.Logger = log.logger()
-	answers, err := provision(t, t.Context(), started(t, l), "created", "for strangers without end")
+	answers, err := provision(t, t.Context(), started(t, l), "created", "for other keys without end")
 	wantError(t, err, "answers without end")
 	if a := answers["created"]; a.Outcome != fleet.ProvisionCreated {
 		t.Errorf("what was answered before is lost: %+v", a)
 	}
-	// The plugin may still be at work: nothing has ended but our patience.
-	if a := answers["for strangers without end"]; a.Outcome != fleet.ProvisionUnknown || a.CallOver || a.Err.Class != fleet.ErrorInternal {
+	// The plugin may still be at work: only our wait has ended.
+	if a := answers["for other keys without end"]; a.Outcome != fleet.ProvisionUnknown || a.CallOver || a.Err.Class != fleet.ErrorInternal {
 		t.Errorf("%+v (%v)", a, a.Err)
 	}
 	if told := strings.Count(log.String(), "a key that isn't open"); told != 2 {
@@ -86,9 +86,9 @@ func TestAHandlerThatIgnoresItsDeadlineHoldsNobodyUp(t *testing.T) {
 	process := started(t, launch(t, ""))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	answers, err := provision(t, ctx, process, "created", "deaf hang")
+	answers, err := provision(t, ctx, process, "created", "ignores its deadline")
 	wantError(t, err, "gave up waiting: context deadline exceeded")
-	if a := answers["deaf hang"]; a.Outcome != fleet.ProvisionUnknown || a.CallOver {
+	if a := answers["ignores its deadline"]; a.Outcome != fleet.ProvisionUnknown || a.CallOver {
 		t.Errorf("%+v", a)
 	}
 	if _, err := process.Inspect(t.Context(), nil); err != nil {
@@ -146,7 +146,7 @@ func TestAChildThatKeepsThePipesOpenHoldsNobodyUp(t *testing.T) {
 			select {
 			case <-process.gone:
 			case <-time.After(stopLimit):
-				t.Fatal("the host waits for a stranger")
+				t.Fatal("the host waits for an unrelated process")
 			}
 			if !processLives(child) {
 				t.Error("what left the group was ended")

@@ -15,14 +15,14 @@ func TestAHandshakeThatTricklesInIsAwaited(t *testing.T) {
 	}
 }
 
-// A host that believes the handshake talks to whoever listens there.
+// A host that trusts the handshake talks to any process that listens there.
 func TestAnAddressThatIsNotThePluginsOwnSocketIsRefused(t *testing.T) {
 	for mode, want := range map[string]string{
-		"another network":                    "no unix socket",
+		"another network":                    "not a Unix socket",
 		"a socket that isn't there":          "no such file or directory",
 		"an abstract socket":                 "no such file or directory",
-		"a file for a socket":                "no socket",
-		"a symbolic link to its socket":      "no socket",
+		"a file for a socket":                "not a socket",
+		"a symbolic link to its socket":      "not a socket",
 		"a socket behind a linked directory": "outside of its own launch directory",
 	} {
 		t.Run(mode, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestACertificateThatIsNotTheServersIsRefusedAndToldSo(t *testing.T) {
 	}
 }
 
-// go-plugin stops reading at a line of 64 KiB; whoever writes the rest of it to
-// go-plugin waits for ever.
+// go-plugin stops reading at a line of 64 KiB; a process that writes the rest
+// of it to go-plugin waits for ever.
 func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
 	for mode, want := range map[string]string{
 		"long handshake":    "(stdout) 1|1|unix|/nowhere|grpc|xxx",

@@ -37,7 +37,7 @@ func TestAFloodOfLogLinesFillsNoDiskAndIsTold(t *testing.T) {
 		t.Errorf("%d bytes are in the log", len(written))
 	}
 	if !strings.Contains(written, "writes more than the log takes") {
-		t.Error("nobody is told that lines are missing")
+		t.Error("the log doesn't say that lines are missing")
 	}
 }
 

@@ -27,15 +27,15 @@ const (
 	// endedByDeath: the process died, or couldn't be started.
 	endedByDeath endingKind = iota
 	// endedByProvider: the plugin lives and what is behind it can't be reached.
-	// That is no fault of the plugin's and doesn't make it broken.
+	// The plugin isn't at fault, so this doesn't make it broken.
 	endedByProvider
 	// endedForPerson: starting it again changes nothing.
 	endedForPerson
 )
 
 // serve takes one process from its start to its end, and leaves none behind.
-// ended is told of the end, unless it is ordered by ctx, before the process's
-// remains are cleaned up: nobody may be handed a dead process meanwhile.
+// ended is called at the end, unless ctx ordered it, before the process's remains are
+// cleaned up: no caller may get a dead process meanwhile.
 func (s *Supervisor) serve(ctx context.Context, generation int, ended func(ending)) {
 	process, err := s.start(ctx)
 	if err != nil {

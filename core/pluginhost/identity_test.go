@@ -62,7 +62,7 @@ func (n *testNotary) Verify(ctx context.Context, r *providerpb.VerifyRequest) (*
 		os.Exit(9)
 	case "no verdict":
 		return &providerpb.VerifyResponse{}, nil
-	case "nobody":
+	case "no instance":
 		return verified(""), nil
 	case "somebody else":
 		return verified("i-2"), nil
@@ -136,7 +136,7 @@ func TestGenuineEvidenceIsVerifiedByThePluginsProcess(t *testing.T) {
 
 func TestEvidenceThatIsNotGoodIsRefusedForCertain(t *testing.T) {
 	p, sign := notary(t)
-	_, stranger := notary(t)
+	_, other := notary(t)
 	ours := signedDocument{Instance: "i-1", Account: "1234"}
 	tampered := sign(signedDocument{Instance: "i-2", Account: "1234"})
 	tampered.Document = []byte(strings.Replace(string(tampered.Document), "i-2", "i-1", 1))
@@ -147,7 +147,7 @@ func TestEvidenceThatIsNotGoodIsRefusedForCertain(t *testing.T) {
 		"a document of another instance":             {sign(signedDocument{Instance: "i-2", Account: "1234"}), fleet.IdentityOtherInstance},
 		"a document of another account":              {sign(signedDocument{Instance: "i-1", Account: "99"}), fleet.IdentityOtherAccount},
 		"a document that was changed":                {tampered, fleet.IdentityBadSignature},
-		"a document that another certificate signed": {stranger(ours), fleet.IdentityBadSignature},
+		"a document that another certificate signed": {other(ours), fleet.IdentityBadSignature},
 		"a document without a signature":             {fleet.Evidence{Kind: "aws", Document: sign(ours).Document}, fleet.IdentityBadSignature},
 		"a document that is too large":               {fleet.Evidence{Kind: "aws", Document: make([]byte, fleet.MaxEvidenceBytes+1)}, fleet.IdentityUnreadable},
 		"a verdict about somebody else":              {fleet.Evidence{Kind: "somebody else"}, fleet.IdentityOtherInstance},
@@ -176,7 +176,7 @@ func TestAVerifierThatHangsCrashesOrBabblesDecidesNothing(t *testing.T) {
 		}
 	}
 	ask(t.Context(), "no verdict", "neither a refusal nor an identity")
-	ask(t.Context(), "nobody", "names no instance")
+	ask(t.Context(), "no instance", "names no instance")
 	ask(t.Context(), "long", "513 bytes")
 	hurried, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -63,7 +63,7 @@ type Launch struct {
 	StartTimeout time.Duration
 	// OnOutput gets every line that the plugin writes, as it is and with whatever
 	// secrets are in it: for the conformance kit, which looks for them. It is
-	// called from several goroutines. nil: nobody does.
+	// called from several goroutines. nil: output isn't observed.
 	OnOutput func(OutputLine)
 }
 
@@ -246,7 +246,7 @@ func (e *connectError) Error() string {
 	return cutTo(printable(status.Convert(e.last).Message()), maxErrorMessage)
 }
 
-// startError tells why there is no process: the caller's wish, silence, an end
+// startError says why there is no process: the caller's wish, silence, an end
 // before the handshake, or what go-plugin complained about.
 func startError(ctx, startContext context.Context, l Launch, program *program, err error) error {
 	var executable *ExecutableError

@@ -28,7 +28,7 @@ type launchDir struct {
 }
 
 // launchRecord lets a later host tell whether a process is the one that was
-// launched here; pids alone are reused (hashicorp/nomad#23969).
+// launched here; pids are reused (hashicorp/nomad#23969).
 type launchRecord struct {
 	Plugin string       `json:"plugin"`
 	Host   processStamp `json:"host"`
@@ -112,7 +112,7 @@ func socketNameLimit() int {
 
 func (d *launchDir) sockets() string { return filepath.Join(d.path, socketsName) }
 
-// checkSocket refuses an address that isn't a socket of this launch: whoever
+// checkSocket refuses an address that isn't a socket of this launch: a process that
 // answers elsewhere isn't the process that was verified, and a socket elsewhere
 // is left behind.
 func (d *launchDir) checkSocket(network, address string) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// libraryLogger shows what go-plugin says of itself to whoever debugs. What
-// matters of it reaches people as errors and states.
+// libraryLogger logs go-plugin's own messages for debugging. What matters of them is
+// shown as errors and states.
 func libraryLogger(logger *slog.Logger) hclog.Logger {
 	if !logger.Enabled(context.Background(), slog.LevelDebug) {
 		return hclog.NewNullLogger()

@@ -23,10 +23,10 @@ func TestACallThatNeverBeganIsNotUnknown(t *testing.T) {
 		refs    []TerminateRef
 	}
 	for name, test := range map[string]struct {
-		spoil func(*testing.T, *call)
-		ends  bool // the process
-		class fleet.ErrorClass
-		want  string
+		corrupt func(*testing.T, *call)
+		ends    bool // the process
+		class   fleet.ErrorClass
+		want    string
 	}{
 		"the request is too large": {func(_ *testing.T, c *call) {
 			c.request.Instance = make([]byte, providerpb.MaxMessageBytes)
@@ -60,7 +60,7 @@ func TestACallThatNeverBeganIsNotUnknown(t *testing.T) {
 			if test.ends {
 				c.process = started(t, launch(t, ""))
 			}
-			test.spoil(t, &c)
+			test.corrupt(t, &c)
 			answers := 0
 			err := c.process.Provision(c.ctx, c.request, func(a ProvisionAnswer) {
 				if answers++; a.Outcome != fleet.ProvisionNotSent || !a.CallOver || a.Err.Class != test.class {

@@ -65,7 +65,7 @@ func offerOf(o *providerpb.Offer) fleet.Offer {
 		Zone: o.GetZone(), Region: o.GetRegion(), MachineType: o.GetMachineType(), Lifetime: fleet.LifetimeClass(o.GetLifetime()),
 		Platform:  fleet.Platform{OS: o.GetPlatform().GetOs(), Arch: o.GetPlatform().GetArch()},
 		Resources: resources, Price: fleet.Money{Currency: o.GetPrice().GetCurrency(), Micros: o.GetPrice().GetMicrosPerHour()},
-		Estimate: o.GetPrice().GetEstimate(), BillingGrain: durationOf(o.GetBillingGrain()), MinimumLease: durationOf(o.GetMinimumLease()),
+		Estimate: o.GetPrice().GetEstimate(), BillingGrain: durationOf(o.GetBillingGrain()), MinimumCommitment: durationOf(o.GetMinimumCommitment()),
 	}
 	if o != nil && o.Available != nil {
 		available := int64(o.GetAvailable())
@@ -92,10 +92,10 @@ func offerMessage(o fleet.Offer) *providerpb.Offer {
 		Resources: &providerpb.Resources{
 			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes, Named: o.Resources.Named,
 		},
-		Platform:     &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
-		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate},
-		BillingGrain: durationpb.New(o.BillingGrain),
-		MinimumLease: durationpb.New(o.MinimumLease),
+		Platform:          &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
+		Price:             &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate},
+		BillingGrain:      durationpb.New(o.BillingGrain),
+		MinimumCommitment: durationpb.New(o.MinimumCommitment),
 	}
 	if o.Available != nil {
 		available := uint32(*o.Available)

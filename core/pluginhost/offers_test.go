@@ -43,7 +43,7 @@ func marketAnswer() *providerpb.OffersResponse {
 			{Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Available: proto.Uint32(3), Platform: &providerpb.Platform{Arch: "arm64"},
 				Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 1 << 34, Named: map[string]int64{"gpu/l4": 1, "gpu": 1}},
 				Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true},
-				BillingGrain: durationpb.New(time.Second), MinimumLease: durationpb.New(time.Minute)},
+				BillingGrain: durationpb.New(time.Second), MinimumCommitment: durationpb.New(time.Minute)},
 			{Zone: "z2", Lifetime: "stable", Price: &providerpb.Price{Currency: "USD", MicrosPerHour: -5}},
 		},
 	}
@@ -56,7 +56,7 @@ func TestAMarketIsAskedAndItsAnswerChecked(t *testing.T) {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if o := list.Offers[0]; o.Name() != "z1 m preemptible" || o.Resources.GPU != 2 || *o.Available != 3 || !o.Estimate || o.Price.Micros != 192000 || o.Platform != (fleet.Platform{Arch: "arm64"}) ||
-		o.BillingGrain != time.Second || o.MinimumLease != time.Minute {
+		o.BillingGrain != time.Second || o.MinimumCommitment != time.Minute {
 		t.Errorf("%+v", o)
 	}
 	_, err = p.Offers(t.Context(), json.RawMessage(`"fail"`))

@@ -61,7 +61,7 @@ func (p *Process) LoseHost(ctx context.Context, limit time.Duration) (left []str
 }
 
 // remains are what an orphan should have taken with it. Its group has the number
-// of the process that led it, which nobody else gets while a member lives.
+// of the process that led it, which isn't reused while a member lives.
 func (p *Process) remains(pid int) []string {
 	var left []string
 	switch {

@@ -24,8 +24,8 @@ import (
 func TestASchemaThatNoFileCouldBeReadByIsRefused(t *testing.T) {
 	text := &providerpb.Type{Kind: providerpb.Type_KIND_STRING}
 	for name, test := range map[string]struct {
-		spoil func(*providerpb.GetInfoResponse)
-		want  []string
+		corrupt func(*providerpb.GetInfoResponse)
+		want    []string
 	}{
 		"no name": {func(r *providerpb.GetInfoResponse) { r.Name = "" }, []string{`the name ""`}},
 		"an attribute without a type": {func(r *providerpb.GetInfoResponse) { r.ProviderSchema.Attributes[0].Type = nil },
@@ -43,7 +43,7 @@ func TestASchemaThatNoFileCouldBeReadByIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			response := testInfo()
-			test.spoil(response)
+			test.corrupt(response)
 			_, err := infoOf(response)
 			wantError(t, err, test.want...)
 			_, err = DecodeInfo(must(protojson.Marshal(response)))
@@ -77,7 +77,7 @@ func TestEveryErrorHasAClass(t *testing.T) {
 		"an auth error":                   {withDetail(codes.Unknown, &providerpb.Error{Class: providerpb.Error_CLASS_AUTH}), fleet.ErrorAuth},
 		"an unset class":                  {withDetail(codes.Unknown, &providerpb.Error{}), fleet.ErrorTransient},
 		"a class of the future":           {withDetail(codes.Unknown, &providerpb.Error{Class: 99}), fleet.ErrorTransient},
-		"a status alone":                  {status.Error(codes.PermissionDenied, "no"), fleet.ErrorTransient},
+		"a bare status":                   {status.Error(codes.PermissionDenied, "no"), fleet.ErrorTransient},
 		"a broken connection":             {status.Error(codes.Unavailable, "EOF"), fleet.ErrorTransient},
 		"a deadline":                      {context.DeadlineExceeded, fleet.ErrorTransient},
 		"any other error":                 {io.ErrUnexpectedEOF, fleet.ErrorTransient},

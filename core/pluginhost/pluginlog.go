@@ -31,7 +31,7 @@ const (
 type pluginLog struct {
 	logger   *slog.Logger // shows no secret that redactor knows
 	redactor *redactor
-	onOutput func(OutputLine) // nil: nobody
+	onOutput func(OutputLine) // nil: not observed
 	// inPanic is set by the first line of a Go panic: what follows belongs to it.
 	inPanic bool
 

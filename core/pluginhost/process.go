@@ -66,7 +66,7 @@ func (p *Process) hasExited() bool {
 }
 
 // tend owns the process: it watches the connection while the process lives and
-// cleans up when it has ended, whoever ended it.
+// cleans up when it has ended for any cause.
 func (p *Process) tend() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup

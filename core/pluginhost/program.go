@@ -127,7 +127,7 @@ func (p *program) execute(env []string, pipes *pipes) (*exec.Cmd, error) {
 // reap waits for the end, ends what is left of the process group and tells
 // everybody at once. Until then it holds the plugin's standard input open, whose
 // end tells a plugin that its host is gone. The group is killed while its leader still is a zombie,
-// where the system allows: afterwards its number may belong to strangers.
+// where the system allows: afterwards its number may belong to other processes.
 func (p *program) reap(command *exec.Cmd, pipes *pipes) {
 	unreaped := awaitExit(command.Process.Pid)
 	var result error

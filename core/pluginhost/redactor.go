@@ -125,7 +125,7 @@ func (c *redactor) answer(reply any) error {
 
 // identities name things: with a part of one hidden, the manager would ask for
 // what doesn't exist, or take two things for one. An answer with a secret in them
-// is no answer, and its outcome is unknown.
+// is discarded, and its outcome is unknown.
 var identities = map[protoreflect.FullName]string{
 	"forgeyard.fleet.provider.v1.Resource.id":                    "the id of a resource",
 	"forgeyard.fleet.provider.v1.Resource.key":                   "the key of a resource",

@@ -192,7 +192,7 @@ func TestTheExecutableSurvivesAnyDescriptorLayout(t *testing.T) {
 func TestAPluginThatDiesAtStartSaysWhy(t *testing.T) {
 	l := launch(t, "crash at start")
 	_, err := Start(t.Context(), l)
-	wantError(t, err, "start provider test.here", "exit status 3", "the region is wrong region=mars", "cannot go on")
+	wantError(t, err, "start provider test.here", "exit status 3", "the region is wrong region=mars", "cannot continue")
 	wantEmpty(t, l.RunDir)
 }
 

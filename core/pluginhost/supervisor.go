@@ -25,7 +25,7 @@ import (
 //	held, broken → starting   by Retry and RetryStopped
 type SupervisorState string
 
-// The states. There is a process to call in SupervisorReady alone.
+// The states. Only in SupervisorReady is there a process to call.
 const (
 	SupervisorStarting SupervisorState = "starting"
 	SupervisorReady    SupervisorState = "ready"
@@ -63,9 +63,8 @@ type Supervision struct {
 	// Resolve puts secrets in the place of their references, for one Configure:
 	// the result is kept nowhere. nil: there are none.
 	Resolve func(ctx context.Context, provider json.RawMessage) (secret.Resolved, error)
-	// Changed is called with every new status, one at a time, from Run. It is how
-	// the end of a process is told: once, with its reason, and logged by whoever
-	// listens.
+	// Changed is called with every new status, one at a time, from Run. It reports
+	// the end of a process once, with its reason; the receiver logs it.
 	Changed func(SupervisorStatus)
 	// ConfigureTimeout bounds Configure; 0: one minute.
 	ConfigureTimeout time.Duration
@@ -96,7 +95,7 @@ type Supervisor struct {
 	start       func(context.Context) (supervised, error)
 	retry       chan struct{}
 	restart     chan string
-	// announcements are the watching goroutine's alone: there is one at a time.
+	// announcements belong to the watching goroutine, of which there is one at a time.
 	announcements announcements
 
 	mutex  sync.Mutex
@@ -161,9 +160,9 @@ func (s *Supervisor) Retry() {
 	}
 }
 
-// RetryStopped is Retry where only a person helps: in SupervisorHeld and
-// SupervisorBroken. What waits for its next start goes on waiting, so that
-// somebody who applies every minute doesn't keep a provider from being broken.
+// RetryStopped is Retry for the states that only a person ends: SupervisorHeld and
+// SupervisorBroken. A process that waits for its next start keeps waiting, so that an
+// apply every minute doesn't keep a provider from being broken.
 func (s *Supervisor) RetryStopped() {
 	switch s.Status().State {
 	case SupervisorHeld, SupervisorBroken:

@@ -30,7 +30,7 @@ const (
 // itself and finishes its answers; it is given the wait, and is then killed,
 // but only where its pid and start time prove that it is the one.
 //
-// Launches of hosts that are alive are left alone.
+// Launches of hosts that are alive aren't touched.
 func Sweep(ctx context.Context, runDir string, wait time.Duration) error {
 	launches, err := filepath.Glob(filepath.Join(runDir, launchPattern))
 	if err != nil {
@@ -113,7 +113,7 @@ func removeUnrecorded(path string, cause error) error {
 	return os.RemoveAll(path)
 }
 
-// awaitLock waits until nobody holds the launch's lock.
+// awaitLock waits until the launch's lock is free.
 func awaitLock(ctx context.Context, path string, deadline time.Time) (bool, error) {
 	lock, err := os.Open(filepath.Join(path, lockName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -145,7 +145,7 @@ func awaitLock(ctx context.Context, path string, deadline time.Time) (bool, erro
 }
 
 // killGroup kills a plugin with its children. A plugin leads its own group;
-// where it doesn't, it alone is killed.
+// where it doesn't, only the plugin is killed.
 func killGroup(pid int) error {
 	if group, err := syscall.Getpgid(pid); err == nil && group == pid {
 		pid = -pid

@@ -74,7 +74,7 @@ func servePlugin(mode string) {
 	switch mode {
 	case "crash at start":
 		fmt.Fprintln(os.Stderr, `{"@level":"error","@message":"the region is wrong","region":"mars"}`)
-		fmt.Fprintln(os.Stderr, "cannot go on")
+		fmt.Fprintln(os.Stderr, "cannot continue")
 		os.Exit(3)
 	case "silent":
 		fmt.Fprintln(os.Stderr, "waiting for the moon")
@@ -99,7 +99,7 @@ func servePlugin(mode string) {
 	if rewrite := handshakes[mode]; rewrite != nil {
 		os.Stdout = rewritten(realStdout, rewrite)
 	}
-	if mode != "deaf" {
+	if mode != "ignores the end" {
 		go func() {
 			io.Copy(io.Discard, os.Stdin)
 			server.Stop()
@@ -178,7 +178,7 @@ func (p *testPlugin) GetInfo(context.Context, *providerpb.GetInfoRequest) (*prov
 // that says so.
 func (p *testPlugin) Validate(_ context.Context, r *providerpb.ValidateRequest) (*providerpb.ValidateResponse, error) {
 	response := &providerpb.ValidateResponse{Instances: map[string]*providerpb.DiagnosticList{
-		"nobody asked": {Items: []*providerpb.Diagnostic{{Summary: "x"}}},
+		"not in the request": {Items: []*providerpb.Diagnostic{{Summary: "x"}}},
 	}}
 	for _, variable := range os.Environ() {
 		response.Provider = append(response.Provider, &providerpb.Diagnostic{Summary: variable, Severity: providerpb.Diagnostic_SEVERITY_WARNING})
@@ -306,8 +306,8 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 			a.Outcome = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED
 		case "missing":
 			continue
-		case "for a stranger":
-			a.Key = "stranger"
+		case "for another key":
+			a.Key = "other"
 		case "twice":
 			a.Outcome = providerpb.ProvisionResponse_OUTCOME_CREATED
 			if err := stream.Send(a); err != nil {
@@ -320,10 +320,10 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 			return status.Error(codes.ResourceExhausted, "who knows")
 		case "end as aborted":
 			return status.Error(codes.Aborted, "who knows")
-		case "deaf hang":
+		case "ignores its deadline":
 			select {} // whatever the deadline
-		case "for strangers without end":
-			a.Key = "stranger"
+		case "for other keys without end":
+			a.Key = "other"
 			for {
 				if err := stream.Send(a); err != nil {
 					return err

@@ -62,8 +62,7 @@ func (e stalledError) Timeout() bool   { return true }
 func (e stalledError) Temporary() bool { return true }
 
 // withoutQueries takes the queries out of the addresses that an error names. A
-// registry redirects to storage with addresses whose queries let in whoever has
-// them.
+// registry redirects to storage with addresses whose queries are credentials.
 func withoutQueries(err error) {
 	var answer *errcode.ErrorResponse
 	if errors.As(err, &answer) && answer.URL != nil {

@@ -22,10 +22,10 @@ import (
 type Describe func(ctx context.Context, path, digest string) (info []byte, version string, protocol int, err error)
 
 // InstallBuild takes forgeyard-plugin-NAME out of a folder of built plugins: an
-// author's own build, for this machine, that nobody signed. It is put into the
+// author's own unsigned build for this machine. It is put into the
 // store and the stored copy is described, so that nothing runs that isn't exactly
 // what the lock will name. A version outside the constraint is refused; its blob
-// stays, since it harms nobody.
+// stays in the store, where it does no harm.
 func (s *Store) InstallBuild(ctx context.Context, dir, name, constraint string, describe Describe) (LockedPlugin, error) {
 	fail := func(err error) (LockedPlugin, error) {
 		return LockedPlugin{}, fmt.Errorf("install plugin %q from %s: %w", name, dir, err)
@@ -59,7 +59,7 @@ func (s *Store) InstallBuild(ctx context.Context, dir, name, constraint string, 
 }
 
 // Add copies a file into the store, and says where the copy is. A file that is
-// built anew meanwhile isn't what was asked for, and is refused.
+// rebuilt meanwhile isn't what was asked for, and is refused.
 func (s *Store) Add(ctx context.Context, source string) (path, digest string, err error) {
 	info, err := os.Stat(source)
 	if err != nil {

@@ -253,7 +253,7 @@ func TestAGoodBlobIsNeverWrittenAgain(t *testing.T) {
 		seen = append(seen, info)
 	}
 	if !os.SameFile(seen[0], seen[1]) {
-		t.Error("the blob was replaced under whoever runs it")
+		t.Error("the blob was replaced while a process runs it")
 	}
 }
 

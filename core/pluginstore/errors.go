@@ -63,7 +63,7 @@ func (e *FullError) Error() string {
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// AccessError says that a registry let nobody in.
+// AccessError says that a registry denied access.
 type AccessError struct {
 	Host, Repository string
 	Status           int
@@ -166,7 +166,7 @@ func (e *NoBuildError) Error() string {
 	return message(fmt.Sprintf("plugin %q %s has no build for %s", e.Plugin, e.Version, e.Platform), "", "Builds: "+strings.Join(e.Builds, ", ")+".")
 }
 
-// UnsignedError says that nobody vouches for a release.
+// UnsignedError says that a release has no trusted signature.
 type UnsignedError struct {
 	Plugin, Source, Version string
 	// Before is the key that signed what is locked; empty: none.
@@ -202,7 +202,7 @@ func (e *SignerError) Error() string {
 		e.Source, "trusted  "+string(e.Trusted), "found    "+joined(e.Found))
 }
 
-// UntrustedError says that a key is new and nobody has agreed to it.
+// UntrustedError says that a key is new and wasn't accepted by a person.
 type UntrustedError struct {
 	Plugin, Source, Version string
 	Keys                    []PublicKey

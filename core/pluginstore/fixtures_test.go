@@ -133,7 +133,7 @@ func (u *user) mustInstall() Installed {
 	return done
 }
 
-// refused installs in vain: every text is said, and nothing is stored or locked.
+// refused expects an install to fail with every text, and nothing stored or locked.
 func refused[E error](u *user, do func() (Installed, error), texts ...string) {
 	u.t.Helper()
 	before := string(u.lock.Bytes())

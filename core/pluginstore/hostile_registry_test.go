@@ -18,7 +18,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) *user {
 	return newUser(t, environment(t, map[string]string{}), strings.TrimPrefix(server.URL, "http://")+"/acme/fleet-example", "")
 }
 
-// Registries hand out addresses of storage that let in whoever has them.
+// Registries hand out addresses of storage that are credentials.
 func TestTheSecretsOfARedirectionAreInNoError(t *testing.T) {
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	t.Cleanup(broken.Close)

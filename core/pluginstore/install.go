@@ -31,7 +31,7 @@ type Installer struct {
 	Check func(description []byte) (version string, err error)
 	// Trusted are the keys that the user has named for new signers.
 	Trusted []PublicKey
-	// Agree asks a person about a new signer; nil: nobody can be asked. An error
+	// Agree asks a person about a new signer; nil: no person can be asked. An error
 	// ends everything.
 	Agree func(context.Context, NewSigner) error
 	// Platforms are wanted besides this machine's.
@@ -64,8 +64,8 @@ type Installed struct {
 }
 
 // Install makes the store have a plugin as it is locked. What isn't locked, or
-// doesn't fit the requirement any more, is resolved anew, unless frozen says that
-// the lock must do.
+// doesn't fit the requirement any more, is resolved again, unless frozen requires the
+// lock as it is.
 func (i Installer) Install(ctx context.Context, r Required, lock Lock, frozen bool) (Installed, error) {
 	if err := i.Store.removeAbandoned(ctx, i.Now); err != nil {
 		return Installed{}, err
@@ -87,7 +87,7 @@ func (i Installer) Install(ctx context.Context, r Required, lock Lock, frozen bo
 	return i.resolve(ctx, r, old)
 }
 
-// Update resolves a plugin anew: the newest version that the requirement takes.
+// Update resolves a plugin again: the newest version that the requirement takes.
 func (i Installer) Update(ctx context.Context, r Required, lock Lock) (Installed, error) {
 	if err := i.Store.removeAbandoned(ctx, i.Now); err != nil {
 		return Installed{}, err

@@ -306,7 +306,7 @@ func (l *layout) tag(ctx context.Context, index ocispec.Descriptor, tag string) 
 		Annotations: map[string]string{ocispec.AnnotationRefName: name},
 	}, func(entry *ocispec.Descriptor) bool {
 		if entry.Annotations[ocispec.AnnotationRefName] == name {
-			// It stays for whoever has locked its digest.
+			// It stays for locks that name its digest.
 			entry.Annotations = nil
 		}
 		return entry.Annotations != nil || entry.Digest != index.Digest
@@ -337,8 +337,8 @@ func (l *layout) note(ctx context.Context, entry ocispec.Descriptor, keep func(*
 	return nil
 }
 
-// replace writes a file whole or not at all. The lock is held, or nobody else
-// knows the layout yet.
+// replace writes a file whole or not at all. The lock is held, or no other
+// process knows the layout yet.
 func (l *layout) replace(name string, content io.Reader) error {
 	// What lies there was left by one who died, or is a pipe that would block.
 	if err := l.root.Remove(name + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {

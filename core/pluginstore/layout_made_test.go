@@ -41,7 +41,7 @@ func TestALayoutWhoseMakerWasKilledIsMade(t *testing.T) {
 	}
 }
 
-// The second one made the list of releases anew, without the first one's.
+// The second one wrote the list of releases again, without the first one's.
 func TestTwoWhoMakeALayoutAtOnceLoseNoRelease(t *testing.T) {
 	for range 10 {
 		origin := layoutOf(t)

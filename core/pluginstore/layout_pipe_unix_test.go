@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Nobody reads the pipe: who opened it to write waited for ever.
+// The pipe has no reader: opening it to write waited for ever.
 func TestAPipeInALayoutHoldsNoPublisher(t *testing.T) {
 	origin := layoutOf(t)
 	publish(t, origin, releaseOf(t, example, "1.0.0", nil))

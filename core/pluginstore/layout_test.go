@@ -75,8 +75,8 @@ func TestAHostileLayout(t *testing.T) {
 		}
 	}
 	for name, one := range map[string]struct {
-		spoil func(*testing.T, Origin, Published)
-		says  string
+		corrupt func(*testing.T, Origin, Published)
+		says    string
 	}{
 		"a binary that is a link to elsewhere": {func(t *testing.T, o Origin, p Published) {
 			replace(t, blobOf(o, p.Builds[HostPlatform()]), func(path string) error { return os.Symlink(secret, path) })
@@ -144,7 +144,7 @@ func TestAHostileLayout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			origin := layoutOf(t)
-			one.spoil(t, origin, publish(t, origin, releaseOf(t, example, "1.4.2", nil)))
+			one.corrupt(t, origin, publish(t, origin, releaseOf(t, example, "1.4.2", nil)))
 			u := newUser(t, origin, example, "")
 			u.required.AllowUnsigned = true
 			refused[error](u, u.plain, one.says)
@@ -159,7 +159,7 @@ func layoutAt(t *testing.T, o *Origin) Origin {
 	return *o
 }
 
-// spoiled publishes an index that says something wrong.
+// corrupted publishes an index that says something wrong.
 func TestAReleaseThatIsMadeOtherwiseIsRefused(t *testing.T) {
 	for name, one := range map[string]struct {
 		change func(*ocispec.Index)
@@ -197,8 +197,8 @@ func TestAReleaseThatIsMadeOtherwiseIsRefused(t *testing.T) {
 			}
 			one.change(&index)
 			raw := encode(index)
-			spoiled := describe(ocispec.MediaTypeImageIndex, raw)
-			if err := errors.Join(place.push(t.Context(), spoiled, content(raw)), place.tag(t.Context(), spoiled, "1.4.2")); err != nil {
+			corrupted := describe(ocispec.MediaTypeImageIndex, raw)
+			if err := errors.Join(place.push(t.Context(), corrupted, content(raw)), place.tag(t.Context(), corrupted, "1.4.2")); err != nil {
 				t.Fatal(err)
 			}
 			u := newUser(t, origin, example, "")

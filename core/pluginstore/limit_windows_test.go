@@ -2,4 +2,4 @@ package pluginstore
 
 import "errors"
 
-func limitFiles(uint64) error { return errors.New("there is no such limit on Windows") }
+func limitFiles(uint64) error { return errors.New("Windows has no limit of open files") }

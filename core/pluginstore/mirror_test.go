@@ -41,7 +41,7 @@ func TestAMirrorStandsInForTheRegistry(t *testing.T) {
 		fresh.Trusted = []PublicKey{key.Public()}
 		fresh.mustInstall()
 	}
-	// The folder has this machine's build alone, and says so.
+	// The folder has only this machine's build, and says so.
 	u := newUser(t, Origin{Layout: folder}, example, "")
 	u.lock, u.Platforms = author.lock, []string{"plan9_mips"}
 	if _, err := u.install(true); err == nil || !strings.Contains(err.Error(), folder) {

@@ -192,15 +192,15 @@ func TestAKilledInstallIsGoneOnWith(t *testing.T) {
 	}
 	u.mustInstall()
 	if u.began <= 64<<10 {
-		t.Errorf("it began anew: the first progress was %d bytes", u.began)
+		t.Errorf("it began again: the first progress was %d bytes", u.began)
 	}
 	if tmp := matches(t, u.dir, "tmp/*"); len(tmp) != 0 {
 		t.Errorf("tmp holds %v", tmp)
 	}
 }
 
-// Between the file's last change and its name a kill leaves a complete file that
-// nobody may write.
+// Between the file's last change and its name a kill leaves a complete file
+// without write permission.
 func TestWhatWasReceivedWholeAndNotNamedIsUsed(t *testing.T) {
 	origin := layoutOf(t)
 	r := releaseOf(t, example, "1.4.2", nil)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// certified writes a certificate for a name that nobody else knows.
+// certified writes a certificate for a name that doesn't resolve elsewhere.
 func certified(t testing.TB, name string) (certificate, key string, roots *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -89,8 +89,8 @@ func proxyTo(t testing.TB, address string, asked chan<- string) *httptest.Server
 	return proxy
 }
 
-// A registry that has a name and speaks TLS is reached by the proxy of the
-// environment alone.
+// A registry that has a name and speaks TLS is reached only by the proxy of
+// the environment.
 func TestAProxyIsUsedAndNamed(t *testing.T) {
 	t.Parallel()
 	const host = "registry.example"
@@ -111,8 +111,8 @@ func TestAProxyIsUsedAndNamed(t *testing.T) {
 		t.Errorf("the proxy was asked for %s", name)
 	}
 
-	stranger := newUser(t, environment(t, variables), example, "") // who doesn't know the authority
-	refused[*UnreachableError](stranger, stranger.plain, "certificate", "by the proxy http://ci:xxxxx@")
+	other := newUser(t, environment(t, variables), example, "") // who doesn't know the authority
+	refused[*UnreachableError](other, other.plain, "certificate", "by the proxy http://ci:xxxxx@")
 	registry.stop()
 	late := newUser(t, origin, example, "")
 	refused[*UnreachableError](late, late.plain, host+" can't be reached", "by the proxy http://ci:xxxxx@"+strings.TrimPrefix(proxy.URL, "http://"))

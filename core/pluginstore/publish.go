@@ -28,7 +28,7 @@ type Release struct {
 	Description []byte
 	// Files are the executables by platform.
 	Files map[string]string
-	// Key signs; nil: nobody vouches for it.
+	// Key signs; nil: the release is unsigned.
 	Key *SigningKey
 	// Replace moves a tag that names something else already.
 	Replace bool
@@ -84,7 +84,7 @@ func Publish(ctx context.Context, to Origin, r Release) (Published, error) {
 	if err := place.push(ctx, index, content(raw)); err != nil {
 		return fail(err)
 	}
-	// Signed before it has a tag: nobody finds it unsigned.
+	// Signed before it has a tag, so that it is never found unsigned.
 	if r.Key != nil {
 		published.Signer = r.Key.Public()
 		document := r.Key.sign(statement{r.Source, r.Version, published.Index})

@@ -42,8 +42,8 @@ const (
 
 // put makes the store have a binary, and says whether it had to fetch it. Who
 // comes second waits for the first and finds it there. What was received stays
-// when the transfer breaks off for good, or the process: the next one goes on
-// behind it.
+// when the transfer breaks off for good, or the process: the next one continues
+// from there.
 func (s *Store) put(ctx context.Context, w wanted) (fetched bool, err error) {
 	hexadecimal := strings.TrimPrefix(w.digest, "sha256:")
 	blob, err := s.blobPath(w.digest)
@@ -82,7 +82,7 @@ func (s *Store) receive(ctx context.Context, w wanted, part string) (err error) 
 	if errors.Is(err, os.ErrPermission) {
 		// Read-only is how a part becomes a blob: one died just before its name.
 		if err := os.Chmod(part, 0o600); err != nil {
-			return fmt.Errorf("go on with what an earlier install left: %w", err)
+			return fmt.Errorf("continue with what an earlier install left: %w", err)
 		}
 		file, err = os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o600)
 	}
@@ -160,8 +160,8 @@ func (t *transfer) restart() error {
 	return t.file.Truncate(0)
 }
 
-// fetch goes on until all bytes are here. A transfer that breaks off is begun
-// anew where it ended, as long as that brings something.
+// fetch continues until all bytes are here. A transfer that breaks off is resumed
+// where it ended, as long as that makes progress.
 func (t *transfer) fetch(ctx context.Context) error {
 	for attempt := 0; t.done < t.size; {
 		before := t.done
@@ -228,7 +228,7 @@ func (t *transfer) once(ctx context.Context) error {
 }
 
 // take writes bytes down. The hash is ahead of the file only if that fails, and
-// then nothing goes on.
+// then the transfer ends.
 func (t *transfer) take(bytes []byte) error {
 	if _, err := t.file.Write(bytes); err != nil {
 		return err
@@ -259,7 +259,7 @@ func (s *Store) forget(digest, blob string) error {
 const partLife = 7 * 24 * time.Hour
 
 // removeAbandoned removes what processes that were killed left: descriptions at
-// once, the beginnings of binaries when nobody went on with them for a week.
+// once, the beginnings of binaries when they weren't continued for a week.
 func (s *Store) removeAbandoned(ctx context.Context, now time.Time) error {
 	unlock, err := s.lock(ctx, "tmp")
 	if err != nil {

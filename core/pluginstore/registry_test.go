@@ -34,7 +34,7 @@ func TestAPluginGoesThroughARegistry(t *testing.T) {
 		t.Errorf("fetched again: %+v", again)
 	}
 
-	// Another machine has the lock alone, and nobody to ask.
+	// Another machine has only the lock, and no person to ask.
 	other := newUser(t, origin, registry.source(), "~> 1.4")
 	other.lock = u.lock
 	if done, err := other.install(true); err != nil || done.Index != published.Index || len(done.Fetched) != 1 {
@@ -180,7 +180,7 @@ func TestABrokenDownloadGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-// A process ends in the middle, and the next one goes on: across a registry that
+// A process ends in the middle, and the next one continues: across a registry that
 // is down for good meanwhile.
 func TestABrokenDownloadGoesOnInTheNextRun(t *testing.T) {
 	t.Parallel()

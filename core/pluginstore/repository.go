@@ -27,7 +27,7 @@ type repository interface {
 type target interface {
 	repository
 	// push stores a blob or a manifest, unless it is there. Called again, content
-	// begins anew.
+	// starts from its beginning.
 	push(ctx context.Context, d ocispec.Descriptor, content func() (io.ReadCloser, error)) error
 	// tag makes a tag name an index that was pushed.
 	tag(ctx context.Context, index ocispec.Descriptor, tag string) error

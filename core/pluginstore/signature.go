@@ -38,7 +38,7 @@ func ParsePublicKey(text string) (PublicKey, error) {
 	return PublicKey(text), nil
 }
 
-// SigningKey signs releases. It shows itself to nobody.
+// SigningKey signs releases. It can't be printed.
 type SigningKey struct{ private ed25519.PrivateKey }
 
 // NewSigningKey makes a key from 32 random bytes.

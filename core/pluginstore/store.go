@@ -82,7 +82,7 @@ func (e *DamagedError) Error() string {
 }
 
 // Binary is where the locked executable for a platform lies, and its digest,
-// which whoever starts it compares at that moment. A plugin that isn't there is
+// which the caller compares when it starts it. A plugin that isn't there is
 // a *NotInstalledError.
 func (s *Store) Binary(locked LockedPlugin, platform string) (path, digest string, err error) {
 	digest, ok := locked.Binaries[platform]
@@ -149,7 +149,7 @@ func (s *Store) Verify(locked LockedPlugin) error {
 }
 
 // Info is what the plugin with that digest says of itself. An error that is
-// fs.ErrNotExist says that nobody has asked it yet.
+// fs.ErrNotExist says that it wasn't asked yet.
 func (s *Store) Info(digest string) ([]byte, error) {
 	path, err := s.infoPath(digest)
 	if err != nil {

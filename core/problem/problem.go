@@ -1,6 +1,3 @@
-// Package problem is the answer to an HTTP request that failed (RFC 9457), shared by the
-// manager's API, the reference scheduler and the clients of schedulers. The agents' API has
-// one of its own, since the agent uses the standard library only.
 package problem
 
 import (

@@ -36,10 +36,10 @@ type Progress struct {
 	Silent map[fleet.CapacityInstanceID]fleet.FleetAddress `json:"silent,omitempty"`
 	// Observed says of each provider when its last complete inspection began.
 	Observed map[fleet.ProviderAddress]time.Time `json:"observed,omitempty"`
-	// Schedulers are those that can't be seen, with the reason, and Unmet the
+	// Schedulers are those that can't be seen, with the reason, and Unplaced the
 	// waiting work that nothing covers.
 	Schedulers map[fleet.SchedulerAddress]string `json:"schedulers,omitempty"`
-	Unmet      []planner.Unmet                   `json:"unmet,omitempty"`
+	Unplaced   []planner.UnplacedDemand          `json:"unplaced,omitempty"`
 	// Rollouts are those that are under way.
 	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
 	// Waits are what else keeps fleets from what they should have.
@@ -72,7 +72,7 @@ func (p Progress) VisibleTo(caller access.Caller) Progress {
 	p.Transitions = own
 	// Schedulers are the whole installation's; of those of their own fleets they
 	// hear where they look at the fleets.
-	p.Schedulers, p.Unmet = nil, caller.Unmet(p.Unmet)
+	p.Schedulers, p.Unplaced = nil, caller.Unplaced(p.Unplaced)
 	all := p.Unrecorded
 	p.Unrecorded = map[fleet.ProviderAddress]fleet.Unrecorded{}
 	for address, u := range all {
@@ -90,7 +90,7 @@ func Of(at time.Time, res loop.Result) Progress {
 		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
 		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds(), Blocked: seen.Blocked, Unobserved: seen.Unobserved, Faults: seen.Faults, Unrecorded: seen.Unrecorded,
 		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: seen.Inspected, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
-		Schedulers: seen.Schedulers, Unmet: res.Plan.Unmet,
+		Schedulers: seen.Schedulers, Unplaced: res.Plan.Unplaced,
 	}
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {

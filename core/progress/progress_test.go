@@ -10,20 +10,20 @@ import (
 )
 
 func TestLimitedCallerSeesNoJobsNearestToOtherFleets(t *testing.T) {
-	p := Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "refused"}, Unmet: unmetNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
+	p := Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "refused"}, Unplaced: unplacedNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
 	seen := p.VisibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Unmet) != 1 || len(seen.Unmet[0].Nearest) != 1 || seen.Unmet[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unmet[1].Nearest) != 2 {
-		t.Errorf("it sees %+v and %v; %+v is left", seen.Unmet, seen.Schedulers, p.Unmet)
+	if len(seen.Unplaced) != 1 || len(seen.Unplaced[0].Nearest) != 1 || seen.Unplaced[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unplaced[1].Nearest) != 2 {
+		t.Errorf("it sees %+v and %v; %+v is left", seen.Unplaced, seen.Schedulers, p.Unplaced)
 	}
-	if all := p.VisibleTo(access.Caller{}); len(all.Unmet) != 2 || len(all.Schedulers) != 1 {
+	if all := p.VisibleTo(access.Caller{}); len(all.Unplaced) != 2 || len(all.Schedulers) != 1 {
 		t.Errorf("who isn't limited sees %+v", all)
 	}
 }
 
-// unmetNearest is unmet demand with pairs of fleets that came near.
-func unmetNearest(fleets ...fleet.FleetAddress) (all []planner.Unmet) {
+// unplacedNearest is unplaced demand with pairs of fleets that came near.
+func unplacedNearest(fleets ...fleet.FleetAddress) (all []planner.UnplacedDemand) {
 	for n := 0; n < len(fleets); n += 2 {
-		all = append(all, planner.Unmet{Nearest: []planner.NearMiss{{Fleet: fleets[n]}, {Fleet: fleets[n+1]}}})
+		all = append(all, planner.UnplacedDemand{Nearest: []planner.NearMiss{{Fleet: fleets[n]}, {Fleet: fleets[n+1]}}})
 	}
 	return all
 }

@@ -111,7 +111,7 @@ func (q Queries) Instance(ctx context.Context, id string) (view.Instance, error)
 	one := view.One(i, address, subject.Runner, operations)
 	one.Uses(q.now.Observed().Usage)
 	one.Refusals = q.refusalsOf(i.ID)
-	standing, err := q.store.StandingOrders(ctx)
+	standing, err := q.store.Overrides(ctx)
 	if err != nil {
 		return view.Instance{}, err
 	}

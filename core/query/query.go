@@ -55,7 +55,7 @@ func (q Queries) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	}
 	fleets := slices.DeleteFunc(view.Fleets(q.now.Snapshot(state)), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
 	for n := range fleets {
-		fleets[n].Unmet = caller.Unmet(fleets[n].Unmet)
+		fleets[n].Unplaced = caller.Unplaced(fleets[n].Unplaced)
 	}
 	return fleets, nil
 }
@@ -140,7 +140,7 @@ func VisibleUnrecorded(seen map[fleet.ProviderAddress]fleet.Unrecorded, caller a
 		all = append(all, caller.Unrecorded(u).Resources...)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Provenance, b.Provenance), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Classification, b.Classification), cmp.Compare(a.ID, b.ID))
 	})
 	return all
 }

@@ -135,7 +135,7 @@ func (s Submission) check() error {
 // checkDemand holds a submission against what a snapshot may say.
 func (s Submission) checkDemand() error {
 	r := s.Requirement
-	snapshot := fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{{
+	snapshot := fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{{
 		Count: 1, Admissible: 1,
 		Requirement: fleet.SchedulingRequirementSet{OS: r.OS, Arch: r.Arch, Capabilities: r.Capabilities, Trust: r.Trust, Tenant: r.Tenant,
 			Project: r.Project, Regions: r.Regions, Toolchain: r.Toolchain, Device: r.Device, Isolation: r.Isolation},

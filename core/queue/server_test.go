@@ -112,9 +112,9 @@ func TestTheManagersClientAndTheQueueUnderstandEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unmet := []fleet.UnmetDemand{{Count: 1, Admissible: 1, OldestWait: 90 * time.Second, Priority: 3, PreemptibleAllowed: true, Checkpoint: true,
+	unplaced := []fleet.QueuedDemand{{Count: 1, Admissible: 1, OldestWait: 90 * time.Second, Priority: 3, PreemptibleAllowed: true, Checkpoint: true,
 		Requirement: fleet.SchedulingRequirementSet{OS: "linux", Capabilities: []string{"docker"}, Regions: []string{"eu"}}, Resources: fleet.ResourceCapacity{CPUMilli: 1000, Named: map[string]int64{"x": 0}}}}
-	if diff := cmp.Diff(unmet, demand.Queued); diff != "" {
+	if diff := cmp.Diff(unplaced, demand.Queued); diff != "" {
 		t.Error(diff)
 	}
 	if _, granted := s.lease("r1", "l1"); !granted {

@@ -188,7 +188,7 @@ func (k *kindDraft) settle() {
 	for _, s := range k.schedulers {
 		n := slices.IndexFunc(s.Queues, func(q fleet.SchedulerQueue) bool { return q.Name == k.Requirement.Queue })
 		if s.Address == k.Scheduler && n >= 0 {
-			k.UnmetDemand = reviewos.Job(s.Queues[n])
+			k.QueuedDemand = reviewos.Job(s.Queues[n])
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (k *kindDraft) check() error {
 	if k.Requirement.Queue != "" && k.Scheduler.Type() != fleet.SchedulerReviewOS {
 		return fmt.Errorf("its queue is %.60q, and scheduler.%s has no queues", k.Requirement.Queue, k.Scheduler)
 	}
-	if err := (fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{k.UnmetDemand}}).Check(); err != nil {
+	if err := (fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{k.QueuedDemand}}).Check(); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "queued[0]: "))
 	}
 	return nil

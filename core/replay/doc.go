@@ -1,9 +1,8 @@
-// Package replay answers what a fleet file would have done with jobs of the past:
-// it runs a trace of jobs through the real planner in virtual time, and measures
-// how long they waited and what the hosts cost.
+// Package replay runs past jobs against a fleet file: it plays a trace of jobs through
+// the real planner in virtual time and measures waiting times and costs.
 //
-// Hosts, boots and the scheduler are models here, and nothing goes wrong in them;
-// faults are core/testonly/simulation's. It launches no plugin, reads no clock and decides
-// nothing by itself. The trace comes from a CSV file, the fleets from config; the
-// Result goes to whoever shows it. The same input gives the same bytes.
+// Instances, boots and the scheduler are models without faults; faults are simulated by
+// core/testonly/simulation. It launches no plugin, reads no clock and makes no decisions
+// of its own. The trace comes from a CSV file and the fleets from config; the Result goes
+// to the command simulate. The same input gives the same bytes.
 package replay

@@ -208,9 +208,9 @@ func (r *replay) end(h *host) {
 	f.departures = append(f.departures, r.now)
 	r.bill(h)
 	begins, _ := fleet.DayOf(at(r.now))
-	r.leases = slices.DeleteFunc(r.leases, func(l fleet.Lease) bool { return !l.Until.After(begins) })
-	if lease, paid := h.Lease(); paid {
-		r.leases = append(r.leases, lease)
+	r.commitments = slices.DeleteFunc(r.commitments, func(l fleet.Commitment) bool { return !l.Until.After(begins) })
+	if commitment, paid := h.Commitment(); paid {
+		r.commitments = append(r.commitments, commitment)
 	}
 	r.hosts = slices.DeleteFunc(r.hosts, func(other *host) bool { return other == h })
 }

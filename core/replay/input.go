@@ -43,7 +43,7 @@ func (r *replay) snapshot() snapshot.Snapshot {
 		s.Usage[h.ID] = h.Usage
 	}
 	s.State = snapshot.State{
-		Fleets: r.settings.Fleets, Reservations: r.settings.Reservations, Policy: r.settings.Allowed, Leases: r.leases, Instances: r.shown,
+		Fleets: r.settings.Fleets, Reservations: r.settings.Reservations, Policy: r.settings.Allowed, Commitments: r.commitments, Instances: r.shown,
 	}
 	s.Demand, s.Scaled = r.demand(), map[fleet.RunnerFleetID]time.Time{}
 	for _, f := range r.fleets {
@@ -69,7 +69,7 @@ func (r *replay) demand() map[fleet.SchedulerAddress]snapshot.Demand {
 		if k.count() == 0 {
 			continue
 		}
-		group := k.UnmetDemand
+		group := k.QueuedDemand
 		group.Count, group.Admissible = k.count(), k.count()
 		group.OldestWait = time.Duration(r.now - r.trace.Jobs[k.waiting[k.first]].Arrival)
 		d := out[k.Scheduler]
@@ -81,10 +81,10 @@ func (r *replay) demand() map[fleet.SchedulerAddress]snapshot.Demand {
 }
 
 // nearest explains why no fleet can run jobs of a kind, in the planner's words.
-func (r *replay) nearest(k *kindState) planner.Unmet {
-	group := k.UnmetDemand
+func (r *replay) nearest(k *kindState) planner.UnplacedDemand {
+	group := k.QueuedDemand
 	group.Count, group.Admissible = k.unrunnable, k.unrunnable
 	s := snapshot.Snapshot{Now: at(r.now), AgentVersion: agentVersion, State: snapshot.State{Fleets: r.settings.Fleets, Policy: r.settings.Allowed}}
-	s.Demand = map[fleet.SchedulerAddress]snapshot.Demand{k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{group}}}}
-	return planner.Plan(s).Unmet[0] // there is one, since the planner judged that nothing can
+	s.Demand = map[fleet.SchedulerAddress]snapshot.Demand{k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{group}}}}
+	return planner.Plan(s).Unplaced[0] // there is one, since the planner judged that nothing can
 }

@@ -46,15 +46,15 @@ const (
 
 // replay is one run.
 type replay struct {
-	settings   Settings
-	trace      *Trace
-	dimensions dimensions
-	fleets     []*fleetState
-	byID       map[fleet.RunnerFleetID]*fleetState
-	kinds      []*kindState
-	hosts      []*host       // not yet gone, in the order of their launch
-	leases     []fleet.Lease // of hosts that have gone, as far as they are of today
-	shown      []fleet.CapacityInstance
+	settings    Settings
+	trace       *Trace
+	dimensions  dimensions
+	fleets      []*fleetState
+	byID        map[fleet.RunnerFleetID]*fleetState
+	kinds       []*kindState
+	hosts       []*host            // not yet gone, in the order of their launch
+	commitments []fleet.Commitment // of hosts that have gone, as far as they are of today
+	shown       []fleet.CapacityInstance
 
 	now      int64
 	events   events
@@ -69,7 +69,7 @@ type replay struct {
 	waiting, running, busy int
 	launches, mostHosts    int
 	waits                  []time.Duration
-	unmet                  []planner.Unmet
+	unplaced               []planner.UnplacedDemand
 	lastEnd                int64
 	series                 series
 }
@@ -122,7 +122,7 @@ func newReplay(s Settings, trace *Trace) *replay {
 		k := &kindState{Kind: &trace.Kinds[n], can: map[*fleetState]bool{}}
 		k.need = r.dimensions.vector(k.Resources, 1)
 		for _, f := range r.fleets {
-			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.UnmetDemand, f.ManagedFleet).IsZero() {
+			if f.Scheduler == k.Scheduler && planner.CanRun(s.Allowed, k.QueuedDemand, f.ManagedFleet).IsZero() {
 				k.can[f] = true
 			}
 		}
@@ -205,7 +205,7 @@ func (r *replay) ask() {
 	r.beat, r.changed, r.timer = r.now, false, 0
 	r.asked++
 	out := r.settings.Policy(r.snapshot())
-	r.unmet = out.Unmet
+	r.unplaced = out.Unplaced
 	for _, p := range out.Fleets {
 		f := r.byID[p.Fleet]
 		if p.Create > 0 {

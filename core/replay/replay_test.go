@@ -44,7 +44,7 @@ func builders(change func(*fleet.RunnerFleet)) fleet.ManagedFleet {
 // jobs is a trace of "ARRIVAL DURATION" with the arrival as a duration after
 // monday; each job takes two processors.
 func jobs(lines ...string) *Trace {
-	trace := &Trace{Kinds: []Kind{{Scheduler: "forgeyard.ci", UnmetDemand: fleet.UnmetDemand{Resources: fleet.ResourceCapacity{CPUMilli: 2000}}}}}
+	trace := &Trace{Kinds: []Kind{{Scheduler: "forgeyard.ci", QueuedDemand: fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 2000}}}}}
 	for _, line := range lines {
 		after, lasts, _ := strings.Cut(line, " ")
 		trace.Jobs = append(trace.Jobs, Job{Arrival: monday.Add(must(after)).UnixNano(), Duration: must(lasts)})
@@ -146,15 +146,15 @@ func TestJobsThatNoFleetCanRunAreCountedAndExplained(t *testing.T) {
 	r := run(t, trace, nil, builders(nil))
 	want := reason.Of(reason.NoEligibleFleet{Jobs: 2, Nearest: "fleet.builders",
 		Because: reason.Of(reason.RequirementDiffers{Attribute: "os", Required: "darwin", Has: "linux"})})
-	if r.Unrunnable != 2 || r.Ran != 1 || len(r.Unmet) != 1 || r.Unmet[0].Reason != want {
-		t.Errorf("%d can't run, %d did: %+v", r.Unrunnable, r.Ran, r.Unmet)
+	if r.Unrunnable != 2 || r.Ran != 1 || len(r.Unplaced) != 1 || r.Unplaced[0].Reason != want {
+		t.Errorf("%d can't run, %d did: %+v", r.Unrunnable, r.Ran, r.Unplaced)
 	}
 }
 
 func TestJobsWhoseHostNeverComesEndTheReplayAndAreExplained(t *testing.T) {
 	r := run(t, jobs("0s 1m"), nil, builders(func(f *fleet.RunnerFleet) { f.Protected = true }))
-	if r.Unfinished != 1 || len(r.Unmet) != 1 || r.Unmet[0].Nearest[0].Reason != reason.Of(reason.FleetProtected{}) {
-		t.Errorf("%d: %+v", r.Unfinished, r.Unmet)
+	if r.Unfinished != 1 || len(r.Unplaced) != 1 || r.Unplaced[0].Nearest[0].Reason != reason.Of(reason.FleetProtected{}) {
+		t.Errorf("%d: %+v", r.Unfinished, r.Unplaced)
 	}
 }
 

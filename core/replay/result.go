@@ -21,11 +21,11 @@ type Result struct {
 	Ran        int `json:"ran"`
 	Unfinished int `json:"unfinished"`
 	Unrunnable int `json:"unrunnable"`
-	// Unmet says why, for those that didn't run. Of jobs that no fleet can run for
+	// Unplaced says why, for those that didn't run. Of jobs that no fleet can run for
 	// the same reason it has the requirement of one.
-	Unmet []planner.Unmet `json:"unmet,omitempty"`
-	Wait  Wait            `json:"wait_seconds"`
-	Total Use             `json:"total"`
+	Unplaced []planner.UnplacedDemand `json:"unplaced,omitempty"`
+	Wait     Wait                     `json:"wait_seconds"`
+	Total    Use                      `json:"total"`
 	// Costs are the fleets' costs by currency, and Unpriced the fleets that had
 	// hosts and name no price.
 	Costs    []fleet.Money        `json:"costs"`
@@ -122,20 +122,20 @@ func (out *Result) explainUnmet(r *replay) {
 		}
 		out.Unrunnable += k.unrunnable
 		why := r.nearest(k)
-		n := slices.IndexFunc(out.Unmet, func(u planner.Unmet) bool {
+		n := slices.IndexFunc(out.Unplaced, func(u planner.UnplacedDemand) bool {
 			return u.Scheduler == why.Scheduler && slices.Equal(u.Nearest, why.Nearest)
 		})
 		if n < 0 {
 			lacking = append(lacking, &kindState{Kind: k.Kind, unrunnable: k.unrunnable})
-			out.Unmet = append(out.Unmet, why)
+			out.Unplaced = append(out.Unplaced, why)
 			continue
 		}
 		lacking[n].unrunnable += k.unrunnable
-		out.Unmet[n] = r.nearest(lacking[n])
+		out.Unplaced[n] = r.nearest(lacking[n])
 	}
-	slices.SortStableFunc(out.Unmet, func(a, b planner.Unmet) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(out.Unplaced, func(a, b planner.UnplacedDemand) int { return cmp.Compare(b.Count, a.Count) })
 	if r.waiting > 0 {
-		out.Unmet = append(out.Unmet, r.unmet...)
+		out.Unplaced = append(out.Unplaced, r.unplaced...)
 	}
 }
 

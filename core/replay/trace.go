@@ -32,7 +32,7 @@ type Job struct {
 // Kind is what equal jobs require and take. Its counts are 0.
 type Kind struct {
 	Scheduler fleet.SchedulerAddress
-	fleet.UnmetDemand
+	fleet.QueuedDemand
 }
 
 // Bounds of a trace.

@@ -39,7 +39,7 @@ func TestEveryColumnOfATraceIsRead(t *testing.T) {
 		t.Fatalf("%d columns are tried, and there are %d", len(header), len(columns))
 	}
 	trace := mustRead(t, strings.Join(header, ",")+"\n"+strings.Join(row, ",")+"\n", oneScheduler)
-	want := Kind{Scheduler: "forgeyard.ci", UnmetDemand: fleet.UnmetDemand{
+	want := Kind{Scheduler: "forgeyard.ci", QueuedDemand: fleet.QueuedDemand{
 		Requirement: fleet.SchedulingRequirementSet{
 			OS: "linux", Arch: "arm64", Capabilities: []string{"docker", "git"}, Trust: "standard", Tenant: "acme", Project: "shop",
 			Regions: []string{"eu-1", "eu-2"}, Toolchain: []string{"go-1.26"}, Device: "phone", Isolation: "vm", Signing: true, Confidential: true,

@@ -1,7 +1,5 @@
-// Package retry says how long to wait before something that failed is tried
-// again.
+// Package retry computes back-off: how long to wait before a failed call is repeated.
 //
-// It computes durations from numbers alone: it reads no clock, draws no
-// randomness and never waits. market, ci and loop ask it; what comes of it is
-// the time of a next try in their memories.
+// It computes durations from numbers only: it reads no clock, draws no randomness and
+// never waits. market, ci and loop use it and keep the time of the next try.
 package retry

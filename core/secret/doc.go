@@ -1,11 +1,11 @@
-// Package secret puts secrets where a definition refers to them, for as long as
-// a plugin or scheduler is being configured.
+// Package secret resolves the secret references of a definition and redacts secrets in
+// text.
 //
-// Definitions hold references (fleet.SecretReference); only the manager's
-// process, at the moment of use, has the value. Resolving keeps no value, logs
-// nothing, and no error that it returns holds one. It reads nothing by itself
-// but the file of a reference (ReadFile): the environment comes in as a
-// function. A Redactor, which lives as long as what was given secrets, takes them out
-// of what that says. Data comes from the store and goes to pluginhost and the scheduler's
-// adapters.
+// Definitions contain references (fleet.SecretReference); only the manager's process has
+// the values, while it configures a plugin or scheduler. A resolver keeps no value, logs
+// nothing, and puts no value into an error. The only thing it reads itself is the file of
+// a reference (ReadFile); the environment is passed in. A Redactor lives as long as the
+// plugin or scheduler that was given secrets, and removes them from its output.
+//
+// References come from the store; values go to pluginhost and the scheduler adapters.
 package secret

@@ -1,10 +1,9 @@
-// Package snapshot holds everything that is known in one step: the stored state,
-// and what a running manager has observed beyond it.
+// Package snapshot holds everything that is known in one step: the stored state, and
+// what a running manager has observed.
 //
-// The loop builds one Snapshot per step and plans from it. Whoever reads, such as
-// status or a plan preview, puts the state that was loaded just now together with
-// the observations of the last step. Both get the same instances from it, since one
-// function derives them: what is said of an instance never depends on who asks.
+// The loop builds one Snapshot in each step and plans from it. Commands that read, such as
+// status or a plan preview, join the state that was just loaded with the observations of
+// the last step. Both get the same instances, since one function derives them.
 //
-// A Snapshot is a value that nobody writes to after it is built.
+// It makes no decisions and does no I/O. A Snapshot is never changed after it is built.
 package snapshot

@@ -148,11 +148,11 @@ func (s *State) RunnersByInstance() map[fleet.CapacityInstanceID]*fleet.Runner {
 
 // pinned are the instances with a pin that holds.
 func (s *Snapshot) pinned() map[fleet.CapacityInstanceID]bool {
-	if len(s.Standing.Pins) == 0 {
+	if len(s.Overrides.Pins) == 0 {
 		return nil
 	}
-	pinned := make(map[fleet.CapacityInstanceID]bool, len(s.Standing.Pins))
-	for _, p := range s.Standing.Pins {
+	pinned := make(map[fleet.CapacityInstanceID]bool, len(s.Overrides.Pins))
+	for _, p := range s.Overrides.Pins {
 		pinned[p.Instance] = pinned[p.Instance] || s.Now.Before(p.Until)
 	}
 	return pinned

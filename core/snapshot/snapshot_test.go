@@ -59,8 +59,8 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 		{"a failure", func(s *Snapshot) {
 			s.Failures = map[fleet.CapacityInstanceID]reason.Reason{"i": reason.Plain("it was lost")}
 		}, Instance{Failure: reason.Plain("it was lost")}},
-		{"a pin", func(s *Snapshot) { s.Standing.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
-		{"a pin that is over", func(s *Snapshot) { s.Standing.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
+		{"a pin", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
+		{"a pin that is over", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := known()

@@ -17,15 +17,15 @@ type State struct {
 	Departing  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
-	// Leases are what ended instances are paid for, as far as that may be of today or
+	// Commitments are what ended instances are paid for, as far as that may be of today or
 	// later. They are shared with other States: don't change them.
-	Leases []fleet.Lease
+	Commitments []fleet.Commitment
 	// Claims are all there are, in the order of their providers and assets.
 	Claims []fleet.AssetClaim
-	// Reservations are those that the current definition declares, and Standing is
+	// Reservations are those that the current definition declares, and Overrides is
 	// what people decided beside it. Fleets don't show its freezes: see Governed.
 	Reservations []fleet.CapacityReservation
-	Standing     fleet.StandingOrders
+	Overrides    fleet.Overrides
 	// Policy is the current definition's.
 	Policy fleet.InstallationPolicy
 	// Rollouts are what is remembered of those of the fleets.
@@ -34,12 +34,12 @@ type State struct {
 
 // Governed are the fleets under their freezes and rollbacks.
 func (s State) Governed() []fleet.ManagedFleet {
-	if len(s.Standing.Freezes)+len(s.Standing.Rollouts) == 0 {
+	if len(s.Overrides.Freezes)+len(s.Overrides.Rollouts) == 0 {
 		return s.Fleets
 	}
 	governed := make([]fleet.ManagedFleet, 0, len(s.Fleets))
 	for _, f := range s.Fleets {
-		governed = append(governed, s.Standing.Governed(f))
+		governed = append(governed, s.Overrides.Apply(f))
 	}
 	return governed
 }

@@ -1,9 +1,8 @@
-// Package store is the durable truth of one installation: what was applied,
-// what was decided, what was sent to providers and what agents have shown.
+// Package store keeps the durable state of one installation in SQLite or PostgreSQL:
+// definitions, fleets, instances, operations, decisions, runners, overrides, tokens
+// and audit records.
 //
-// Store is one concrete type over SQL that SQLite and PostgreSQL both take. It
-// holds no business rules: it keeps rows whole, in order and fenced, and leaves
-// what they mean to its callers. Data comes from control (definitions and
-// fleets), the loop (instances, operations, decisions) and enroll (runners);
-// each kind has its own table, so that no writer overwrites another's row.
+// It has no business rules: it stores rows atomically and in order, and fences writers
+// that lost the writer's lock. Each kind of row has one writer and a table of its own
+// (docs/architecture.md lists them); everything that reads gets a snapshot.State.
 package store

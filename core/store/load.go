@@ -28,7 +28,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		}
 		state.Serial, state.Providers, state.Reservations = applied.Serial, applied.Definition.Providers, applied.Definition.Reservations
 		state.Policy = applied.Definition.Policy
-		if state.Standing, err = standingOrders(ctx, tx); err != nil {
+		if state.Overrides, err = readOverrides(ctx, tx); err != nil {
 			return err
 		}
 		if state.Fleets, err = sortedRecords(ctx, tx, decode[fleet.ManagedFleet],
@@ -61,7 +61,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		s.loaded.Store(&next)
 		state.Instances, state.Operations, state.Runners = next.copies()
 	}
-	state.Leases = next.leases.list
+	state.Commitments = next.commitments.list
 	state.Instances, state.Departing = split(state.Instances)
 	return applied, state, nil
 }

@@ -11,13 +11,13 @@ const pruneBatch = 1000
 
 // Pruned counts what Prune removed.
 type Pruned struct {
-	Instances, Decisions, Definitions, Fleets, Tokens, StandingOrders int64
+	Instances, Decisions, Definitions, Fleets, Tokens, Overrides int64
 }
 
 // Prune forgets what ended before the given time: terminated instances that are no
 // longer paid for, with their operations and runners, decisions, superseded definitions, API tokens,
-// standing orders that expired, retired fleets that nothing refers to, and then
-// standing orders about instances and fleets that are forgotten. Audit records are
+// overrides that expired, retired fleets that nothing refers to, and then
+// overrides about instances and fleets that are forgotten. Audit records are
 // kept for ever.
 func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err error) {
 	limit := before.UnixMicro()
@@ -34,12 +34,12 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		{&pruned.Definitions, `DELETE FROM definition WHERE serial <
 			(SELECT MAX(later.serial) FROM definition AS later WHERE later.applied_at < $1)`, []any{limit}},
 		{&pruned.Tokens, `DELETE FROM api_token WHERE (revoked > 0 AND revoked < $1) OR (expires > 0 AND expires < $1)`, []any{limit}},
-		{&pruned.StandingOrders, `DELETE FROM standing_order WHERE expires > 0 AND expires < $1`, []any{limit}},
+		{&pruned.Overrides, `DELETE FROM standing_order WHERE expires > 0 AND expires < $1`, []any{limit}},
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
 			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},
 		// About what nobody knows any more; nobody could take it back either.
-		{&pruned.StandingOrders, `DELETE FROM standing_order WHERE expires = 0 AND (
+		{&pruned.Overrides, `DELETE FROM standing_order WHERE expires = 0 AND (
 			(subject LIKE 'instance:%' AND NOT EXISTS (SELECT 1 FROM instance WHERE subject = 'instance:' || instance.id)) OR
 			(subject LIKE 'fleet:%' AND NOT EXISTS (SELECT 1 FROM fleet WHERE subject = 'fleet:' || fleet.id)))`, nil},
 	}

@@ -40,12 +40,12 @@ func endRollbacks(ctx context.Context, tx *sql.Tx, fleets []fleet.RunnerFleetID)
 	if len(fleets) == 0 {
 		return nil
 	}
-	orders, err := standingOrders(ctx, tx)
+	orders, err := readOverrides(ctx, tx)
 	if err != nil {
 		return err
 	}
 	for _, o := range orders.Rollouts {
-		if o.Word != fleet.RollBack || !slices.Contains(fleets, o.Fleet) {
+		if o.Action != fleet.RollBack || !slices.Contains(fleets, o.Fleet) {
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM standing_order WHERE kind = $1 AND subject = $2`, rolloutKind, subjectOf("fleet", string(o.Fleet))); err != nil {

@@ -13,11 +13,11 @@ import (
 // rowCache is the instances that the loop isn't done with with their operations and runners as of one
 // revision, sorted by id. It is never changed once it is made.
 type rowCache struct {
-	revision   int64
-	instances  []fleet.CapacityInstance
-	operations []fleet.Operation
-	runners    []fleet.Runner
-	leases     leases
+	revision    int64
+	instances   []fleet.CapacityInstance
+	operations  []fleet.Operation
+	runners     []fleet.Runner
+	commitments commitments
 }
 
 // The order of ids, which is that of their bytes whatever order a database's
@@ -25,7 +25,7 @@ type rowCache struct {
 func instanceID(instance *fleet.CapacityInstance) string { return string(instance.ID) }
 func operationID(operation *fleet.Operation) string      { return string(operation.ID) }
 func runnerID(runner *fleet.Runner) string               { return string(runner.ID) }
-func leaseID(lease *fleet.Lease) string                  { return string(lease.Instance) }
+func commitmentID(commitment *fleet.Commitment) string   { return string(commitment.Instance) }
 
 // readRows reads all live rows.
 func readRows(ctx context.Context, tx *sql.Tx) (s rowCache, err error) {
@@ -44,7 +44,7 @@ func readRows(ctx context.Context, tx *sql.Tx) (s rowCache, err error) {
 	if s.runners, err = sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+live); err != nil {
 		return s, err
 	}
-	s.leases, err = readLeases(ctx, tx, s.instances)
+	s.commitments, err = readCommitments(ctx, tx, s.instances)
 	return s, err
 }
 
@@ -82,7 +82,7 @@ func (s rowCache) advance(ctx context.Context, tx *sql.Tx) (rowCache, error) {
 		operationID, func(o *fleet.Operation) bool { return live[o.Instance] })
 	next.runners = merge(s.runners, runners,
 		runnerID, func(r *fleet.Runner) bool { return live[r.Instance] })
-	next.leases = s.leases.after(instances)
+	next.commitments = s.commitments.after(instances)
 	return next, nil
 }
 

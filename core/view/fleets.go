@@ -40,9 +40,9 @@ type Fleet struct {
 	// now; a running manager's knowledge.
 	Scheduler fleet.SchedulerAddress `json:"scheduler,omitempty"`
 	Unseen    reason.Reason          `json:"scheduler_unseen,omitzero"`
-	// Unmet is the waiting work of its scheduler that nothing covers and that
+	// Unplaced is the waiting work of its scheduler that nothing covers and that
 	// came close to this fleet.
-	Unmet []planner.Unmet `json:"unmet,omitempty"`
+	Unplaced []planner.UnplacedDemand `json:"unplaced,omitempty"`
 	// Concerns are what is amiss with its runners at its scheduler.
 	Concerns []fleet.DemandConcern `json:"concerns,omitempty"`
 	// Waiting is what keeps the fleet from its desired number, and Next when its
@@ -60,9 +60,9 @@ type Fleet struct {
 	ToJoin []planner.HostToJoin `json:"to_join,omitempty"`
 	// Cost is what it costs, as far as prices are known: an estimate and no bill.
 	Cost *planner.CostReport `json:"cost,omitempty"`
-	// Standing is what people decided about the fleet beside its file. Min, Max and
+	// Overrides is what people decided about the fleet beside its file. Min, Max and
 	// Operational are with its effect.
-	Standing []reason.Reason `json:"standing,omitempty"`
+	Overrides []reason.Reason `json:"overrides,omitempty"`
 	// Rollout is the one that is under way.
 	Rollout *planner.RolloutPlan `json:"rollout,omitempty"`
 	// Override is in the place of the file's min or max for a time.
@@ -92,15 +92,15 @@ func Fleets(s snapshot.Snapshot) []Fleet {
 			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
 			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm, Forecast: p.Forecast,
 			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
-			Scheduler: f.Scheduler, Unmet: unmetNear(preview.Unmet, f), Waiting: p.Waiting, Next: p.Next,
+			Scheduler: f.Scheduler, Unplaced: unplacedNear(preview.Unplaced, f), Waiting: p.Waiting, Next: p.Next,
 			Concerns: concernsOf(s.Demand[f.Scheduler], f),
 		}
-		v.Standing, v.Cost, v.Rollout = p.Standing, p.Cost, p.Rollout
+		v.Overrides, v.Cost, v.Rollout = p.Overrides, p.Cost, p.Rollout
 		v.Unseen = p.Unseen
 		if why := s.Demand[f.Scheduler].Unobserved; why != "" {
 			v.Unseen = reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: why})
 		}
-		if o, holds := s.Standing.Override(f, s.Now); holds {
+		if o, holds := s.Overrides.ScaleOverride(f, s.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o
 		}
 		if hold, held := s.Holds[f.ID]; held && !hold.Constrained {

@@ -22,9 +22,9 @@ const (
 	Unhealthy           Health = "unhealthy"
 )
 
-// unmetNear is the waiting work that a fleet nearly could run, or could and
+// unplacedNear is the waiting work that a fleet nearly could run, or could and
 // can't grow for.
-func unmetNear(all []planner.Unmet, f fleet.ManagedFleet) (near []planner.Unmet) {
+func unplacedNear(all []planner.UnplacedDemand, f fleet.ManagedFleet) (near []planner.UnplacedDemand) {
 	for _, u := range all {
 		if u.Scheduler == f.Scheduler && slices.ContainsFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address }) {
 			near = append(near, u)
@@ -162,7 +162,7 @@ func (d *diagnosis) ofScheduler(f fleet.ManagedFleet, v Fleet) {
 			d.note(why)
 		}
 	}
-	for _, u := range v.Unmet {
+	for _, u := range v.Unplaced {
 		at := slices.IndexFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address })
 		switch {
 		case reason.Is[reason.NoCapacityNow](u.Reason):

@@ -84,14 +84,14 @@ func Images(s snapshot.Snapshot, visible func(fleet.FleetAddress) bool) []ImageR
 	members := membersByFleet(s)
 	for _, declared := range s.Fleets {
 		if visible(declared.Address) && !declared.Joined {
-			b.enter(declared, s.Standing.Governed(declared), s, plans[declared.ID], members[declared.ID])
+			b.enter(declared, s.Overrides.Apply(declared), s, plans[declared.ID], members[declared.ID])
 		}
 	}
 	images := make([]ImageReport, 0, len(b.byKey))
 	for _, i := range b.byKey {
-		for n, q := range s.Standing.Quarantines {
+		for n, q := range s.Overrides.Quarantines {
 			if q.Image != "" && q.Image == i.Digest {
-				i.State, i.Quarantine = ImageQuarantined, &s.Standing.Quarantines[n]
+				i.State, i.Quarantine = ImageQuarantined, &s.Overrides.Quarantines[n]
 			}
 		}
 		images = append(images, *i)
@@ -135,7 +135,7 @@ func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot
 		}
 	}
 	note(boots.Image, state, why)
-	if o, ordered := s.Standing.Rollout(declared); ordered && o.Word == fleet.RollBack && !declared.Image.Same(boots.Image) {
+	if o, ordered := s.Overrides.Rollout(declared); ordered && o.Action == fleet.RollBack && !declared.Image.Same(boots.Image) {
 		note(declared.Image, ImageRolledBack, reason.Of(reason.RolledBack{Decided: reason.Decided{By: o.By, At: reason.At(o.At), Comment: o.Reason}}))
 	}
 	known := s.Rollouts[boots.ID]

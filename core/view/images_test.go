@@ -44,18 +44,18 @@ func TestAnImageIsWhatItIsToItsFleets(t *testing.T) {
 		name   string
 		state  snapshot.State
 		change func(*fleet.Rollout)
-		orders fleet.StandingOrders
+		orders fleet.Overrides
 		want   []string
 	}{
-		{"on trial", imaged("b", "a", "a", "b"), func(*fleet.Rollout) {}, fleet.StandingOrders{}, []string{"a known_good 2/0", "b canary 1/2"}},
-		{"on its way", imaged("b", "a", "b", "b"), passed, fleet.StandingOrders{}, []string{"a known_good 1/0", "b rolling 2/1"}},
-		{"everywhere", imaged("b", "b", "b"), passed, fleet.StandingOrders{}, []string{"a known_good 0/0", "b active 2/0"}},
-		{"halted", imaged("b", "a", "a"), func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{Reason: reason.Plain("it was lost")} }, fleet.StandingOrders{}, []string{"a known_good 2/0", "b halted 0/2"}},
-		{"rolled back", imaged("b", "a", "a"), passed, fleet.StandingOrders{Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Word: fleet.RollBack, From: imageOf("b"), To: imageOf("a"), Decided: fleet.Decided{By: "ada"}}}},
+		{"on trial", imaged("b", "a", "a", "b"), func(*fleet.Rollout) {}, fleet.Overrides{}, []string{"a known_good 2/0", "b canary 1/2"}},
+		{"on its way", imaged("b", "a", "b", "b"), passed, fleet.Overrides{}, []string{"a known_good 1/0", "b rolling 2/1"}},
+		{"everywhere", imaged("b", "b", "b"), passed, fleet.Overrides{}, []string{"a known_good 0/0", "b active 2/0"}},
+		{"halted", imaged("b", "a", "a"), func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{Reason: reason.Plain("it was lost")} }, fleet.Overrides{}, []string{"a known_good 2/0", "b halted 0/2"}},
+		{"rolled back", imaged("b", "a", "a"), passed, fleet.Overrides{Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.RollBack, From: imageOf("b"), To: imageOf("a"), Attribution: fleet.Attribution{By: "ada"}}}},
 			[]string{"a active 2/0", "b rolled_back 0/0"}},
-		{"quarantined", imaged("b", "b", "c"), passed, fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: imageOf("b").Digest}}}, []string{"a known_good 0/0", "b quarantined 1/1", "c old 1/0"}},
+		{"quarantined", imaged("b", "b", "c"), passed, fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: imageOf("b").Digest}}}, []string{"a known_good 0/0", "b quarantined 1/1", "c old 1/0"}},
 	} {
-		test.state.Rollouts, test.state.Standing = known(test.state, test.change), test.orders
+		test.state.Rollouts, test.state.Overrides = known(test.state, test.change), test.orders
 		all := func(fleet.FleetAddress) bool { return true }
 		var got []string
 		for _, i := range Images(with(test.state, observing()), all) {

@@ -65,7 +65,7 @@ func (i *Instance) Uses(usage map[fleet.CapacityInstanceID]snapshot.Usage) {
 }
 
 // PinnedBy puts in the pin that holds.
-func (i *Instance) PinnedBy(s fleet.StandingOrders, now time.Time) {
+func (i *Instance) PinnedBy(s fleet.Overrides, now time.Time) {
 	if pin, holds := s.Pin(i.ID, now); holds {
 		i.Pin = &pin
 	}
@@ -115,7 +115,7 @@ func Instances(s snapshot.Snapshot) []Instance {
 	for _, i := range s.Instances {
 		one := One(i, addresses[i.Fleet], runners[i.ID], operations[i.ID])
 		one.Uses(s.Usage)
-		one.PinnedBy(s.Standing, s.Now)
+		one.PinnedBy(s.Overrides, s.Now)
 		out = append(out, one)
 	}
 	slices.SortFunc(out, func(a, b Instance) int {

@@ -157,21 +157,21 @@ func following(states ...fleet.CapacityInstanceState) snapshot.State {
 // asking is a moment at which jobs of a kind wait.
 func asking(jobs int, os string) snapshot.Observations {
 	m := observing()
-	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{{
+	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{{
 		Requirement: fleet.SchedulingRequirementSet{OS: os}, Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: jobs, Admissible: jobs}}}}}
 	return m
 }
 
 func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
 	got := Fleets(with(following(), asking(5, "linux")))[0]
-	if len(got.Unmet) != 1 || !reason.Is[reason.NoCapacityNow](got.Unmet[0].Reason) || got.Unmet[0].Count != 3 || got.Health != CapacityConstrained ||
+	if len(got.Unplaced) != 1 || !reason.Is[reason.NoCapacityNow](got.Unplaced[0].Reason) || got.Unplaced[0].Count != 3 || got.Health != CapacityConstrained ||
 		!slices.Contains(got.Reasons, reason.Of(reason.DemandUnmet{Jobs: 3, Because: reason.Of(reason.LimitedByMax{Max: 2})})) {
-		t.Errorf("beyond max: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
+		t.Errorf("beyond max: %s because of %q, unplaced %+v", got.Health, got.Reasons, got.Unplaced)
 	}
 	got = Fleets(with(following(), asking(1, "windows")))[0]
-	if len(got.Unmet) != 1 || !reason.Is[reason.NoEligibleFleet](got.Unmet[0].Reason) || got.Health != Healthy ||
-		!slices.Contains(got.Reasons, got.Unmet[0].Reason) {
-		t.Errorf("what no fleet can run: %s because of %q, unmet %+v", got.Health, got.Reasons, got.Unmet)
+	if len(got.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](got.Unplaced[0].Reason) || got.Health != Healthy ||
+		!slices.Contains(got.Reasons, got.Unplaced[0].Reason) {
+		t.Errorf("what no fleet can run: %s because of %q, unplaced %+v", got.Health, got.Reasons, got.Unplaced)
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package workspace is what a command does in a folder with fleet files, with or
-// without a manager: where state, run and plugin directories are, the files with
-// their variables and plugin lock, the installed plugins and what they say of the
-// files.
+// Package workspace is what a command needs of a folder with fleet files, with or without
+// a manager: the state, run and plugin directories, the files with their variables and
+// lock file, the installed plugins, and the plugins' validation of the files.
 //
-// It starts plugins only to ask them, and never changes a provider's resources.
+// It starts plugins only for validation and never changes a provider's resources. Data
+// comes from the file system and goes to plans and the commands.
 package workspace

@@ -95,7 +95,7 @@ func TestTheFirstBootRunsNoAgentOfAnotherDigest(t *testing.T) {
 		t.Errorf("got %v and %q", err, out)
 	}
 	if _, err := os.Stat(heard); err == nil {
-		t.Error("an agent that nobody vouches for was run")
+		t.Error("an agent with a wrong digest was run")
 	}
 }
 

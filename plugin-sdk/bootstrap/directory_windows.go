@@ -1,5 +1,5 @@
 package bootstrap
 
-// syncDirectory does nothing: Windows has no such call, and its rename is
+// syncDirectory does nothing: Windows has no call for it, and its rename is
 // journalled by the file system.
 func syncDirectory(string) error { return nil }

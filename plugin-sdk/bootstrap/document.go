@@ -3,7 +3,7 @@
 //
 // A provider plugin renders the document for its kind of image; the agent reads
 // it from a file on the host. So that the agent stays small, this package
-// imports the standard library alone, and a test keeps it so. It never enrolls.
+// imports only the standard library, which a test checks. It never enrolls.
 package bootstrap
 
 import (
@@ -24,7 +24,7 @@ import (
 // token's presence and nothing of it.
 type Document struct {
 	// Kind is how the image wants the document: one of Kinds. It matters to
-	// Render alone; who reads the document has no use for it.
+	// Render only; the reader of the document has no use for it.
 	Kind string `json:"kind,omitempty"`
 	// ManagerURL is the enrollment endpoint as this host reaches it.
 	ManagerURL string `json:"manager_url"`
@@ -49,7 +49,7 @@ var (
 )
 
 // Parse reads a document and refuses what it doesn't know, since a field that
-// is silently dropped on a host without a console is found by nobody.
+// is silently dropped would go unnoticed on a host without a console.
 func Parse(content []byte) (Document, error) {
 	var document Document
 	decoder := json.NewDecoder(bytes.NewReader(content))

@@ -15,7 +15,7 @@ import (
 const maxAgentBytes = 256 << 20
 
 // Download fetches the agent from the document's AgentURL, over TLS that trusts
-// the pinned CA alone, into an executable file at destination. A file that
+// only the pinned CA, into an executable file at destination. A file that
 // isn't what AgentSHA256 says is never put there.
 //
 // The clock isn't checked: the digest is what makes the file good.

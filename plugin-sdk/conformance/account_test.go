@@ -168,7 +168,7 @@ func (h honest) claim(request provider.ProvisionRequest[instance]) (provider.Res
 	host, there := h.resources[request.Asset]
 	switch {
 	case !there:
-		return provider.Resource{}, provider.NotCreated(provider.Invalid, errors.New("there is no such host"))
+		return provider.Resource{}, provider.NotCreated(provider.Invalid, errors.New("host not found"))
 	case host.Key != "" && host.Key != request.Key:
 		return provider.Resource{}, provider.NotCreated(provider.Conflict, errors.New("another key holds the host"))
 	}

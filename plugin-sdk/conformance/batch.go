@@ -30,10 +30,10 @@ var batchRules = []Rule{
 	},
 	{
 		Name: "batch-cut-after-request", check: batchCutAfterRequest, Creates: true,
-		Says: "Torn off after a batch, a plugin leaves all of it or surely nothing, and the same batch again is each member once.",
+		Says: "Killed after a batch, a plugin leaves all of it or certainly nothing, and the same batch again gives each member once.",
 	},
 	{
-		Name: "batch-makes-nothing-anew", check: batchMakesNothingAnew, Creates: true,
+		Name: "batch-creates-nothing-twice", check: batchCreatesNothingTwice, Creates: true,
 		Says: "The same batch again makes no instance in the place of one that is gone.",
 	},
 }
@@ -275,7 +275,7 @@ func batchCutAfterRequest(ctx context.Context, b *bench) error {
 	return b.eachOnce(ctx, batch)
 }
 
-func batchMakesNothingAnew(ctx context.Context, b *bench) error {
+func batchCreatesNothingTwice(ctx context.Context, b *bench) error {
 	batch, made, err := b.createBatch(ctx)
 	defer b.tidy(ctx, batch.items...)
 	if err != nil {

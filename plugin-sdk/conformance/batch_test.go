@@ -54,7 +54,7 @@ func (c catering) ProvisionBatch(_ context.Context, r batchRequest) ([]provider.
 			found[0].Existed = true
 			all = append(all, found[0])
 			continue
-		case before && c.wrong != "anew" && len(found) == 0:
+		case before && c.wrong != "recreates" && len(found) == 0:
 			continue // it is gone
 		}
 		one := request{Key: member.Key, Fleet: r.Fleet, Tags: maps.Clone(member.Tags), InstanceDigest: r.InstanceDigest}
@@ -120,12 +120,12 @@ var batchFaults = []batchFault{
 	}},
 	{rule: "batch-creates", wrong: "all of a batch have the first one's tags", provider: "tags"},
 	{rule: "same-batch-in-sequence", wrong: "the second member is made again", provider: "again",
-		also: []string{"same-batch-at-once", "batch-cut-after-request", "batch-makes-nothing-anew"}},
+		also: []string{"same-batch-at-once", "batch-cut-after-request", "batch-creates-nothing-twice"}},
 	{rule: "same-batch-at-once", wrong: "a batch that is under way is made once more", service: func(s providerpb.BatchProvisionerServer, a *account) providerpb.BatchProvisionerServer {
 		return &careless{BatchProvisionerServer: s, account: a}
 	}},
 	{rule: "batch-cut-after-request", wrong: "of a batch that is cut off the first is left", provider: "cut"},
-	{rule: "batch-makes-nothing-anew", wrong: "what is gone is made again", provider: "anew"},
+	{rule: "batch-creates-nothing-twice", wrong: "what is gone is made again", provider: "recreates"},
 }
 
 // batchLab is lab for a plugin that makes batches, with at most one fault.

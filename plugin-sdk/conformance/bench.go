@@ -189,10 +189,10 @@ func (b *bench) drain(ctx context.Context) error {
 	return nil
 }
 
-// pollEvery is how often a condition is looked at that nothing tells of.
+// pollEvery is how often a condition without a notification is checked.
 const pollEvery = 20 * time.Millisecond
 
-// errTooLong is the end of a wait in vain.
+// errTooLong is the end of a wait whose condition never came true.
 var errTooLong = errors.New("it took too long")
 
 // until asks until the answer is yes or the limit is over, slower and slower so

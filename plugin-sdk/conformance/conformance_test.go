@@ -99,7 +99,7 @@ func TestAnHonestProviderKeepsEveryRule(t *testing.T) {
 	}
 }
 
-// Each broken provider breaks one rule, and the kit tells that one alone.
+// Each broken provider breaks one rule, and the kit reports only that one.
 func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
 	for _, f := range slices.Concat(faults, identityFaults, permissionsFaults) {
 		t.Run(f.rule, func(t *testing.T) {

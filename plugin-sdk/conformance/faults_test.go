@@ -128,7 +128,7 @@ var faults = []fault{
 	})},
 	{rule: "terminate-unknown", wrong: "it can't remove what it doesn't know", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
 		if ref.ID == "" && len(h.find(ref.Key)) == 0 {
-			return provider.TerminateUnknown, errors.New("there is no such key")
+			return provider.TerminateUnknown, errors.New("key not found")
 		}
 		return h.Terminate(context.Background(), ref)
 	})},
@@ -139,7 +139,7 @@ var faults = []fault{
 	{rule: "same-key-at-once", wrong: "it looks up the key, then creates, and two do so at once", service: func(s service, a *account) service {
 		return &racing{ProviderServer: s, account: a, busy: map[string]bool{}}
 	}},
-	{rule: "every-item-answered", wrong: "of a batch it tells the first instance alone", service: func(s service, _ *account) service { return terse{s} }},
+	{rule: "every-item-answered", wrong: "of a batch it reports only the first instance", service: func(s service, _ *account) service { return terse{s} }},
 	{rule: "tags-unchanged", wrong: "it shortens tags", provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
 		r.Tags = maps.Clone(r.Tags)
 		r.Tags["forgeyard-image"] = r.Tags["forgeyard-image"][:40]
@@ -189,8 +189,8 @@ var faults = []fault{
 		return made, nil
 	})},
 	{rule: "cancel-in-mid-batch", leaves: true, wrong: "it makes up for what was given up", service: func(s service, a *account) service { return resentful{s, a} }},
-	{rule: "drain-in-mid-batch", wrong: "it doesn't care about Drain", service: func(s service, _ *account) service { return deaf{s} }},
-	{rule: "terminate-other-key", wrong: "it removes an id whoever asks", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
+	{rule: "drain-in-mid-batch", wrong: "it ignores Drain", service: func(s service, _ *account) service { return ignoresDrain{s} }},
+	{rule: "terminate-other-key", wrong: "it removes an id whatever the key", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
 		if ref.ID != "" {
 			ref.Key = ""
 		}
@@ -210,7 +210,7 @@ var faults = []fault{
 		ended := h.ended[ref.ID]
 		h.mutex.Unlock()
 		if ended {
-			return provider.TerminateUnknown, errors.New("there is no such id")
+			return provider.TerminateUnknown, errors.New("id not found")
 		}
 		return h.Terminate(context.Background(), ref)
 	})},
@@ -375,7 +375,7 @@ func (u *unready) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStream
 	return u.ProviderServer.Inspect(r, stream)
 }
 
-// obliging expects a key that nobody has ever sent, while the account is empty.
+// obliging expects a key that was never sent, while the account is empty.
 type obliging struct {
 	service
 	*account
@@ -425,7 +425,7 @@ func (r *racing) Provision(req *providerpb.ProvisionRequest, stream grpc.ServerS
 	return r.ProviderServer.Provision(req, stream)
 }
 
-// terse tells of the first instance of a batch alone.
+// terse reports only the first instance of a batch.
 type terse struct{ service }
 
 type terseStream struct {
@@ -468,9 +468,9 @@ func (s resentful) Provision(r *providerpb.ProvisionRequest, stream grpc.ServerS
 	return errors.Join(err, s.service.Provision(rest, stream))
 }
 
-// deaf doesn't pass Drain on.
-type deaf struct{ service }
+// ignoresDrain doesn't pass Drain on.
+type ignoresDrain struct{ service }
 
-func (deaf) Drain(context.Context, *providerpb.DrainRequest) (*providerpb.DrainResponse, error) {
+func (ignoresDrain) Drain(context.Context, *providerpb.DrainRequest) (*providerpb.DrainResponse, error) {
 	return &providerpb.DrainResponse{}, nil
 }

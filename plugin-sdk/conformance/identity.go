@@ -130,7 +130,7 @@ func evidenceVerified(ctx context.Context, b *bench) error {
 	if !b.offers(providerpb.BatchService) {
 		return nil
 	}
-	// Of the hosts of a batch nobody says beforehand which one it is.
+	// For a host of a batch it isn't known beforehand which member it is.
 	request.InstanceId, request.Key = "", ""
 	if response, err = b.verify(ctx, request); err != nil {
 		return err

@@ -75,7 +75,7 @@ func refusedAs(r *providerpb.VerifyResponse) providerpb.RefusedIdentity_Class {
 }
 
 var identityFaults = []fault{
-	{rule: "garbage-is-no-evidence", wrong: "a document that nobody would sign is taken", verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
+	{rule: "garbage-is-no-evidence", wrong: "a document without a valid signature is accepted", verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
 		if len(q.Document) > providerpb.MaxEvidenceBytes {
 			takes(r, q.InstanceId)
 		}

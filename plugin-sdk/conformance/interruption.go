@@ -153,7 +153,7 @@ func drainInMidBatch(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer b.tidy(ctx, items...)
-	// The call goes on while the plugin is told to begin nothing new.
+	// The call continues while the plugin is told to begin nothing new.
 	type ended struct {
 		answers map[string]*providerpb.ProvisionResponse
 		err     error

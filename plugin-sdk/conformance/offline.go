@@ -71,15 +71,15 @@ func validateOffline(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// complaint is what a plugin said about a body that was spoiled.
+// complaint is what a plugin said about a changed body.
 type complaint struct {
-	spoiled
+	mutation
 	block  string // "provider" or "instance"
 	schema *providerpb.Schema
 	found  []*providerpb.Diagnostic
 }
 
-// complaints lets the plugin judge every spoiled body.
+// complaints lets the plugin judge every changed body.
 func (b *bench) complaints(ctx context.Context) ([]complaint, error) {
 	switch {
 	case b.info == nil:
@@ -92,14 +92,14 @@ func (b *bench) complaints(ctx context.Context) ([]complaint, error) {
 		return nil, err
 	}
 	var all []complaint
-	for _, bad := range spoil(b.info.GetProviderSchema(), b.options.Provider, b.token) {
+	for _, bad := range mutationsOf(b.info.GetProviderSchema(), b.options.Provider, b.token) {
 		response, err := validate(ctx, running, bad.body, nil)
 		if err != nil {
 			return nil, fmt.Errorf("provider block with %s: %w", bad.what, err)
 		}
 		all = append(all, complaint{bad, "provider", b.info.GetProviderSchema(), response.GetProvider()})
 	}
-	for _, bad := range spoil(b.info.GetInstanceSchema(), b.options.Instance, b.token) {
+	for _, bad := range mutationsOf(b.info.GetInstanceSchema(), b.options.Instance, b.token) {
 		response, err := validate(ctx, running, nil, map[string][]byte{"one": bad.body})
 		if err != nil {
 			return nil, fmt.Errorf("instance block with %s: %w", bad.what, err)

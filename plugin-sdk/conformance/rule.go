@@ -76,7 +76,7 @@ func Run(ctx context.Context, launcher Launcher, options Options, told func(Resu
 		told(b.judge(ctx, rule))
 	}
 	if ctx.Err() != nil {
-		// What exists costs money: it is removed even where nobody waits any more.
+		// What exists costs money: it is removed even after the caller has given up.
 		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Patience)
 		defer cancel()
 		return errors.Join(fmt.Errorf("the kit was given up: %w", context.Cause(ctx)), b.removeAll(cleaning))

@@ -18,7 +18,7 @@ import (
 // says that what New returns is one.
 //
 // All members have one bootstrap document, whose token is good once for each of them,
-// so that hosts are told apart by what IdentityVerifier verifies alone.
+// so that only IdentityVerifier tells the hosts apart.
 type BatchProvisioner[I any] interface {
 	// ProvisionBatch makes all members or none, and gives a Resource for each, with
 	// its Key. The same request again gives the same instances (with Existed set) and
@@ -30,14 +30,14 @@ type BatchProvisioner[I any] interface {
 	// the call.
 	//
 	// With an error, the members that have a Resource are made, and the error is about
-	// the others: NotCreated claims that nothing exists of them, and after a plain
-	// error nobody knows.
+	// the others: NotCreated claims that nothing exists of them; a plain error says
+	// that this is unknown.
 	ProvisionBatch(ctx context.Context, request BatchRequest[I]) ([]Resource, error)
 }
 
 // BatchRequest asks for all members of a batch. It is the same at every attempt.
 type BatchRequest[I any] struct {
-	// Key is the batch's own. It is like an instance's, and is none's.
+	// Key is the batch's own. It has the form of an instance's key and belongs to no instance.
 	Key string
 	// Members are in an order that never changes.
 	Members []Member
@@ -217,7 +217,7 @@ func (s batchServer[C, I]) create(ctx context.Context, maker BatchProvisioner[I]
 	return answers
 }
 
-// unanswered says of each key that nobody knows, and why.
+// unanswered reports each key as unknown, with the reason.
 func unanswered(keys []string, err error) map[string]*providerpb.ProvisionResponse {
 	answers := make(map[string]*providerpb.ProvisionResponse, len(keys))
 	for _, key := range keys {

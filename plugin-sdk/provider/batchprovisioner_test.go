@@ -113,7 +113,7 @@ func TestWhatABatchEndsInIsToldOfEachMember(t *testing.T) {
 			return nil, NotCreated(Capacity, errors.New("no room for tok-secret"))
 		}, none, none, providerpb.Error_CLASS_CAPACITY},
 		"a panic": {func(BatchRequest[testInstance]) ([]Resource, error) { panic("oh") }, unknown, unknown, providerpb.Error_CLASS_INTERNAL},
-		"one is made, and of the other nobody knows": {func(r BatchRequest[testInstance]) ([]Resource, error) {
+		"one is made, and the other is unknown": {func(r BatchRequest[testInstance]) ([]Resource, error) {
 			return each(r)[:1], errors.New("the answer is cut off")
 		}, created, unknown, providerpb.Error_CLASS_TRANSIENT},
 		"the plugin forgets one": {func(r BatchRequest[testInstance]) ([]Resource, error) { return each(r)[:1], nil }, created, unknown, providerpb.Error_CLASS_INTERNAL},
@@ -182,7 +182,7 @@ func TestTheMembersOfABatchAreInFlightUnderTheirOwnKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, begun, "the call")
-	giveUp() // the host waits no longer; the call goes on
+	giveUp() // the host has stopped waiting; the call continues
 	for err == nil {
 		_, err = stream.Recv()
 	}
@@ -211,7 +211,7 @@ func TestABatchThatIsNoneIsRefusedBeforeAnythingBegins(t *testing.T) {
 		t.Error("it was asked for")
 		return nil, nil
 	}})
-	for name, spoil := range map[string]func(*providerpb.ProvisionBatchRequest){
+	for name, corrupt := range map[string]func(*providerpb.ProvisionBatchRequest){
 		"a batch without a key":                 func(r *providerpb.ProvisionBatchRequest) { r.Key = "" },
 		"a member with the batch's key":         func(r *providerpb.ProvisionBatchRequest) { r.Key = "k2" },
 		"a member with a key that is none":      func(r *providerpb.ProvisionBatchRequest) { r.Request.Items[1].Key = "K 2" },
@@ -220,7 +220,7 @@ func TestABatchThatIsNoneIsRefusedBeforeAnythingBegins(t *testing.T) {
 		"an instance block of another language": func(r *providerpb.ProvisionBatchRequest) { r.Request.InstanceJson = []byte(`{"cpus": "two"}`) },
 	} {
 		request := batchFor("k1", "k2")
-		spoil(request)
+		corrupt(request)
 		for _, answer := range host.ask(t, t.Context(), request) {
 			if answer.Outcome != providerpb.ProvisionResponse_OUTCOME_NOT_CREATED || answer.Error.GetClass() != providerpb.Error_CLASS_INVALID {
 				t.Errorf("%s: %v", name, answer)
@@ -230,7 +230,7 @@ func TestABatchThatIsNoneIsRefusedBeforeAnythingBegins(t *testing.T) {
 }
 
 func TestBatchProvisionerNeedsIdentityAndIdempotency(t *testing.T) {
-	for name, spoil := range map[string]func(*Plugin[testConfig, testInstance]){
+	for name, corrupt := range map[string]func(*Plugin[testConfig, testInstance]){
 		"without identities":        func(p *Plugin[testConfig, testInstance]) { p.Identity = false },
 		"looking for its tags":      func(p *Plugin[testConfig, testInstance]) { p.Idempotency = IdempotentByTag },
 		"of an inventory":           func(p *Plugin[testConfig, testInstance]) { p.Idempotency = IdempotentByAsset },
@@ -240,7 +240,7 @@ func TestBatchProvisionerNeedsIdentityAndIdempotency(t *testing.T) {
 		if err := p.Check(); err != nil {
 			t.Fatal(err)
 		}
-		spoil(&p)
+		corrupt(&p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), "it sets Batches") {
 			t.Errorf("%s: %v", name, err)
 		}

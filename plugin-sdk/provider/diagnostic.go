@@ -43,10 +43,10 @@ type Step struct {
 // At begins a path at an attribute or a nested block.
 func At(name string) Path { return Path{{Name: name}} }
 
-// Attr goes on to an attribute of a block or object, or to a map's key.
+// Attr extends the path by an attribute of a block or object, or to a map's key.
 func (p Path) Attr(name string) Path { return p.with(Step{Name: name}) }
 
-// Index goes on to an element of a list or a repeated block.
+// Index extends the path by an element of a list or a repeated block.
 func (p Path) Index(index int) Path { return p.with(Step{Index: index}) }
 
 // with copies, so that two paths never share their last step.

@@ -27,7 +27,7 @@ type flights struct {
 	watches  map[*watch]struct{}
 	// unanswered counts items whose answer hasn't been handed to their stream.
 	unanswered int
-	quiet      chan struct{} // closed when unanswered falls to zero; nil: nobody waits
+	quiet      chan struct{} // closed when unanswered falls to zero; nil: no caller waits
 }
 
 // flight is one call for one key, or for all members of a batch, each of which has

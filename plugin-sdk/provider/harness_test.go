@@ -197,7 +197,7 @@ func within[T any](t *testing.T, channel <-chan T, what string) T {
 	case value := <-channel:
 		return value
 	case <-time.After(10 * time.Second):
-		t.Fatalf("waited in vain for %s", what)
+		t.Fatalf("timed out waiting for %s", what)
 		panic("unreachable")
 	}
 }
@@ -208,7 +208,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	deadline := time.Now().Add(10 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

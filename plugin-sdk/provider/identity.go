@@ -18,8 +18,8 @@ import (
 type IdentityVerifier interface {
 	// VerifyIdentity judges evidence that anybody may have sent: it checks the
 	// infrastructure's signature first, and reads what it vouches for from the
-	// signed document alone. RefuseIdentity makes the error of a certain refusal;
-	// any other error says that nobody can tell now, and the host asks again later.
+	// signed document only. RefuseIdentity makes the error of a certain refusal; any
+	// other error says that the result is unknown, and the host asks again later.
 	VerifyIdentity(ctx context.Context, evidence Evidence) (Identity, error)
 }
 
@@ -57,7 +57,7 @@ type IdentityRefusal int
 
 // The refusals.
 const (
-	// EvidenceUnreadable: it is no document of a kind that the plugin knows.
+	// EvidenceUnreadable: it isn't a document of a kind that the plugin knows.
 	EvidenceUnreadable = IdentityRefusal(providerpb.RefusedIdentity_CLASS_UNREADABLE)
 	// BadSignature: the infrastructure hasn't signed it, or it was changed since.
 	BadSignature = IdentityRefusal(providerpb.RefusedIdentity_CLASS_BAD_SIGNATURE)
@@ -123,7 +123,7 @@ type identityServer[C, I any] struct {
 }
 
 // Verify asks the author's verifier. What needs no plugin to be refused is refused
-// here: evidence of a size that nobody signs, and of another instance.
+// here: evidence that is too large for a signed document, and evidence of another instance.
 func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.VerifyRequest) (*providerpb.VerifyResponse, error) {
 	provider, err := s.server.provider()
 	if err != nil {

@@ -57,7 +57,7 @@ func TestWhatTheAuthorForgetsTheKitRefuses(t *testing.T) {
 	asked := 0
 	host, err := startNotary(t, true, &notary{verify: func(_ context.Context, e Evidence) (Identity, error) {
 		asked++
-		return Identity{Instance: string(e.Document)}, nil // whoever it says it is
+		return Identity{Instance: string(e.Document)}, nil // whatever instance it claims to be
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -43,8 +43,8 @@ type Offer struct {
 	Resources Resources
 	// Price is what one costs in an hour. Without a currency it isn't said.
 	Price Price
-	// BillingGrain is what is paid at a time, MinimumLease what is paid at least.
-	BillingGrain, MinimumLease time.Duration
+	// BillingGrain is what is paid at a time, MinimumCommitment what is paid at least.
+	BillingGrain, MinimumCommitment time.Duration
 	// Available is the stock or the quota that is left; nil: it isn't known.
 	Available *uint32
 }
@@ -122,7 +122,7 @@ func offerToWire(o Offer) *providerpb.Offer {
 		},
 		Platform:     &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
 		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour, Estimate: o.Price.Estimate},
-		BillingGrain: durationpb.New(o.BillingGrain), MinimumLease: durationpb.New(o.MinimumLease), Available: o.Available,
+		BillingGrain: durationpb.New(o.BillingGrain), MinimumCommitment: durationpb.New(o.MinimumCommitment), Available: o.Available,
 	}
 }
 
@@ -135,6 +135,6 @@ func offerFromWire(o *providerpb.Offer) Offer {
 			DiskBytes: o.GetResources().GetDiskBytes(), Named: o.GetResources().GetNamed(),
 		},
 		Price:        Price{Currency: o.GetPrice().GetCurrency(), MicrosPerHour: o.GetPrice().GetMicrosPerHour(), Estimate: o.GetPrice().GetEstimate()},
-		BillingGrain: o.GetBillingGrain().AsDuration(), MinimumLease: o.GetMinimumLease().AsDuration(), Available: o.Available,
+		BillingGrain: o.GetBillingGrain().AsDuration(), MinimumCommitment: o.GetMinimumCommitment().AsDuration(), Available: o.Available,
 	}
 }

@@ -36,7 +36,7 @@ func TestAMarketIsNamedAndItsOffersArriveWhole(t *testing.T) {
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	want := Offer{
 		Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Platform: Platform{OS: "linux", Arch: "arm64"}, Resources: Resources{CPUMilli: 4000, MemoryBytes: 1, DiskBytes: 2, Named: map[string]int64{"gpu/l4": 1}},
-		Price: Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true}, BillingGrain: time.Second, MinimumLease: time.Minute, Available: proto.Uint32(3),
+		Price: Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true}, BillingGrain: time.Second, MinimumCommitment: time.Minute, Available: proto.Uint32(3),
 	}
 	host, err := startMarket(t, true, &trader{offers: func(_ context.Context, instance testInstance) (OfferList, error) {
 		if instance.CPUs != 8 {

@@ -54,7 +54,7 @@ func TestAPolicyThatIsNoneIsNeverHandedOn(t *testing.T) {
 	}{
 		"it is empty":           {"", nil, codes.Internal},
 		"it has no end":         {strings.Repeat("x", providerpb.MaxPolicyBytes+1), nil, codes.Internal},
-		"the author can't tell": {"", errors.New("no such region"), codes.InvalidArgument},
+		"the author can't tell": {"", errors.New("unknown region"), codes.InvalidArgument},
 	} {
 		host := allowing(t, func(testConfig, []testInstance, string) (string, error) { return c.text, c.err })
 		if _, err := host.permissions.Policy(t.Context(), &providerpb.PolicyRequest{}); status.Code(err) != c.code {

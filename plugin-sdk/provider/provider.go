@@ -17,8 +17,8 @@
 //
 // # What an answer means
 //
-// Unknown is the default: a plain error from Provision says that nobody knows
-// whether something exists, and the manager holds a place for it until an
+// Unknown is the default: a plain error from Provision says that it is not
+// known whether something exists, and the manager holds a place for it until an
 // inspection shows the truth. Only NotCreated claims that nothing was made.
 package provider
 
@@ -40,14 +40,14 @@ const SDKVersion = "0.1.0"
 // goroutines; never twice at once for one key.
 type Provider[I any] interface {
 	// Inspect yields every resource of this installation, in any state, and free
-	// assets where there are such. Ending with an error tells the host that the
-	// list is incomplete; ending early without one would be a lie that gets
-	// machines forgotten. Query may narrow the look; yielding more is fine.
+	// assets where the provider has them. An error at the end tells the host that
+	// the list is incomplete; a short list without one makes the manager forget
+	// machines. Query may narrow the inspection; yielding more is fine.
 	Inspect(ctx context.Context, query Query) iter.Seq2[Resource, error]
 	// Provision makes one instance for request.Key, or returns the one that the
-	// key already made (with Existed set). A plain error means nobody knows; wrap
+	// key already made (with Existed set). A plain error means unknown; wrap
 	// it with NotCreated to claim that nothing exists. The context outlives the
-	// host's patience on purpose: an answer that is cut off is lost.
+	// host's timeout on purpose: an answer that is cut off is lost.
 	Provision(ctx context.Context, request ProvisionRequest[I]) (Resource, error)
 	// Terminate removes one resource and says how far it got. Removing what is
 	// gone is Gone, not an error. It refuses a resource that carries another key.

@@ -20,7 +20,7 @@ var errBadKey = errors.New("the key must be 1 to 63 lower-case letters, digits a
 
 // Provision answers every item as soon as it is known. Items begin when the RPC
 // arrives or never; once begun they run to their end, whatever becomes of the
-// RPC, because a create that is cut off is a machine that nobody knows of.
+// RPC, because a create that is cut off leaves a machine without a record.
 func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	provider, err := s.provider()
 	if err != nil {

@@ -35,20 +35,20 @@ func TestAuthorsReturnBecomesAnOutcome(t *testing.T) {
 		outcome  providerpb.ProvisionResponse_Outcome
 		class    providerpb.Error_Class
 	}{
-		"a resource is created":                      {Resource{ID: "i-1"}, nil, created, noClass},
-		"a resource that existed":                    {Resource{ID: "i-1", Existed: true}, nil, existed, noClass},
-		"pending without an id is accepted":          {Resource{State: Pending}, nil, accepted, noClass},
-		"running without an id is the plugin's bug":  {Resource{State: Running}, nil, unknown, internalPB},
-		"another key is the plugin's bug":            {Resource{ID: "i-1", Key: "other"}, nil, unknown, internalPB},
-		"a plain error is unknown":                   {Resource{}, errors.New("reset by peer"), unknown, transient},
-		"a classified error is unknown too":          {Resource{}, &Error{Class: Auth, Err: errors.New("no")}, unknown, providerpb.Error_CLASS_AUTH},
-		"not created is certain":                     {Resource{}, NotCreated(Capacity, errors.New("none left")), nothing, providerpb.Error_CLASS_CAPACITY},
-		"not created survives wrapping":              {Resource{}, fmt.Errorf("zone a: %w", NotCreated(Quota, errors.New("full"))), nothing, providerpb.Error_CLASS_QUOTA},
-		"not created joined with more is uncertain":  {Resource{}, errors.Join(NotCreated(Quota, errors.New("full")), errors.New("clean-up failed")), unknown, providerpb.Error_CLASS_QUOTA},
-		"an error beats a resource":                  {Resource{ID: "i-1"}, errors.New("tagging failed"), unknown, transient},
-		"not created without a cause stays a claim":  {Resource{}, NotCreated(Transient, nil), nothing, transient},
-		"an unset class of a claim is transient":     {Resource{}, NotCreated(0, errors.New("x")), nothing, transient},
-		"a deadline of the plugin's own is no claim": {Resource{}, context.DeadlineExceeded, unknown, transient},
+		"a resource is created":                         {Resource{ID: "i-1"}, nil, created, noClass},
+		"a resource that existed":                       {Resource{ID: "i-1", Existed: true}, nil, existed, noClass},
+		"pending without an id is accepted":             {Resource{State: Pending}, nil, accepted, noClass},
+		"running without an id is the plugin's bug":     {Resource{State: Running}, nil, unknown, internalPB},
+		"another key is the plugin's bug":               {Resource{ID: "i-1", Key: "other"}, nil, unknown, internalPB},
+		"a plain error is unknown":                      {Resource{}, errors.New("reset by peer"), unknown, transient},
+		"a classified error is unknown too":             {Resource{}, &Error{Class: Auth, Err: errors.New("no")}, unknown, providerpb.Error_CLASS_AUTH},
+		"not created is certain":                        {Resource{}, NotCreated(Capacity, errors.New("none left")), nothing, providerpb.Error_CLASS_CAPACITY},
+		"not created survives wrapping":                 {Resource{}, fmt.Errorf("zone a: %w", NotCreated(Quota, errors.New("full"))), nothing, providerpb.Error_CLASS_QUOTA},
+		"not created joined with more is uncertain":     {Resource{}, errors.Join(NotCreated(Quota, errors.New("full")), errors.New("clean-up failed")), unknown, providerpb.Error_CLASS_QUOTA},
+		"an error beats a resource":                     {Resource{ID: "i-1"}, errors.New("tagging failed"), unknown, transient},
+		"not created without a cause stays a claim":     {Resource{}, NotCreated(Transient, nil), nothing, transient},
+		"an unset class of a claim is transient":        {Resource{}, NotCreated(0, errors.New("x")), nothing, transient},
+		"a deadline of the plugin's own claims nothing": {Resource{}, context.DeadlineExceeded, unknown, transient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := start(t, &scripted{provision: func(context.Context, ProvisionRequest[testInstance]) (Resource, error) {
@@ -86,7 +86,7 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 			Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
 			Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
 			Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true},
-			BillingGrain: durationpb.New(time.Second), MinimumLease: durationpb.New(time.Minute), Available: proto.Uint32(7),
+			BillingGrain: durationpb.New(time.Second), MinimumCommitment: durationpb.New(time.Minute), Available: proto.Uint32(7),
 		}},
 		Items: []*providerpb.ProvisionRequest_Item{{
 			Key: "k1", Name: "n", Tags: map[string]string{"a": "b"}, Asset: "serial",
@@ -101,7 +101,7 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 	offers := []Offer{{
 		Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
 		Resources: Resources{CPUMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
-		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second, MinimumLease: time.Minute, Available: &left,
+		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second, MinimumCommitment: time.Minute, Available: &left,
 	}}
 	if !reflect.DeepEqual(request.Offers, offers) {
 		t.Errorf("got offers %+v, want %+v", request.Offers, offers)
@@ -212,7 +212,7 @@ func TestBatchRunsBoundedInParallel(t *testing.T) {
 		if now == defaultParallel {
 			reached()
 		}
-		<-full // nobody ends before the bound is reached
+		<-full // none ends before the bound is reached
 		return Resource{ID: request.Key}, nil
 	}})
 	var keys []string

@@ -19,7 +19,7 @@ type Resource struct {
 	// Fleet is the address of the fleet it was made for.
 	Fleet string
 	State State
-	// Existed is for Provision alone: the key had made this resource before.
+	// Existed is for Provision only: the key had made this resource before.
 	Existed   bool
 	Addresses []string
 	Created   time.Time
@@ -118,10 +118,10 @@ type Ref struct {
 // TerminateState is how far a removal got.
 type TerminateState int
 
-// The ends of a removal. The zero value says that nobody knows.
+// The ends of a removal. The zero value means unknown.
 const (
 	TerminateUnknown = TerminateState(providerpb.TerminateResponse_OUTCOME_UNKNOWN)
-	// Gone: it doesn't exist, whoever removed it.
+	// Gone: it doesn't exist, whatever removed it.
 	Gone = TerminateState(providerpb.TerminateResponse_OUTCOME_GONE)
 	// TerminateAccepted: under way; an inspection will show it gone.
 	TerminateAccepted = TerminateState(providerpb.TerminateResponse_OUTCOME_ACCEPTED)

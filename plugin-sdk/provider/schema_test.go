@@ -110,7 +110,7 @@ func TestBadTagsAreFound(t *testing.T) {
 		"a default that doesn't fit": {checkBlock[struct {
 			Size int `fleet:"size" default:"1.5"`
 		}](), "A whole number is wanted"},
-		"a default that is no duration": {checkBlock[struct {
+		"a default that isn't a duration": {checkBlock[struct {
 			Boot time.Duration `fleet:"boot" default:"5 minutes"`
 		}](), "A duration"},
 		"a type that can't cross": {checkBlock[struct {
@@ -122,7 +122,7 @@ func TestBadTagsAreFound(t *testing.T) {
 		"a map with int keys": {checkBlock[struct {
 			M map[int]string `fleet:"m"`
 		}](), "string keys"},
-		"a block that is no struct": {checkBlock[struct {
+		"a block that isn't a struct": {checkBlock[struct {
 			B []string `fleet:"b,block"`
 		}](), "*T or []T"},
 		"a block by value": {checkBlock[struct {

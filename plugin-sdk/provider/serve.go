@@ -17,7 +17,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-// finishTime is how long calls under way may go on once the host is gone. A
+// finishTime is how long calls under way may continue once the host is gone. A
 // plugin must be gone within five seconds of its host.
 const finishTime = 3 * time.Second
 

@@ -16,10 +16,10 @@ import (
 // instances away. Plugin.Events says that it is, since the host asks before there is
 // a provider.
 type Watcher interface {
-	// Watch yields notices until ctx ends, beginning with all that stand: the host
+	// Watch yields notices until ctx ends, beginning with all that are in force: the host
 	// may have forgotten them. The same notice may come again, with the same ID.
-	// Ending, with an error or without, is no harm: the host watches again, later
-	// each time. Yielding waits while the host is busy.
+	// It may end, with an error or without: the host watches again, later each
+	// time. Yielding waits while the host is busy.
 	Watch(ctx context.Context) iter.Seq2[Notice, error]
 }
 

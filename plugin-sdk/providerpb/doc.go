@@ -8,7 +8,7 @@ package providerpb
 
 //go:generate ./generate.sh
 
-// The go-plugin handshake. The cookie is no security: it lets a plugin that a
+// The go-plugin handshake. The cookie gives no security: it lets a plugin that a
 // person started by hand say so instead of waiting for a host for ever.
 const (
 	// MagicCookieKey is the environment variable that the host sets.
@@ -34,7 +34,7 @@ const (
 	AssetArch = "arch"
 	// JoinService among the services says that a person joins each host, by a
 	// command that the manager prints: the manager makes none by itself. Such a
-	// plugin needs its provider block alone to be configured and inspected, since
+	// plugin needs only its provider block to be configured and inspected, since
 	// both happen whenever a plan is made. No gRPC service goes with it.
 	JoinService = "join"
 )

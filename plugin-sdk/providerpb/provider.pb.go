@@ -2186,19 +2186,19 @@ func (x *DrainResponse) GetInFlight() uint32 {
 }
 
 type Offer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Zone          string                 `protobuf:"bytes,1,opt,name=zone,proto3" json:"zone,omitempty"`
-	Region        string                 `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
-	MachineType   string                 `protobuf:"bytes,3,opt,name=machine_type,json=machineType,proto3" json:"machine_type,omitempty"`
-	Lifetime      string                 `protobuf:"bytes,4,opt,name=lifetime,proto3" json:"lifetime,omitempty"` // "stable" or "preemptible"
-	Resources     *Resources             `protobuf:"bytes,5,opt,name=resources,proto3" json:"resources,omitempty"`
-	Price         *Price                 `protobuf:"bytes,6,opt,name=price,proto3" json:"price,omitempty"`
-	BillingGrain  *durationpb.Duration   `protobuf:"bytes,7,opt,name=billing_grain,json=billingGrain,proto3" json:"billing_grain,omitempty"`
-	MinimumLease  *durationpb.Duration   `protobuf:"bytes,8,opt,name=minimum_lease,json=minimumLease,proto3" json:"minimum_lease,omitempty"`
-	Available     *uint32                `protobuf:"varint,9,opt,name=available,proto3,oneof" json:"available,omitempty"` // quota or stock left, where it is known
-	Platform      *Platform              `protobuf:"bytes,10,opt,name=platform,proto3" json:"platform,omitempty"`         // what it can run; an empty field isn't said
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Zone              string                 `protobuf:"bytes,1,opt,name=zone,proto3" json:"zone,omitempty"`
+	Region            string                 `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
+	MachineType       string                 `protobuf:"bytes,3,opt,name=machine_type,json=machineType,proto3" json:"machine_type,omitempty"`
+	Lifetime          string                 `protobuf:"bytes,4,opt,name=lifetime,proto3" json:"lifetime,omitempty"` // "stable" or "preemptible"
+	Resources         *Resources             `protobuf:"bytes,5,opt,name=resources,proto3" json:"resources,omitempty"`
+	Price             *Price                 `protobuf:"bytes,6,opt,name=price,proto3" json:"price,omitempty"`
+	BillingGrain      *durationpb.Duration   `protobuf:"bytes,7,opt,name=billing_grain,json=billingGrain,proto3" json:"billing_grain,omitempty"`
+	MinimumCommitment *durationpb.Duration   `protobuf:"bytes,8,opt,name=minimum_commitment,json=minimumCommitment,proto3" json:"minimum_commitment,omitempty"`
+	Available         *uint32                `protobuf:"varint,9,opt,name=available,proto3,oneof" json:"available,omitempty"` // quota or stock left, where it is known
+	Platform          *Platform              `protobuf:"bytes,10,opt,name=platform,proto3" json:"platform,omitempty"`         // what it can run; an empty field isn't said
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Offer) Reset() {
@@ -2280,9 +2280,9 @@ func (x *Offer) GetBillingGrain() *durationpb.Duration {
 	return nil
 }
 
-func (x *Offer) GetMinimumLease() *durationpb.Duration {
+func (x *Offer) GetMinimumCommitment() *durationpb.Duration {
 	if x != nil {
-		return x.MinimumLease
+		return x.MinimumCommitment
 	}
 	return nil
 }
@@ -2783,7 +2783,7 @@ func (x *WatchResponse) GetDetail() string {
 	return ""
 }
 
-// VerifyRequest has what a stranger sent, who may be anybody.
+// VerifyRequest has what an unauthenticated client sent.
 type VerifyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`           // whose form it has: "aws"
@@ -3606,7 +3606,7 @@ const file_provider_proto_rawDesc = "" +
 	"\fDrainRequest\x125\n" +
 	"\bdeadline\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\",\n" +
 	"\rDrainResponse\x12\x1b\n" +
-	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xe6\x03\n" +
+	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xf0\x03\n" +
 	"\x05Offer\x12\x12\n" +
 	"\x04zone\x18\x01 \x01(\tR\x04zone\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12!\n" +
@@ -3614,8 +3614,8 @@ const file_provider_proto_rawDesc = "" +
 	"\blifetime\x18\x04 \x01(\tR\blifetime\x12D\n" +
 	"\tresources\x18\x05 \x01(\v2&.forgeyard.fleet.provider.v1.ResourcesR\tresources\x128\n" +
 	"\x05price\x18\x06 \x01(\v2\".forgeyard.fleet.provider.v1.PriceR\x05price\x12>\n" +
-	"\rbilling_grain\x18\a \x01(\v2\x19.google.protobuf.DurationR\fbillingGrain\x12>\n" +
-	"\rminimum_lease\x18\b \x01(\v2\x19.google.protobuf.DurationR\fminimumLease\x12!\n" +
+	"\rbilling_grain\x18\a \x01(\v2\x19.google.protobuf.DurationR\fbillingGrain\x12H\n" +
+	"\x12minimum_commitment\x18\b \x01(\v2\x19.google.protobuf.DurationR\x11minimumCommitment\x12!\n" +
 	"\tavailable\x18\t \x01(\rH\x00R\tavailable\x88\x01\x01\x12A\n" +
 	"\bplatform\x18\n" +
 	" \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatformB\f\n" +
@@ -3855,7 +3855,7 @@ var file_provider_proto_depIdxs = []int32{
 	34, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
 	35, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
 	57, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	57, // 39: forgeyard.fleet.provider.v1.Offer.minimum_lease:type_name -> google.protobuf.Duration
+	57, // 39: forgeyard.fleet.provider.v1.Offer.minimum_commitment:type_name -> google.protobuf.Duration
 	36, // 40: forgeyard.fleet.provider.v1.Offer.platform:type_name -> forgeyard.fleet.provider.v1.Platform
 	55, // 41: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
 	33, // 42: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer

@@ -1,9 +1,9 @@
-// Package isolation decides as which OS user jobs run, gives them their folders and
-// environment, and keeps isolated jobs from the agent's files, the cloud's metadata
-// service and what other jobs left.
+// Package isolation selects the OS user of jobs, gives them folders and an environment,
+// and keeps isolated jobs from the agent's files, the cloud's metadata service and the
+// files of other jobs.
 //
 // An isolated job has a user that nothing else on the host uses. A helper process, the
-// agent's own program started again as root, becomes that user for good before the job
-// begins; another one with the same credentials tries what a job must not be able to,
-// and only if it fails at all of it the host is called isolated.
+// agent's own program started as root, becomes that user permanently before the job
+// starts. A second one with the same credentials tries to access what a job must not
+// access; the host is reported as isolated only if every try fails.
 package isolation

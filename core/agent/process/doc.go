@@ -1,6 +1,6 @@
-// Package process starts the processes of jobs, finds all that belong to a job, signals
-// them, and proves that none is left, on each system as far as it allows.
+// Package process starts the processes of jobs, finds all processes of a job, signals
+// them, and proves that none is left, as far as each operating system allows.
 //
-// On Linux the agent adopts what a job's processes leave behind; on macOS a job is its
+// On Linux the agent adopts processes that a job leaves behind; on macOS a job is its
 // process group; on Windows it is a job object.
 package process

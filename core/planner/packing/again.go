@@ -2,18 +2,18 @@ package packing
 
 import "slices"
 
-// asIfNew solves the problem as if the standing machines that are like new ones, and
+// asIfNew solves the problem as if the existing machines that are like new ones, and
 // so have nothing on them, weren't there yet, and then takes them for as many of the
 // new ones. Whoever asks again after the machines of a plan were made so gets that
 // plan again.
 func (w *work) asIfNew(like []int, solve func(Problem) Solution) *plan {
 	before, kept := w.before(like)
-	return w.standingFor(solve(before), like, kept)
+	return w.existingFor(solve(before), like, kept)
 }
 
-// standingFor is a solution from before, with standing machines in the place of as
+// existingFor is a solution from before, with existing machines in the place of as
 // many of its new ones as there are.
-func (w *work) standingFor(solution Solution, like, kept []int) *plan {
+func (w *work) existingFor(solution Solution, like, kept []int) *plan {
 	p := &plan{uncovered: solution.Uncovered}
 	there := make([]int, len(w.Types))
 	for s := range like {
@@ -74,14 +74,14 @@ func (w *work) before(like []int) (before Problem, kept []int) {
 	return before, kept
 }
 
-// alike is for each standing type with machines the cheapest of the others whose
+// alike is for each existing type with machines the cheapest of the others whose
 // machines are the same, of its owner's if there is one; -1: none, or it isn't a
-// standing one. Nil: there is none for any.
+// existing one. Nil: there is none for any.
 func (w *work) alike() []int {
 	like, found := make([]int, len(w.Types)), false
 	for s, one := range w.Types {
 		like[s] = -1
-		if !one.Standing || one.Limit <= 0 {
+		if !one.Existing || one.Limit <= 0 {
 			continue
 		}
 		for _, t := range w.fresh {

@@ -16,7 +16,7 @@ func LowerBound(p Problem) int64 {
 	for d, price := range w.worth {
 		total += float64(price * w.demanded(d))
 	}
-	for _, t := range w.standing {
+	for _, t := range w.existing {
 		gift := 0.0
 		for d, price := range w.worth {
 			gift += float64(price * float64(w.Types[t].Capacity[d]))

@@ -6,11 +6,11 @@ import (
 )
 
 // cover serves one class after the other, each on the first machines that have
-// room, the standing ones before those that are made. What a class gets doesn't
+// room, the existing ones before those that are made. What a class gets doesn't
 // depend on the classes after it, nor the place of a job on how many of its class
 // come after it: that is why one more job leaves nobody before it uncovered.
 func (w *work) cover() *plan {
-	p := w.standingPiles()
+	p := w.existingPiles()
 	order := make([]int, len(w.Classes))
 	for c := range order {
 		order[c] = c
@@ -19,10 +19,10 @@ func (w *work) cover() *plan {
 	return p
 }
 
-// standingPiles is a plan with the standing machines, and nothing on them.
-func (w *work) standingPiles() *plan {
+// existingPiles is a plan with the existing machines, and nothing on them.
+func (w *work) existingPiles() *plan {
 	p := &plan{uncovered: make([]int, len(w.Classes))}
-	for _, t := range w.standing {
+	for _, t := range w.existing {
 		if w.Types[t].Limit > 0 {
 			p.piles = append(p.piles, pile{kind: t, number: w.Types[t].Limit, free: w.Types[t].Capacity})
 		}
@@ -49,7 +49,7 @@ func perUnit(w *work, kind, _ int) float64 { return 1 / w.promise[kind] }
 // firstFitDecreasing places the largest jobs first, each on the first machine with
 // room.
 func (w *work) firstFitDecreasing(rule openingRule) *plan {
-	p := w.standingPiles()
+	p := w.existingPiles()
 	largest := make([]int64, w.Dimensions)
 	for _, t := range w.Types {
 		for d, n := range t.Capacity {

@@ -3,16 +3,16 @@ package packing
 import "slices"
 
 // improve takes a few machines apart, packs what was on them again, a little
-// differently, and keeps what isn't dearer: so many times. Standing machines stay
+// differently, and keeps what isn't dearer: so many times. Existing machines stay
 // as they are.
 func (w *work) improve(p *plan, steps int) {
 	w.settle(p)
 	var kept []pile
 	p.piles = slices.DeleteFunc(p.piles, func(b pile) bool {
-		if w.Types[b.kind].Standing {
+		if w.Types[b.kind].Existing {
 			kept = append(kept, b)
 		}
-		return w.Types[b.kind].Standing
+		return w.Types[b.kind].Existing
 	})
 	f := w.filler(make([]int, len(w.Classes)), nil, w.used(p))
 	steps = min(steps, worthTrying(p.piles))

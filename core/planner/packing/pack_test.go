@@ -16,7 +16,7 @@ func wrong(p Problem, s Solution) string {
 	placed, used, cost := make([]int, len(p.Classes)), make([]int, len(p.Types)), int64(0)
 	for _, m := range s.Machines {
 		used[m.Type] += m.Number
-		if t := p.Types[m.Type]; !t.Standing {
+		if t := p.Types[m.Type]; !t.Existing {
 			cost += (t.Price + t.Charge) * int64(m.Number)
 		}
 		room := slices.Clone(p.Types[m.Type].Capacity)
@@ -62,7 +62,7 @@ func draw(t *rapid.T) Problem {
 		p.Types = append(p.Types, Type{Capacity: vector(64, "capacity"), Price: rapid.Int64Range(0, 1000).Draw(t, "price"), Charge: rapid.Int64Range(0, 20).Draw(t, "charge"),
 			Limit: rapid.SampledFrom([]int{0, 1, 2, 5, NoLimit, NoLimit}).Draw(t, "limit")})
 		if last := &p.Types[len(p.Types)-1]; last.Limit < NoLimit {
-			last.Standing = rapid.Bool().Draw(t, "standing")
+			last.Existing = rapid.Bool().Draw(t, "existing")
 		}
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "classes") {
@@ -156,7 +156,7 @@ func naiveFirstFit(p Problem, against func(t Type, c Class) float64) (cost int64
 	used := make([]int, len(p.Types))
 	for t, one := range p.Types {
 		for range one.Limit {
-			if !one.Standing {
+			if !one.Existing {
 				break
 			}
 			machines = append(machines, machine{t, slices.Clone(one.Capacity)})
@@ -169,7 +169,7 @@ func naiveFirstFit(p Problem, against func(t Type, c Class) float64) (cost int64
 			if at < 0 {
 				best := -1
 				for t, one := range p.Types {
-					open := !one.Standing && used[t] < one.Limit && may(c, t) && fits(one.Capacity, c.Requirement, 1)
+					open := !one.Existing && used[t] < one.Limit && may(c, t) && fits(one.Capacity, c.Requirement, 1)
 					if open && (best < 0 || against(one, c) < against(p.Types[best], c)) {
 						best = t
 					}
@@ -218,9 +218,9 @@ func TestNoSolutionCostsLessThanTheBound(t *testing.T) {
 	})
 }
 
-func TestStandingMachinesAreUsedBeforeAnyIsMade(t *testing.T) {
+func TestExistingMachinesAreUsedBeforeAnyIsMade(t *testing.T) {
 	p := Problem{Dimensions: 1, Types: []Type{
-		{Capacity: []int64{4}, Price: 1, Limit: NoLimit}, {Capacity: []int64{3}, Limit: 2, Standing: true}, {Capacity: []int64{4}, Limit: 1, Standing: true},
+		{Capacity: []int64{4}, Price: 1, Limit: NoLimit}, {Capacity: []int64{3}, Limit: 2, Existing: true}, {Capacity: []int64{4}, Limit: 1, Existing: true},
 	}, Classes: []Class{{Requirement: []int64{1}, Count: 8}}}
 	s := Pack(p, 10)
 	want := []Machine{{1, 2, []Holding{{0, 3}}}, {2, 1, []Holding{{0, 2}}}}
@@ -242,7 +242,7 @@ func TestMachinesThatWereMadeTakeWhatTheyWereMadeFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
 		for n := range p.Types {
-			p.Types[n].Standing, p.Types[n].Limit = false, NoLimit
+			p.Types[n].Existing, p.Types[n].Limit = false, NoLimit
 		}
 		first := Pack(p, 20)
 		made := make([]int, len(p.Types))
@@ -251,7 +251,7 @@ func TestMachinesThatWereMadeTakeWhatTheyWereMadeFor(t *testing.T) {
 		}
 		next := p
 		for n, number := range made {
-			next.Types = append(next.Types, Type{Capacity: p.Types[n].Capacity, Limit: number, Standing: true})
+			next.Types = append(next.Types, Type{Capacity: p.Types[n].Capacity, Limit: number, Existing: true})
 			for c, class := range p.Classes {
 				if slices.Contains(class.Types, n) {
 					next.Classes = slices.Clone(next.Classes)
@@ -337,7 +337,7 @@ func FuzzPack(f *testing.F) {
 			v := vector()
 			price := min(next(), LargestPrice)
 			limit := int(min(next(), NoLimit))
-			p.Types = append(p.Types, Type{Capacity: v, Price: price, Charge: price % 7, Limit: limit, Standing: price%2 == 0})
+			p.Types = append(p.Types, Type{Capacity: v, Price: price, Charge: price % 7, Limit: limit, Existing: price%2 == 0})
 		}
 		for range classes {
 			p.Classes = append(p.Classes, Class{Requirement: vector(), Count: int(min(next(), 1<<20))})

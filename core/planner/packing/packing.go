@@ -26,10 +26,10 @@ type Type struct {
 	Price, Charge int64
 	// Limit is how many there may be.
 	Limit int
-	// Standing machines are there already: they cost nothing, and are used before
+	// Existing machines are there already: they cost nothing, and are used before
 	// any other, in the order of their types.
-	Standing bool
-	// Owner numbers whose machines these are: a standing one counts as one of the
+	Existing bool
+	// Owner numbers whose machines these are: a existing one counts as one of the
 	// same owner's, if it is the same.
 	Owner int
 }

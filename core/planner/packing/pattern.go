@@ -57,13 +57,13 @@ func (w *work) byPatterns(demand []int, byWorth bool) *plan {
 	p := &plan{}
 	if w.many() {
 		f.tries = triesPerMachine / 2
-		p = w.standingPiles()
+		p = w.existingPiles()
 		for _, c := range f.classes {
 			f.left[c] = w.fillPiles(p, c, f.left[c])
 		}
 	} else {
-		for _, t := range w.standing {
-			f.fillStanding(p, t)
+		for _, t := range w.existing {
+			f.fillExisting(p, t)
 		}
 	}
 	f.fillFresh(p)
@@ -85,8 +85,8 @@ func (w *work) mostValuableFirst() []int {
 	return classes
 }
 
-// fillStanding uses the standing machines of a type.
-func (f *filler) fillStanding(p *plan, kind int) {
+// fillExisting uses the existing machines of a type.
+func (f *filler) fillExisting(p *plan, kind int) {
 	for left := f.Types[kind].Limit; left > 0; {
 		one, _ := f.fill(kind)
 		if len(one.holds) == 0 {

@@ -11,14 +11,14 @@ type work struct {
 	// demand is how many jobs of each class are to be placed.
 	demand []int
 	// cost is price and charge of each type, at least 1: a machine is never free,
-	// so that fewer are better. Standing ones cost 0.
+	// so that fewer are better. Existing ones cost 0.
 	cost []int64
 	// allowed has one bit per class for each type.
 	allowed [][]uint64
-	// fresh are the types that aren't standing, and standing those that are; byCost are
+	// fresh are the types that aren't existing, and existing those that are; byCost are
 	// the fresh ones, the cheapest first.
-	fresh, standing, byCost []int
-	// same are, for each type that isn't standing, those that have as much and take the
+	fresh, existing, byCost []int
+	// same are, for each type that isn't existing, those that have as much and take the
 	// same classes, and so have the same contents.
 	same [][]int
 	// promise is, for each type, what a machine that is full would be worth of its
@@ -52,8 +52,8 @@ func newWork(p Problem) *work {
 	p = asked(p)
 	w := &work{Problem: p, demand: make([]int, len(p.Classes)), cost: make([]int64, len(p.Types))}
 	for t, one := range p.Types {
-		if one.Standing {
-			w.standing = append(w.standing, t)
+		if one.Existing {
+			w.existing = append(w.existing, t)
 			continue
 		}
 		w.fresh = append(w.fresh, t)
@@ -196,7 +196,7 @@ func (w *work) settle(p *plan) int64 {
 	p.cost = 0
 	for n := range p.piles {
 		b := &p.piles[n]
-		if !w.Types[b.kind].Standing {
+		if !w.Types[b.kind].Existing {
 			w.downsize(b, used)
 		}
 		p.cost += w.cost[b.kind] * int64(b.number)
@@ -261,7 +261,7 @@ func (w *work) solution(p *plan) Solution {
 			continue
 		}
 		s.Machines = append(s.Machines, Machine{b.kind, b.number, merged(b.holds)})
-		if t := w.Types[b.kind]; !t.Standing {
+		if t := w.Types[b.kind]; !t.Existing {
 			s.Cost += (t.Price + t.Charge) * int64(b.number)
 		}
 	}

@@ -1,5 +1,3 @@
-// Package humaerror makes huma's own refusals problems. Huma has one hook for the whole
-// program, so servers import this package instead of setting it.
 package humaerror
 
 import (

@@ -55,12 +55,12 @@ func Comment(reason string) string {
 	return " (" + reason + ")"
 }
 
-// Capital begins a text with a capital letter.
+// Capital begins a text with a capital letter, where it begins with a letter of ASCII.
 func Capital(text string) string {
-	if text == "" {
-		return ""
+	if text == "" || text[0] < 'a' || text[0] > 'z' {
+		return text
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return string(text[0]-'a'+'A') + text[1:]
 }
 
 // Clause is a text from elsewhere without its final full stop, to go on after it.

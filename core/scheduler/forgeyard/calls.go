@@ -110,9 +110,9 @@ func (d Demand) snapshot(began time.Time) (fleet.CapacityDemandSnapshot, error) 
 	if d.Queued == nil {
 		return fleet.CapacityDemandSnapshot{}, errors.New("it has no \"queued\": where no job waits, that is an empty list")
 	}
-	s := fleet.CapacityDemandSnapshot{Revision: d.Revision, ObservedAt: began, Queued: make([]fleet.UnmetDemand, 0, len(d.Queued)), Running: usage(d.Running)}
+	s := fleet.CapacityDemandSnapshot{Revision: d.Revision, ObservedAt: began, Queued: make([]fleet.QueuedDemand, 0, len(d.Queued)), Running: usage(d.Running)}
 	for n, q := range d.Queued {
-		one, err := q.unmet()
+		one, err := q.demand()
 		if err != nil {
 			return fleet.CapacityDemandSnapshot{}, fmt.Errorf("queued[%d]: %w", n, err)
 		}
@@ -122,14 +122,14 @@ func (d Demand) snapshot(began time.Time) (fleet.CapacityDemandSnapshot, error) 
 	return s, s.Check()
 }
 
-func (q Queued) unmet() (fleet.UnmetDemand, error) {
+func (q Queued) demand() (fleet.QueuedDemand, error) {
 	admissible := q.Count
 	if q.Admissible != nil {
 		admissible = *q.Admissible
 	}
 	const longest = float64(math.MaxInt64 / int64(time.Second))
 	if q.OldestWaitSeconds > longest {
-		return fleet.UnmetDemand{}, fmt.Errorf("oldest_wait_seconds is %g, longer than anything", q.OldestWaitSeconds)
+		return fleet.QueuedDemand{}, fmt.Errorf("oldest_wait_seconds is %g, longer than anything", q.OldestWaitSeconds)
 	}
 	r := q.Requirement
 	requirement := fleet.SchedulingRequirementSet{
@@ -141,7 +141,7 @@ func (q Queued) unmet() (fleet.UnmetDemand, error) {
 	for _, name := range q.Resources.Unknown {
 		requirement.Unknown = append(requirement.Unknown, "resources."+name)
 	}
-	return fleet.UnmetDemand{
+	return fleet.QueuedDemand{
 		Requirement: requirement,
 		Resources: fleet.ResourceCapacity{
 			CPUMilli: q.Resources.CPUMilli, MemoryBytes: q.Resources.MemoryBytes, DiskBytes: q.Resources.DiskBytes,

@@ -59,7 +59,7 @@ func TestDemandIsReadAsTheSchedulerSaysIt(t *testing.T) {
 	}
 	want := fleet.CapacityDemandSnapshot{
 		ID: got.ID, Revision: 41, ObservedAt: noon,
-		Queued: []fleet.UnmetDemand{{
+		Queued: []fleet.QueuedDemand{{
 			Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64", Capabilities: []string{"docker"}, Trust: "standard", Tenant: "acme"},
 			Resources:   fleet.ResourceCapacity{CPUMilli: 2000, MemoryBytes: 4 << 30, Named: map[string]int64{"license": 1}},
 			Count:       7, Admissible: 5, OldestWait: 94500 * time.Millisecond, Priority: 2, PreemptibleAllowed: true,

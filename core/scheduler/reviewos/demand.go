@@ -54,11 +54,11 @@ func metricsRefusal(err error) error {
 
 // waiting is the demand of the queues, by name. One that isn't mapped counts
 // where jobs wait in it: nothing of the file runs them, and somebody should know.
-func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) []fleet.UnmetDemand {
-	out := []fleet.UnmetDemand{}
+func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) []fleet.QueuedDemand {
+	out := []fleet.QueuedDemand{}
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
 		facts := queues[name]
-		group := fleet.UnmetDemand{
+		group := fleet.QueuedDemand{
 			Requirement: fleet.SchedulingRequirementSet{Queue: name}, Count: facts.waiting, Admissible: facts.waiting,
 			OldestWait: time.Duration(facts.oldest * float64(time.Second)),
 		}
@@ -80,8 +80,8 @@ func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) 
 }
 
 // Job is what one job of a mapped queue needs.
-func Job(q fleet.SchedulerQueue) fleet.UnmetDemand {
-	return fleet.UnmetDemand{Requirement: requirementOf(q), Resources: resourcesOf(q), PreemptibleAllowed: q.Preemptible}
+func Job(q fleet.SchedulerQueue) fleet.QueuedDemand {
+	return fleet.QueuedDemand{Requirement: requirementOf(q), Resources: resourcesOf(q), PreemptibleAllowed: q.Preemptible}
 }
 
 // requirementOf is what the jobs of a mapped queue require: the class that the

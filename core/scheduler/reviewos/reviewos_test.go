@@ -55,7 +55,7 @@ func (w *world) demand() fleet.CapacityDemandSnapshot {
 	return s
 }
 
-func (w *world) group(queue string) fleet.UnmetDemand {
+func (w *world) group(queue string) fleet.QueuedDemand {
 	w.t.Helper()
 	for _, g := range w.demand().Queued {
 		if g.Requirement.Queue == queue {
@@ -63,7 +63,7 @@ func (w *world) group(queue string) fleet.UnmetDemand {
 		}
 	}
 	w.t.Fatalf("no group of the queue %s", queue)
-	return fleet.UnmetDemand{}
+	return fleet.QueuedDemand{}
 }
 
 func (w *world) admit(name string) (scheduler.Admitted, scheduler.Known) {

@@ -48,7 +48,7 @@ func Office(weeks int, seed uint64, scheduler fleet.SchedulerAddress) *replay.Tr
 	random := rand.New(rand.NewPCG(seed, 1))
 	trace := &replay.Trace{}
 	for _, s := range shapes {
-		trace.Kinds = append(trace.Kinds, replay.Kind{Scheduler: scheduler, UnmetDemand: fleet.UnmetDemand{
+		trace.Kinds = append(trace.Kinds, replay.Kind{Scheduler: scheduler, QueuedDemand: fleet.QueuedDemand{
 			Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64"},
 			Resources:   fleet.ResourceCapacity{CPUMilli: s.cpu * 1000, MemoryBytes: s.memory << 30},
 		}})

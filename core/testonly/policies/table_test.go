@@ -135,7 +135,7 @@ func seen(waiting int, hosts ...host) snapshot.Snapshot {
 	in.Scaled, in.Demand = map[fleet.RunnerFleetID]time.Time{}, map[fleet.SchedulerAddress]snapshot.Demand{}
 	in.Usage = map[fleet.CapacityInstanceID]snapshot.Usage{}
 	if waiting > 0 {
-		in.Demand[scheduler] = snapshot.Demand{Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{
+		in.Demand[scheduler] = snapshot.Demand{Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{
 			{Resources: fleet.ResourceCapacity{CPUMilli: 2000}, Count: waiting, Admissible: waiting},
 		}}}
 	}

@@ -14,8 +14,8 @@ type costs struct {
 	// prices are by how much the market's are multiplied, one after the other; none:
 	// they don't change.
 	prices []int64
-	// lease is what the market's dear machines are paid for at least.
-	lease time.Duration
+	// commitment is what the market's dear machines are paid for at least.
+	commitment time.Duration
 }
 
 // dearest is the highest price of the market, in millionths of a dollar an hour.
@@ -34,7 +34,7 @@ func (w *world) drawCosts(random *rand.Rand) {
 		factor := 1 + random.Int64N(3)
 		w.costs.prices, highest = append(w.costs.prices, factor), max(highest, factor)
 	}
-	w.costs.lease = time.Duration(random.IntN(4)) * time.Minute
+	w.costs.commitment = time.Duration(random.IntN(4)) * time.Minute
 	for n, price := range []int64{dearest * highest, 100} {
 		f := &w.store.fleets[n]
 		f.Cost.Hourly = micros(price)
@@ -80,7 +80,7 @@ func (w *world) priced(offers []fleet.Offer) []fleet.Offer {
 			offers[n].Price.Micros *= w.costs.prices[int(w.at/time.Minute)%len(w.costs.prices)]
 		}
 		if offers[n].MachineType == "type-1" {
-			offers[n].MinimumLease = w.costs.lease
+			offers[n].MinimumCommitment = w.costs.commitment
 		}
 	}
 	return offers
@@ -106,13 +106,13 @@ func (w *world) noStartPassesAGuardrail(res loop.Result) {
 			if price.Currency == "" {
 				price = f.Cost.Hourly
 			}
-			switch lease, paid := i.Lease(); {
+			switch commitment, paid := i.Commitment(); {
 			case i.Fleet != f.ID:
 			case i.Live():
 				hour += price.Micros
 				day += price.During(fleet.Overlap(i.Created, ends, begins, ends)).Micros
 			case paid:
-				day += lease.Between(begins, ends).Micros
+				day += commitment.Between(begins, ends).Micros
 			}
 		}
 		if most := f.Cost.MaxHourly; !most.IsZero() && hour > most.Micros {

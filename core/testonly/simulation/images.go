@@ -59,8 +59,8 @@ func (w *world) changeImage(n int, broken bool) {
 	}
 	f := &w.store.fleets[n]
 	f.Image, f.Serial = image, f.Serial+1
-	w.store.standing.Rollouts = slices.DeleteFunc(w.store.standing.Rollouts, func(o fleet.RolloutOrder) bool {
-		return o.Fleet == f.ID && o.Word == fleet.RollBack
+	w.store.overrides.Rollouts = slices.DeleteFunc(w.store.overrides.Rollouts, func(o fleet.RolloutOrder) bool {
+		return o.Fleet == f.ID && o.Action == fleet.RollBack
 	})
 	w.say("%s asks for %s, broken %t", f.Address, image.Ref, broken)
 }
@@ -73,7 +73,7 @@ func (w *world) strikeImage(f Fault, random *rand.Rand) {
 	case NewImage, BrokenImage:
 		w.changeImage(f.Provider, f.Kind == BrokenImage)
 	case ImageOrder:
-		words := []fleet.RolloutWord{fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack}
+		words := []fleet.RolloutAction{fleet.PauseRollout, fleet.ResumeRollout, fleet.RollBack}
 		w.orderRollout(f.Provider, words[random.IntN(len(words))], random.IntN(2) == 0)
 	}
 	w.manager.stepSoon(0)
@@ -81,9 +81,9 @@ func (w *world) strikeImage(f Fault, random *rand.Rand) {
 
 // orderRollout is a person's word about the rollouts of a fleet. Without an image
 // that was known good there is none to go back to.
-func (w *world) orderRollout(n int, word fleet.RolloutWord, skip bool) {
+func (w *world) orderRollout(n int, word fleet.RolloutAction, skip bool) {
 	f, known := w.store.fleets[n], w.store.rollouts[w.store.fleets[n].ID]
-	o := fleet.RolloutOrder{Fleet: f.ID, Word: word, SkipSoak: skip, Decided: fleet.Decided{By: "ada", At: w.now()}}
+	o := fleet.RolloutOrder{Fleet: f.ID, Action: word, SkipSoak: skip, Attribution: fleet.Attribution{By: "ada", At: w.now()}}
 	if word == fleet.RollBack {
 		at := slices.IndexFunc(known.Good, func(m fleet.Make) bool { return !m.Image.Same(f.Image) })
 		if at < 0 {
@@ -92,8 +92,8 @@ func (w *world) orderRollout(n int, word fleet.RolloutWord, skip bool) {
 		o.From, o.To, o.SkipSoak = f.Image, known.Good[at].Image, false
 	}
 	w.say("ORDER of %s: %s %s", f.Address, word, o.To.Ref)
-	others := slices.DeleteFunc(slices.Clone(w.store.standing.Rollouts), func(o fleet.RolloutOrder) bool { return o.Fleet == f.ID })
-	w.store.standing.Rollouts = append(others, o)
+	others := slices.DeleteFunc(slices.Clone(w.store.overrides.Rollouts), func(o fleet.RolloutOrder) bool { return o.Fleet == f.ID })
+	w.store.overrides.Rollouts = append(others, o)
 }
 
 // lookAfterRollouts is a person who looks at the rollouts in peace, now and then:
@@ -109,13 +109,13 @@ func (w *world) lookAfterRollouts() {
 		}
 		f := w.store.fleets[n]
 		known := w.store.rollouts[f.ID]
-		order, _ := w.store.standing.Rollout(f)
+		order, _ := w.store.overrides.Rollout(f)
 		switch {
-		case w.isBroken(w.store.standing.Governed(f).Image.Digest):
-			if w.orderRollout(n, fleet.RollBack, false); w.isBroken(w.store.standing.Governed(f).Image.Digest) {
+		case w.isBroken(w.store.overrides.Apply(f).Image.Digest):
+			if w.orderRollout(n, fleet.RollBack, false); w.isBroken(w.store.overrides.Apply(f).Image.Digest) {
 				w.changeImage(n, false)
 			}
-		case known.Halted != nil || order.Word == fleet.PauseRollout:
+		case known.Halted != nil || order.Action == fleet.PauseRollout:
 			w.orderRollout(n, fleet.ResumeRollout, false)
 		}
 	}

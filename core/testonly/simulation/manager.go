@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // manager is the process that runs the loop, life after life.
@@ -155,7 +156,7 @@ func (m *manager) step() {
 		return
 	}
 	for _, d := range m.w.store.decisions[before:] {
-		m.w.say("DECISION %s %s: %s", d.Fleet, d.Kind, d.Reason)
+		m.w.say("DECISION %s %s (%s): %s", d.Fleet, d.Kind, causeOf(d), d.Reason)
 	}
 	for _, t := range res.Transitions {
 		m.w.say("MOVE %s %s -> %s: %s", t.Instance, t.From, t.To, t.Reason)
@@ -277,4 +278,12 @@ func because(f *loop.Failure) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s: %s)", f.Class, f.Message)
+}
+
+// causeOf is the code of what made a decision: of a scale up, what asks for so many.
+func causeOf(d fleet.Decision) reason.Code {
+	if up, ok := reason.As[reason.ScaleUp](d.Reason); ok {
+		return up.Because.Code()
+	}
+	return d.Reason.Code()
 }

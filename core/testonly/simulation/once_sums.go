@@ -97,7 +97,7 @@ func (s *onceCI) observe(life int, e loop.Observe) {
 
 func (s *onceCI) snapshot(of sums) fleet.CapacityDemandSnapshot {
 	class := s.w.store.fleets[0].Class
-	mapped := fleet.UnmetDemand{
+	mapped := fleet.QueuedDemand{
 		Requirement: fleet.SchedulingRequirementSet{Queue: mappedQueue, Class: class.Name, OS: class.Platform.OS, Arch: class.Platform.Arch, Trust: class.Trust},
 		Count:       of.waiting, Admissible: of.waiting, OldestWait: of.oldest,
 		Unlisted: &fleet.UnlistedUsage{Jobs: of.running, Usable: of.usable},
@@ -105,9 +105,9 @@ func (s *onceCI) snapshot(of sums) fleet.CapacityDemandSnapshot {
 	if len(s.w.rules.policy.Entitlements) > 0 {
 		mapped.Requirement.Tenant = entitledTenant // a queue is one tenant's
 	}
-	out := fleet.CapacityDemandSnapshot{Queued: []fleet.UnmetDemand{mapped}}
+	out := fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{mapped}}
 	if n := of.elsewhere; n > 0 {
-		out.Queued = append(out.Queued, fleet.UnmetDemand{Requirement: fleet.SchedulingRequirementSet{Queue: unmappedQueue}, Count: n, Admissible: n})
+		out.Queued = append(out.Queued, fleet.QueuedDemand{Requirement: fleet.SchedulingRequirementSet{Queue: unmappedQueue}, Count: n, Admissible: n})
 	}
 	return out
 }

@@ -3,9 +3,12 @@ package simulation
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 var soak = flag.Int("seeds", 300, "how many seeds to simulate; make test takes 2000")
@@ -64,13 +67,14 @@ func TestSomeWorldsMakeBatches(t *testing.T) {
 	}
 }
 
-func TestSomeWorldsMakeHostsByScheduleAndByForecast(t *testing.T) {
-	for _, why := range []string{": warm.", ": forecast."} {
+func TestSomeWorldsScaleUpByScheduleAndByForecast(t *testing.T) {
+	for _, cause := range []reason.Code{reason.CodeOf[reason.KeepWarm](), reason.CodeOf[reason.ForecastNeeds]()} {
+		decision := fmt.Appendf(nil, "scale_up (%s): ", cause)
 		seed := uint64(0)
-		for ; seed < 20 && !bytes.Contains(Run(Options{Seed: seed}).Log, []byte("there or on the way"+why)); seed++ {
+		for ; seed < 20 && !bytes.Contains(Run(Options{Seed: seed}).Log, decision); seed++ {
 		}
 		if seed == 20 {
-			t.Errorf("in 20 worlds no host is made with the reason %q", why)
+			t.Errorf("in 20 worlds no instance starts because of %s", cause)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type memoryStore struct {
 	operations map[fleet.OperationID]fleet.Operation
 	runners    map[fleet.CapacityInstanceID]fleet.Runner
 	decisions  []fleet.Decision
-	standing   fleet.StandingOrders
+	overrides  fleet.Overrides
 	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
 	assets     []fleet.Asset
 	claims     []fleet.AssetClaim
@@ -52,7 +52,7 @@ func newMemoryStore(w *world) *memoryStore {
 
 // Load is all that the loop plans from.
 func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
-	s := snapshot.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy, Standing: m.standing, Rollouts: maps.Clone(m.rollouts)}
+	s := snapshot.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy, Overrides: m.overrides, Rollouts: maps.Clone(m.rollouts)}
 	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]
@@ -62,8 +62,8 @@ func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
-		if lease, paid := m.instances[id].Lease(); paid {
-			s.Leases = append(s.Leases, lease)
+		if commitment, paid := m.instances[id].Commitment(); paid {
+			s.Commitments = append(s.Commitments, commitment)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.operations)) {

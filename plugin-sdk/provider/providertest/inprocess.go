@@ -68,8 +68,8 @@ func (r *running) Stop() error {
 	return nil
 }
 
-// Kill breaks the connection at once. The calls can't be torn off within a
-// process, so their end is waited for: what they do is done, and nobody hears it.
+// Kill breaks the connection at once. Calls can't be killed within a
+// process, so their end is waited for: they take effect, and their answers are lost.
 func (r *running) Kill() {
 	_ = r.connection.Close()
 	r.server.Stop()

@@ -45,7 +45,7 @@ type Options struct {
 	Outage func(context.Context) (mend func(context.Context) error, err error)
 	// Evidence is a genuine document that the infrastructure signed about an instance,
 	// with that instance's id. Nil: of an identity verifier it is only checked that it
-	// refuses what nobody signed.
+	// refuses a document without a valid signature.
 	Evidence *provider.Evidence
 	// Patience is how long a slow create or removal may take; 0: 1 minute.
 	Patience time.Duration
@@ -92,5 +92,5 @@ func object(t *testing.T, block any) []byte {
 }
 
 // Launcher starts plugins in process for package conformance. It is a function
-// that serves the plugin anew; its log lines go to the writer.
+// that starts a new instance of the plugin; its log lines go to the writer.
 type Launcher func(logs io.Writer) (provider.InProcess, error)

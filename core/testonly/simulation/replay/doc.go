@@ -1,4 +1,3 @@
 // Package main is the command replay: it runs one seed of the fault simulation and
-// prints what happened, as a story that a person can read. It is part of no binary
-// that is shipped.
+// prints what happened, step by step. It is part of no binary that is shipped.
 package main

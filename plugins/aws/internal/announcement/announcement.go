@@ -112,7 +112,7 @@ type health struct {
 
 // maintenance is what AWS Health has scheduled for machines. An event that is over,
 // and a machine that it is over for, says only that something has changed. Its name
-// stays the same while the event is told anew.
+// stays the same when the event is announced again.
 func maintenance(e event) ([]provider.Notice, error) {
 	var detail health
 	if err := json.Unmarshal(e.Detail, &detail); err != nil {

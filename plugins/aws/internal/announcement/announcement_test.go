@@ -59,7 +59,7 @@ func TestEachEventIsReadAsWhatItAnnounces(t *testing.T) {
 
 func TestWhatAnnouncesNothingIsSaidToDoSo(t *testing.T) {
 	for name, c := range map[string]struct{ message, says string }{
-		"it is no JSON":                   {"hello", "not an EventBridge event"},
+		"it isn't JSON":                   {"hello", "not an EventBridge event"},
 		"it is a list":                    {"[]", "not an EventBridge event"},
 		"it is of another kind":           {`{"id":"e","detail-type":"Scheduled Event","time":"2026-11-30T09:00:00Z","detail":{}}`, "Scheduled Event"},
 		"it is wrapped by a topic":        {`{"Type":"Notification","Message":"{}"}`, `the kind ""`},

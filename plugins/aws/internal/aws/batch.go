@@ -172,9 +172,9 @@ func ownersAmong(seen []types.Instance) owners {
 	return o
 }
 
-// of are the tags of a thing as its owner's: the machine's that has it. What no
-// machine has is nobody's as long as one of the batch is there, whose it may be, and
-// the first member's then, so that it is removed.
+// of are the tags of a resource as those of its owner, the machine that has it. A
+// resource without a machine has no owner while a machine of the batch exists, which
+// may be its owner; afterwards it counts as the first member's, so that it is removed.
 func (o owners) of(l labels, holder string) labels {
 	switch machine, known := o.machines[holder]; {
 	case l.batch() == "":
@@ -184,5 +184,5 @@ func (o owners) of(l labels, holder string) labels {
 	case holder == "" && !o.alive[l.batch()]:
 		return l.member(0)
 	}
-	return l.member(nobody)
+	return l.member(noMember)
 }

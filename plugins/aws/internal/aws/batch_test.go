@@ -200,7 +200,7 @@ func TestWhoAMachineOfABatchIsNeedsNeitherAnAnswerNorTheOthers(t *testing.T) {
 			t.Errorf("%s was %s and is %s now", one.Key, ids[one.Key], one.ID)
 		}
 	}
-	// The same call again, as for a member that a list missed, makes nothing anew.
+	// The same call again, as for a member that a list missed, creates nothing again.
 	if again, _ := p.ProvisionBatch(t.Context(), b); len(again) > 6 {
 		t.Errorf("%v", again)
 	}
@@ -398,7 +398,7 @@ func TestTheTagsOfTheLargestBatchFit(t *testing.T) {
 	}
 }
 
-// A member's host is known by its document: whose it is, nobody says beforehand.
+// A member's host is known by its document: which member it is isn't known beforehand.
 func TestTheDocumentOfAMachineOfABatchSaysWhichItIs(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.startVerifying(t)
@@ -423,9 +423,9 @@ func TestTheDocumentOfAMachineOfABatchSaysWhichItIs(t *testing.T) {
 			t.Errorf("member %d under the other's key: %v", n, err)
 		}
 	}
-	stranger := more(t, p, asked(), map[string]string{"Name": "somebody's"})
+	foreign := more(t, p, asked(), map[string]string{"Name": "somebody's"})
 	l.Advance(time.Minute)
-	evidence := l.evidenceOf(t, stranger)
+	evidence := l.evidenceOf(t, foreign)
 	evidence.Key, evidence.Instance = "", ""
 	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "other instance" {
 		t.Errorf("a machine of somebody else: %v", err)

@@ -6,7 +6,7 @@ import (
 )
 
 // facts are answers that hold for a while, with their age. They are a cache: after a
-// start of the plugin everything is asked for anew.
+// start of the plugin everything is read again.
 type facts[K comparable, V any] struct {
 	now func() time.Time
 	// fresh is how long an answer isn't asked for again, life how long it is better

@@ -23,7 +23,7 @@ import (
 // end of no machine; and one that may be released is again what its last machine left
 // behind, which the manager proves to be ours and has removed.
 
-// kindAsset is how a host is listed that is nobody's now and can't be released.
+// kindAsset is the kind of a listed host that has no instance and can't be released.
 const kindAsset = "asset"
 
 // tagClaimed is when a host was taken for the key in its tags, or claimOver. A host
@@ -34,8 +34,8 @@ const (
 	claimOver  = "over"
 )
 
-// tagAllocated is the key that a host was allocated for, whoever has it since. With the
-// host's client token, which nobody can copy, it shows that we allocated it.
+// tagAllocated is the key that a host was allocated for, whichever instance uses it now.
+// With the host's client token, which can't be copied, it shows that we allocated it.
 const tagAllocated = settings.TagPrefix + "allocated"
 
 // claimLife is how long a host without a machine stays with the key that took it: the

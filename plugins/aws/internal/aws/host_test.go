@@ -274,7 +274,7 @@ func TestAMacIsOfferedForADayAndNoHostOnTheSpotMarket(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range list.Offers {
-			got = append(got, fmt.Sprintf("%s %s %s", o.MachineType, o.Lifetime, o.MinimumLease))
+			got = append(got, fmt.Sprintf("%s %s %s", o.MachineType, o.Lifetime, o.MinimumCommitment))
 		}
 	}
 	if want := []string{"mac2.metal stable 24h0m0s", "c7i.large stable 1m0s"}; !slices.Equal(got, want) {
@@ -300,7 +300,7 @@ func TestForeignHostWithOurTagsIsShownOnly(t *testing.T) {
 	_, parts := list(t.Context(), t, p)
 	at := slices.IndexFunc(parts, func(one provider.Resource) bool { return one.ID == theirs })
 	if at < 0 || parts[at].Kind != kindAsset || parts[at].Key != "" || !strings.Contains(parts[at].Detail, "somebody else") {
-		t.Fatalf("wanted their host as nobody's: %+v", parts)
+		t.Fatalf("wanted their host without an instance: %+v", parts)
 	}
 	made := launched(t, p, askedMac(secondKey, 2))
 	for _, one := range held(t, p) {

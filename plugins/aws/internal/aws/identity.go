@@ -20,7 +20,7 @@ import (
 const apart = 5 * time.Minute
 
 // VerifyIdentity judges the identity document of a host: by the region's signature,
-// and then by what the account has. Nobody is asked about what isn't signed.
+// and then by what the account has. Without a valid signature no call is made.
 func (p *cloud) VerifyIdentity(ctx context.Context, evidence provider.Evidence) (provider.Identity, error) {
 	var none provider.Identity
 	signed, err := identity.Read(evidence)

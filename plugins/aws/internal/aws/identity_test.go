@@ -71,7 +71,7 @@ func refusalOf(err error) string {
 		return ""
 	}
 	return map[provider.IdentityRefusal]string{
-		0: "nobody can tell", provider.EvidenceUnreadable: "unreadable", provider.BadSignature: "bad signature", provider.OtherAccount: "other account",
+		0: "unknown", provider.EvidenceUnreadable: "unreadable", provider.BadSignature: "bad signature", provider.OtherAccount: "other account",
 		provider.OtherRegion: "other region", provider.OtherInstance: "other instance", provider.StaleEvidence: "stale",
 	}[provider.RefusalOf(err)]
 }
@@ -138,7 +138,7 @@ func TestADocumentOutlivesItsHostAndIsGoodForNothingThen(t *testing.T) {
 	if _, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: key}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"other instance", "other instance", "nobody can tell"} { // shutting down, terminated, forgotten
+	for _, want := range []string{"other instance", "other instance", "unknown"} { // shutting down, terminated, forgotten
 		got, err := p.VerifyIdentity(t.Context(), evidence)
 		if refusal := refusalOf(err); refusal != want {
 			t.Fatalf("wanted %q, got %q (%+v, %v)", want, refusal, got, err)
@@ -147,7 +147,7 @@ func TestADocumentOutlivesItsHostAndIsGoodForNothingThen(t *testing.T) {
 	}
 }
 
-// What can't be looked at now is no reason to refuse a host for good.
+// What can't be read now doesn't refuse a host for good.
 func TestNobodyIsRefusedForAnAPIThatDoesNotAnswerOrLags(t *testing.T) {
 	l := newLab(t, ec2sim.Options{Delays: ec2sim.Delays{Visible: time.Minute}})
 	p := l.startVerifying(t)
@@ -156,12 +156,12 @@ func TestNobodyIsRefusedForAnAPIThatDoesNotAnswerOrLags(t *testing.T) {
 		t.Fatal(err)
 	}
 	evidence := l.evidenceOf(t, made.ID)
-	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "nobody can tell" {
+	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "unknown" {
 		t.Fatalf("the list lags: %v", err)
 	}
 	l.Advance(time.Minute)
 	l.down.Store(true)
-	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "nobody can tell" {
+	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "unknown" {
 		t.Fatalf("the API is away: %v", err)
 	}
 	l.down.Store(false)
@@ -193,7 +193,7 @@ func TestWithoutTheCertificateNothingIsVerifiedAndTheReasonIsSaid(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.VerifyIdentity(t.Context(), l.evidenceOf(t, made.ID)); refusalOf(err) != "nobody can tell" || !strings.Contains(err.Error(), "identity_certificate") {
+	if _, err := p.VerifyIdentity(t.Context(), l.evidenceOf(t, made.ID)); refusalOf(err) != "unknown" || !strings.Contains(err.Error(), "identity_certificate") {
 		t.Fatalf("wanted what is missing, got %v", err)
 	}
 }

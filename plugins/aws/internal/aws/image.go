@@ -32,7 +32,7 @@ func (p *cloud) imageOf(ctx context.Context, id string) (bootImage, error) {
 		return bootImage{}, err
 	}
 	if len(seen) != 1 || sdk.ToString(seen[0].RootDeviceName) == "" {
-		return bootImage{}, fmt.Errorf("the image %s isn't there, or boots from no volume; use one that the account may see, with a root volume", id)
+		return bootImage{}, fmt.Errorf("the image %s isn't there, or has no root volume; use one that the account may see, with a root volume", id)
 	}
 	one := seen[0]
 	image = bootImage{sdk.ToString(one.RootDeviceName), platformOf(string(one.Architecture))}

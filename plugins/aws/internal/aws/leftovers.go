@@ -100,8 +100,8 @@ func (p *cloud) mayRemove(ctx context.Context, one part, key string) (provider.T
 	return 0, nil
 }
 
-// terminateHeld is for a thing that names a machine. A spot request goes on naming
-// it when it is gone.
+// terminateHeld is for a resource that names a machine. A spot request still names it
+// when the machine is gone.
 func (p *cloud) terminateHeld(ctx context.Context, one part) (provider.TerminateState, error) {
 	seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{one.holder}})
 	gone := err == nil && len(seen) == 0 || strings.HasSuffix(codeOf(err), notFound)
@@ -119,7 +119,7 @@ func (p *cloud) terminateHeld(ctx context.Context, one part) (provider.Terminate
 	return provider.TerminateAccepted, nil
 }
 
-// remove removes one thing that nothing holds. That it is gone is no failure.
+// remove removes one resource that nothing holds. One that is gone isn't a failure.
 func (p *cloud) remove(ctx context.Context, one part) error {
 	if err := p.limits.mutating.Take(ctx); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (p *cloud) remove(ctx context.Context, one part) error {
 }
 
 // release releases one host. The API answers for each host by itself, and its
-// refusals are no failure of the call.
+// refusals aren't failures of the call.
 func (p *cloud) release(ctx context.Context, id string) error {
 	answer, err := p.api.ReleaseHosts(ctx, &ec2.ReleaseHostsInput{HostIds: []string{id}})
 	if err != nil || len(answer.Unsuccessful) == 0 {

@@ -61,15 +61,15 @@ var lifetimes = []struct {
 }{{types.UsageClassTypeOnDemand, "stable"}, {types.UsageClassTypeSpot, "preemptible"}}
 
 // A machine is paid for by the second, and for a minute at least.
-const billingGrain, minimumLease = time.Second, time.Minute
+const billingGrain, minimumCommitment = time.Second, time.Minute
 
 // leastPaid is how long a machine of a type is paid for at least. That of a Mac is its
-// host's, as far as nobody used it before.
+// host's, unless the host was used before.
 func leastPaid(machineType string) time.Duration {
 	if settings.Mac(machineType) {
 		return macMinimum
 	}
-	return minimumLease
+	return minimumCommitment
 }
 
 // trade gives what makes the offers of a type in a zone. What all of them need is asked
@@ -101,7 +101,7 @@ func (p *cloud) trade(ctx context.Context, instance settings.Instance, described
 			}
 			all = append(all, provider.Offer{
 				Zone: zone, Region: p.region(), MachineType: string(one.InstanceType), Lifetime: lifetime.name, Platform: runs(one),
-				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumLease: leastPaid(string(one.InstanceType)),
+				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumCommitment: leastPaid(string(one.InstanceType)),
 				Available: left[traded{one.InstanceType, lifetime.class}],
 			})
 		}

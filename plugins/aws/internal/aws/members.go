@@ -31,8 +31,8 @@ const (
 	longestTag      = 256
 )
 
-// nobody is the number of no member.
-const nobody = -1
+// noMember is a number that no member has.
+const noMember = -1
 
 // batchTags are the tags of all that a batch makes. The error says what can't be said
 // by them.
@@ -92,8 +92,8 @@ func (l labels) told() []string {
 	return strings.Split(strings.Join(chunks, ","), ",")
 }
 
-// member are the tags as they would be if the member had been made alone. Of a number
-// that isn't in the batch they have no key, so that it is nobody's.
+// member are the tags as they would be if the member had been made by itself. For a
+// number that isn't in the batch they have no key, so the resource has no owner.
 func (l labels) member(n int) labels {
 	one := maps.Clone(l)
 	delete(one, tagKey) // what somebody wrote there since
@@ -127,7 +127,7 @@ func labelsOf(one types.Instance) labels {
 		return l
 	}
 	if one.AmiLaunchIndex == nil {
-		return l.member(nobody)
+		return l.member(noMember)
 	}
 	return l.member(int(sdk.ToInt32(one.AmiLaunchIndex)))
 }

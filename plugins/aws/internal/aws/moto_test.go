@@ -253,12 +253,12 @@ func (m *moto) losesAnswers(t *testing.T, p *cloud) {
 }
 
 func (m *moto) refuses(t *testing.T, p *cloud) {
-	for code, spoil := range map[string]func(*request){
+	for code, corrupt := range map[string]func(*request){
 		"InvalidAMIID.NotFound":    func(r *request) { r.Image = "ami-0123456789abcdef0" },
 		"InvalidSubnetID.NotFound": func(r *request) { r.Instance.Subnets = []string{"subnet-0123456789abcdef0"} },
 	} {
 		one := m.asked("01jm0000000000000000000006")
-		spoil(&one)
+		corrupt(&one)
 		if _, err := p.Provision(t.Context(), one); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || codeOf(err) != code {
 			t.Errorf("wanted %s as proof that nothing was made, got %v", code, err)
 		}

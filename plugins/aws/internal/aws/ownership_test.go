@@ -97,7 +97,7 @@ func anothersIsNeitherListedNorTouched(t *testing.T, p *cloud, one request) {
 	}
 }
 
-// An installation's name is no pattern.
+// An installation's name isn't a pattern.
 func TestAnInstallationCalledStarSeesNobodyElses(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)
@@ -193,7 +193,7 @@ func TestAShortageNamesItsOfferSoThatTheNextIsTried(t *testing.T) {
 	}
 }
 
-// A key alone, which anybody can write on a thing of his own, makes it no part of ours.
+// A key by itself, which anyone can write on a resource, doesn't make it ours.
 func TestWhatSomebodyGaveAMachinesKeyOutlivesTheMachine(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)

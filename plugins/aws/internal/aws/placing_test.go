@@ -123,7 +123,7 @@ func TestALostAnswerOfAnAllocationMakesExactlyOneHost(t *testing.T) {
 	}
 }
 
-// Who gives up after a lost answer is told that nobody knows, until time has proven it;
+// A caller that gives up after a lost answer gets unknown until time has proven it;
 // what the request made is then there to be used, and at last released.
 func TestAHostOfALostAnswerThatNobodyWantsIsReleasedAfterItsDay(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
@@ -143,7 +143,7 @@ func TestAHostOfALostAnswerThatNobodyWantsIsReleasedAfterItsDay(t *testing.T) {
 	l.released(t, p, key)
 }
 
-// The client token of a launch is bound to its host: a plugin that starts anew must
+// The client token of a launch is bound to its host: a restarted plugin must
 // choose the same.
 func TestALostAnswerOfALaunchOnAHostMakesOneMachineOnTheSameHost(t *testing.T) {
 	for _, after := range []bool{false, true} {
@@ -187,7 +187,7 @@ func TestAKeyThatComesAgainAfterARefusalHasItsHostForItself(t *testing.T) {
 	for _, fault := range []ec2sim.Fault{{Operation: "RunInstances", Code: "VcpuLimitExceeded"}, {Operation: "RunInstances"}} {
 		l.Inject(fault)
 		if _, err := l.start(t).Provision(t.Context(), askedMac(key, 1)); err == nil {
-			t.Fatal("the launch was spoiled")
+			t.Fatal("the launch failed")
 		}
 	}
 	if _, err := l.start(t).Provision(t.Context(), askedMac(secondKey, 1)); classOf(err) != provider.Capacity {
@@ -275,7 +275,7 @@ func TestKeysAtOnceShareNoFreeHost(t *testing.T) {
 	slow.Go(func() { _, failed = p.Provision(t.Context(), askedMac(secondKey, 2)) })
 	for began := time.Now(); l.Calls("DescribeHosts") == before; {
 		if time.Since(began) > time.Minute {
-			t.Fatal("nobody asks for the hosts")
+			t.Fatal("the hosts aren't asked for")
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -289,7 +289,7 @@ func TestKeysAtOnceShareNoFreeHost(t *testing.T) {
 }
 
 func TestNothingIsAllocatedForABlockThatIsWrong(t *testing.T) {
-	for name, spoil := range map[string]func(*request){
+	for name, corrupt := range map[string]func(*request){
 		"the image isn't there":           func(r *request) { r.Image = "ami-0fffffffffffffff" },
 		"the launch template isn't there": func(r *request) { r.Instance.Template = withTemplate().Instance.Template },
 		"the offer is of the spot market": func(r *request) {
@@ -301,7 +301,7 @@ func TestNothingIsAllocatedForABlockThatIsWrong(t *testing.T) {
 	} {
 		l := newLab(t, ec2sim.Options{})
 		one := askedMac(key, 1)
-		spoil(&one)
+		corrupt(&one)
 		if _, err := l.start(t).Provision(t.Context(), one); !provider.IsNotCreated(err) || l.Calls("AllocateHosts") != 0 {
 			t.Errorf("%s: got %v after %d allocations", name, err, l.Calls("AllocateHosts"))
 		}

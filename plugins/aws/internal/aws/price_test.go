@@ -62,8 +62,8 @@ func TestAnOfferSaysWhatTheListAndTheSpotMarketOfItsZoneSay(t *testing.T) {
 		if got, want := cost(there["c7i.large preemptible"].Price), "about 33022 USD"; got != want {
 			t.Errorf("in the second zone it costs %s, wanted %s", got, want)
 		}
-		if one := here["c7i.large stable"]; one.BillingGrain != time.Second || one.MinimumLease != time.Minute {
-			t.Errorf("it is paid by %s, for %s at least", one.BillingGrain, one.MinimumLease)
+		if one := here["c7i.large stable"]; one.BillingGrain != time.Second || one.MinimumCommitment != time.Minute {
+			t.Errorf("it is paid by %s, for %s at least", one.BillingGrain, one.MinimumCommitment)
 		}
 		if lists, markets := l.Calls("GetProducts"), l.Calls("DescribeSpotPriceHistory"); lists != 2 || markets == 0 {
 			t.Errorf("two blocks of the same types ask the list %d times and the market %d times", lists, markets)
@@ -266,7 +266,7 @@ func TestWhatCannotBeCountedIsNotSaidToBeUsedUp(t *testing.T) {
 		l.SetQuota(ec2sim.StandardQuota, 0)
 		l.Inject(ec2sim.Fault{Operation: "DescribeInstances", Status: 503, Code: "RequestLimitExceeded"})
 		if got := offered(t, p, nil, "c7i.large")["c7i.large stable"].Available; got != nil {
-			t.Errorf("nobody could count, and %d are said to be left", *got)
+			t.Errorf("counting failed, and %d are reported as left", *got)
 		}
 		time.Sleep(askAgain)
 		if got := offered(t, p, nil, "c7i.large")["c7i.large stable"].Available; got == nil || *got != 0 {

@@ -22,7 +22,7 @@ type request = provider.ProvisionRequest[settings.Instance]
 const largestUserData = 16 << 10
 
 // Provision makes one machine, or finds the one that the key made. The look before
-// the create is for the word Existed alone; that there is one and not two is the
+// the create is only for Existed; that there is one and not two is the
 // client token's doing.
 func (p *cloud) Provision(ctx context.Context, asked request) (provider.Resource, error) {
 	existing, err := p.ofKey(ctx, asked.Key)

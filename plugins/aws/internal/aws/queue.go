@@ -32,7 +32,7 @@ type queue struct {
 }
 
 // check finds a queue that isn't there or may not be read while somebody is looking.
-// What may pass by is no reason not to start.
+// A condition that may pass doesn't prevent the start.
 func (q *queue) check(ctx context.Context) error {
 	ctx, end := context.WithTimeout(ctx, min(q.patient, besides))
 	defer end()
@@ -64,8 +64,8 @@ func (q *queue) receive(ctx context.Context) ([]types.Message, error) {
 	return answer.Messages, nil
 }
 
-// remove deletes messages, also when nobody waits for more any longer: what was
-// handed over needn't come again.
+// remove deletes messages, also after the caller has stopped waiting: what was
+// handed over needn't be sent again.
 func (q *queue) remove(ctx context.Context, messages []types.Message) error {
 	if len(messages) == 0 {
 		return nil

@@ -104,8 +104,8 @@ func (p *cloud) askQuota(ctx context.Context, code string) (float64, error) {
 	return *answer.Quota.Value, nil
 }
 
-// cpusInUse counts the virtual cpus of all machines of the account that run, whoever
-// made them, by the quota that they are held against.
+// cpusInUse counts the virtual cpus of all machines that run in the account, also
+// those of others, by the quota that they count against.
 func (p *cloud) cpusInUse(ctx context.Context) (map[string]int64, bool) {
 	used, fresh, _ := p.quotas.usage.get(struct{}{})
 	if fresh || !p.quotas.usage.mayAsk() {

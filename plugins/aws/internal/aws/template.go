@@ -23,10 +23,10 @@ type launchTemplate struct {
 	data *types.ResponseLaunchTemplateData
 }
 
-// templateOf reads a version, once: none changes. A name is another's after its template
-// was deleted and one was made anew, so that launches go by the id that it was of when
-// it was read: what is launched is always what was read, and the first launch after
-// that is refused.
+// templateOf reads a version once, since versions don't change. After a template was
+// deleted and created again, its name belongs to another id, so launches use the id
+// that the name had when it was read: what is launched is always what was read, and
+// the first launch after that is refused.
 func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (*launchTemplate, error) {
 	p.mutex.Lock()
 	known := p.templates[asked]
@@ -65,15 +65,15 @@ func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (
 	return read, nil
 }
 
-// forgetTemplate has a template read anew: a launch with it was wrong.
+// forgetTemplate has a template read again, after a launch with it was refused.
 func (p *cloud) forgetTemplate(asked settings.LaunchTemplate) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	delete(p.templates, asked)
 }
 
-// doubtTemplate forgets the template of a launch that was refused as wrong. That there
-// is none of its id any more is no fault of a block that names it.
+// doubtTemplate forgets the template of a launch that was refused as wrong. That
+// its id is gone isn't a mistake of a block that names the template.
 func (p *cloud) doubtTemplate(asked settings.LaunchTemplate, refused *provider.Error) {
 	if refused.Class != provider.Invalid {
 		return
@@ -109,7 +109,7 @@ func (t *launchTemplate) fits() error {
 func (t *launchTemplate) under(input *ec2.RunInstancesInput, instance settings.Instance) error {
 	input.LaunchTemplate = t.spec
 	if t.data.DisableApiTermination != nil {
-		input.DisableApiTermination = sdk.Bool(false) // else nobody could end it
+		input.DisableApiTermination = sdk.Bool(false) // otherwise it couldn't be terminated
 	}
 	face := &input.NetworkInterfaces[0]
 	if len(face.Groups) == 0 && len(t.data.NetworkInterfaces) == 1 {
@@ -149,7 +149,7 @@ func diskIn(template *types.LaunchTemplateEbsBlockDevice) *types.EbsBlockDevice 
 	return disk
 }
 
-// furtherDisk is nil for what is no volume, such as the machine's own disks.
+// furtherDisk is nil for what isn't a volume, such as the machine's own disks.
 func furtherDisk(template *types.LaunchTemplateEbsBlockDevice) *types.EbsBlockDevice {
 	if template == nil {
 		return nil

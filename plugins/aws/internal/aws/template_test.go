@@ -123,7 +123,7 @@ func TestTheBlockIsOverItsLaunchTemplate(t *testing.T) {
 	}
 }
 
-// A plugin that starts anew reads the template anew, and must send the same bytes.
+// A restarted plugin reads the template again, and must send the same bytes.
 func TestALostAnswerOfALaunchByTemplateMakesOneMachine(t *testing.T) {
 	l := newLab(t, ec2sim.Options{Delays: ec2sim.Delays{Visible: time.Minute}})
 	l.AddLaunchTemplate(templateID, "runners", careless)
@@ -193,10 +193,10 @@ func TestRecreatedLaunchTemplateIsFoundWithoutRestart(t *testing.T) {
 	if _, err := ask("1"); err != nil {
 		t.Fatal(err)
 	}
-	anew := maps.Clone(careless)
-	anew["KeyName"] = "of the second"
+	again := maps.Clone(careless)
+	again["KeyName"] = "of the second"
 	l.RemoveLaunchTemplate(templateID)
-	l.AddLaunchTemplate("lt-0a000000000000002", "runners", anew)
+	l.AddLaunchTemplate("lt-0a000000000000002", "runners", again)
 	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked up again") {
 		t.Fatalf("wanted a refusal that comes again, got %v", err)
 	}

@@ -13,13 +13,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/settings"
 )
 
-// notFound is how the codes end with which the API says that there is no such thing.
+// notFound is how the codes end with which the API says that the resource doesn't exist.
 const notFound = ".NotFound"
 
-// Terminate ends one machine, and then removes what it left behind, while the API still
-// shows it; or it removes one thing that has no machine any more. Of a machine that isn't
-// shown nobody can tell here what is its: a key is a tag that anybody can write, and
-// the proof beside it is for the host to check, which then names each thing by its id.
+// Terminate ends one machine and then removes its dangling resources, while the API
+// still shows it; or it removes one resource that has no machine any more. Once the
+// machine isn't shown, the plugin can't tell which resources are its own: a key is a
+// tag that anyone can write, and the proof beside it is for the manager to check, which
+// then names each resource by its id.
 func (p *cloud) Terminate(ctx context.Context, ref provider.Ref) (provider.TerminateState, error) {
 	switch {
 	case ref.ID == "":
@@ -97,7 +98,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 }
 
 // notRemoved is what a failed removal proves: nothing, unless the API refused for a
-// reason that time alone doesn't mend.
+// reason that doesn't pass with time.
 func (p *cloud) notRemoved(err error, id string) (provider.TerminateState, error) {
 	what := classified(err, "remove %s", id)
 	switch {

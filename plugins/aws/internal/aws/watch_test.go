@@ -180,7 +180,7 @@ func TestAMessageThatCannotBeDeletedIsToldAgainUnderTheSameName(t *testing.T) {
 
 func TestForeignAndMalformedMessagesAreDropped(t *testing.T) {
 	listening(t, ec2sim.Options{}, func(t *testing.T, l *listener) {
-		stranger := more(t, l.cloud, asked(), map[string]string{"Name": "database"})
+		foreign := more(t, l.cloud, asked(), map[string]string{"Name": "database"})
 		one := asked()
 		copied := more(t, l.cloud, asked(), l.cloud.tagsOf(&one))
 		for range 30 { // more than one reading takes
@@ -189,12 +189,12 @@ func TestForeignAndMalformedMessagesAreDropped(t *testing.T) {
 		l.SendMessage(fmt.Sprintf(`{"id":"e","detail-type":"EC2 Instance Rebalance Recommendation","time":%q,"detail":{"instance-id":"i-0ffffffffffffffff"}}`,
 			time.Now().Add(-listSettle).UTC().Format(time.RFC3339)))
 		id := l.spotMachine(t, key)
-		must(t, l.Rebalance(id), l.Rebalance(stranger), l.Rebalance(copied))
+		must(t, l.Rebalance(id), l.Rebalance(foreign), l.Rebalance(copied))
 		told, err := l.hear(t, 0, time.Minute)
 		if want := []provider.NoticeKind{provider.StateChange, provider.Rebalance}; err != nil || !slices.Equal(kindsOf(told), want) || told[1].Instance != id {
 			t.Fatalf("told %+v, %v, wanted %v of %s", told, err, want, id)
 		}
-		for _, name := range []string{stranger, copied, "i-0ffffffffffffffff", "no event of EventBridge"} {
+		for _, name := range []string{foreign, copied, "i-0ffffffffffffffff", "not an EventBridge event"} {
 			if !strings.Contains(l.log.String(), name) {
 				t.Errorf("the log doesn't name %q", name)
 			}
@@ -217,16 +217,16 @@ func TestAMessageAboutAMachineThatIsNotListedYetWaitsForIt(t *testing.T) {
 }
 
 func TestAQueueThatIsLostEndsTheWatchAndLosesNoMessage(t *testing.T) {
-	for name, spoil := range map[string]func(*listener){
+	for name, corrupt := range map[string]func(*listener){
 		"the queue can't be reached":      func(l *listener) { l.Inject(ec2sim.Fault{Operation: "ReceiveMessage"}) },
 		"the answer of the queue is lost": func(l *listener) { l.Inject(ec2sim.Fault{Operation: "ReceiveMessage", After: true}) },
 		"the queue fails": func(l *listener) {
 			l.Inject(ec2sim.Fault{Operation: "ReceiveMessage", Status: 503, Code: "ServiceUnavailable"})
 		},
-		"nobody can tell whose the machines are": func(l *listener) {
+		"the owners of the machines can't be read": func(l *listener) {
 			l.Inject(ec2sim.Fault{Operation: "DescribeInstances", Status: 503, Code: "RequestLimitExceeded"})
 		},
-		"nobody can tell what stands": func(l *listener) {
+		"the notices in force can't be read": func(l *listener) {
 			l.Inject(ec2sim.Fault{Operation: "DescribeSpotInstanceRequests", Status: 500, Code: "InternalError"})
 		},
 	} {
@@ -234,9 +234,9 @@ func TestAQueueThatIsLostEndsTheWatchAndLosesNoMessage(t *testing.T) {
 			listening(t, ec2sim.Options{}, func(t *testing.T, l *listener) {
 				id := l.spotMachine(t, key)
 				must(t, l.Rebalance(id))
-				spoil(l)
+				corrupt(l)
 				if told, err := l.hear(t, 0, time.Minute); err == nil || len(told) > 0 {
-					t.Fatalf("told %+v, and the watch goes on", told)
+					t.Fatalf("got %+v, and the watch continues", told)
 				}
 				l.Advance(hidden)
 				if told, err := l.hear(t, 0, time.Minute); err != nil || len(told) != 2 || told[1].Instance != id {

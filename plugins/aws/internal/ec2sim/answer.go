@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// apiError is a refusal as the API words it. It is no error value: what the
+// apiError is a refusal as the API words it. It isn't an error value: what the
 // simulator itself can't do is a panic of a test, never a refusal.
 type apiError struct {
 	status  int
@@ -84,7 +84,7 @@ func (r reply) write(w http.ResponseWriter) {
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(r.status)
-	_, _ = w.Write(r.body) // The client is gone: there is nobody to tell.
+	_, _ = w.Write(r.body) // An error means that the client is gone.
 }
 
 // wireTime is how EC2 writes a moment.

@@ -122,7 +122,7 @@ type stateChangeXML struct {
 }
 
 // terminateInstances ends all that are named, or none where one of them isn't
-// there. To end what ended is no error.
+// there. Ending an ended machine isn't an error.
 func (s *Simulator) terminateInstances(now time.Time, request form) (answer, *apiError) {
 	ids := request.texts("InstanceId")
 	if len(ids) == 0 {

@@ -34,7 +34,7 @@ func (s *Simulator) about(now time.Time, one *instance, kind string, detail map[
 	s.emit(now, kind, "aws.ec2", []string{arn}, detail)
 }
 
-// alive gives a machine of the account that nobody has ended.
+// alive gives a machine of the account that wasn't terminated.
 func (s *Simulator) alive(id string) (*instance, error) {
 	for _, one := range s.world.instances {
 		if one.ID == id && one.endAsked.IsZero() {

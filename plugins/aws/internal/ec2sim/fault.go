@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A Fault spoils the next requests of one operation, each in the same way.
+// A Fault makes the next requests of one operation fail, each in the same way.
 type Fault struct {
 	// Operation is the action, such as "RunInstances"; empty means any.
 	Operation string
-	// Count is how many requests it spoils; 0 means one.
+	// Count is how many requests fail; 0 means one.
 	Count int
-	// After spoils the answer of a request that has had its effect. Without it
+	// After fails the answer of a request that has had its effect. Without it
 	// the request has none.
 	After bool
 	// Status and Code make the answer a refusal, such as 500 InternalError.
@@ -37,7 +37,7 @@ func (s *Simulator) Inject(fault Fault) {
 	s.faults = append(s.faults, &fault)
 }
 
-// takeFault gives the fault that spoils this request, or nil.
+// takeFault gives the fault for this request, or nil.
 func (s *Simulator) takeFault(operation string) *Fault {
 	for _, fault := range s.faults {
 		if fault.Count > 0 && (fault.Operation == "" || fault.Operation == operation) {

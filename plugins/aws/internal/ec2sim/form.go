@@ -21,7 +21,7 @@ const longestList = 10000
 func parseForm(body string) (form, *apiError) {
 	values, err := url.ParseQuery(body)
 	if err != nil {
-		return nil, refuse(400, "MalformedQueryString", "the body is no form: %v", err)
+		return nil, refuse(400, "MalformedQueryString", "the body is not a form: %v", err)
 	}
 	parsed := make(form, len(values))
 	for name, all := range values {

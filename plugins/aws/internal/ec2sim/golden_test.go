@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the golden answers anew")
+var update = flag.Bool("update", false, "rewrite the golden answers")
 
 // TestAnswers holds every answer of EC2 to its written form: the account is the
 // same in each run, so each answer has the same bytes.

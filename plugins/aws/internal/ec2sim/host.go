@@ -266,7 +266,7 @@ type errorItemXML struct {
 }
 
 // releaseHosts gives back each host that may be given back and says of each
-// other one why not: the request as a whole is no failure.
+// other one why not: the request as a whole doesn't fail.
 func (s *Simulator) releaseHosts(now time.Time, request form) (answer, *apiError) {
 	ids := request.texts("HostId")
 	if len(ids) == 0 {

@@ -47,7 +47,7 @@ func NewRegion(now time.Time) (*Region, error) {
 	return &Region{key, certificate}, nil
 }
 
-// Certificate is what whoever verifies a document trusts, in PEM.
+// Certificate is what a verifier of documents trusts, in PEM.
 func (r *Region) Certificate() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.certificate.Raw}))
 }
@@ -145,7 +145,7 @@ type attribute struct {
 }
 
 // signedData writes the signature with the document in it and without the
-// certificate, which whoever verifies must have already.
+// certificate, which the verifier must have already.
 func (r *Region) signedData(document []byte, now time.Time) ([]byte, error) {
 	digest := sha256.Sum256(document)
 	attributes := []attribute{

@@ -19,7 +19,7 @@ type instance struct {
 	volumes       []*volume
 	interfaces    []*networkInterface
 	launched      time.Time
-	endAsked      time.Time // zero while nobody has asked for its end
+	endAsked      time.Time // zero until its end is requested
 	ended         bool      // what its end brings about has been done
 	host          *host
 	reason, told  string // why it ends, as the API writes it

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Machine is an instance as whoever plays its hardware sees it: also one that no
-// list shows yet.
+// Machine is an instance as the code that plays its hardware sees it, also one that
+// no list shows yet.
 type Machine struct {
 	ID string `json:"id"`
 	// State is as the API words it: pending, running, shutting-down or terminated.

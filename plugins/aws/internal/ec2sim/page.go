@@ -23,8 +23,8 @@ func show[T numbered](s *Simulator, action string, request form, all []T, known 
 // page takes from all, which are in the order of their numbers, those that this
 // request shows, and the token of the next request, or none at the end.
 //
-// A token says after which number to go on, not how many to skip: what appears
-// or goes between two pages neither hides another thing nor shows it twice.
+// A token says after which number to continue, not how many to skip: what appears
+// or goes between two pages neither hides another entry nor shows it twice.
 func page[T numbered](s *Simulator, action string, request form, all []T, smallest, largest int) ([]T, string, *apiError) {
 	size, refusal := pageSize(request, smallest, largest)
 	if refusal != nil {

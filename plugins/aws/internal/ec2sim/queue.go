@@ -18,7 +18,7 @@ type queue struct {
 type message struct {
 	id, body, receipt string
 	received          int
-	hidden            time.Time // until when nobody is given it
+	hidden            time.Time // until when it isn't delivered
 	sent              time.Time
 }
 
@@ -32,7 +32,7 @@ func (s *Simulator) AddQueue(name string) string {
 	return one.url
 }
 
-// SendMessage puts any text into every queue, as a stranger would who may.
+// SendMessage puts any text into every queue, as another principal with the permission would.
 func (s *Simulator) SendMessage(body string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -163,7 +163,7 @@ func (s *Simulator) receiveMessage(now time.Time, body []byte) (any, *apiError) 
 }
 
 // forget takes away the message of a receipt. A receipt of an earlier reading
-// is no error and does nothing, as in a standard queue.
+// isn't an error and does nothing, as in a standard queue.
 func (q *queue) forget(receipt string) {
 	for _, one := range q.messages {
 		if one.receipt == receipt && receipt != "" {

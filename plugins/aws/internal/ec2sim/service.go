@@ -154,7 +154,7 @@ func init() {
 }
 
 // unknownParameter refuses what the operation doesn't take, as the API does: a
-// parameter that is silently ignored is a setting that nobody gets.
+// parameter that is silently ignored is a setting without effect.
 func unknownParameter(request form, known []string) *apiError {
 	for name := range request {
 		first := firstPart(name)

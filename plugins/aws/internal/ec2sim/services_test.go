@@ -172,7 +172,7 @@ func TestAnswersOfQuotas(t *testing.T) {
 		request["NextToken"] = answer.NextToken
 	}
 	if want := []string{StandardQuota, StandardSpotQuota, GraphicsSpotQuota, MacHostQuota, GraphicsQuota}; !slices.Equal(codes, want) || request["NextToken"] != "" {
-		t.Errorf("three pages of two list %q and go on at %q", codes, request["NextToken"])
+		t.Errorf("three pages of two list %q and continue at %q", codes, request["NextToken"])
 	}
 }
 

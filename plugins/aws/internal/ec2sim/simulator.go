@@ -93,8 +93,8 @@ func (s *Simulator) Advance(by time.Duration) {
 	s.wake()
 }
 
-// Calls tells how many requests of the operation have come, refused and spoiled
-// ones with them.
+// Calls tells how many requests of the operation have come, including those that were refused
+// or failed by a Fault.
 func (s *Simulator) Calls(operation string) int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -149,7 +149,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	fault := s.takeFault(call.operation)
 	s.mutex.Unlock()
 
-	answer := s.spoiled(request, call, fault)
+	answer := s.answerWithFault(request, call, fault)
 	if answer == nil {
 		// The connection ends without an answer, which only this panic does.
 		panic(http.ErrAbortHandler)
@@ -157,8 +157,8 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	answer.write(w)
 }
 
-// spoiled runs the call as far as the fault lets it; nil is no answer at all.
-func (s *Simulator) spoiled(request *http.Request, call call, fault *Fault) *reply {
+// answerWithFault runs the call as far as the fault lets it; nil is no answer at all.
+func (s *Simulator) answerWithFault(request *http.Request, call call, fault *Fault) *reply {
 	var answer reply
 	if fault == nil || fault.After || fault.delays() {
 		answer = call.run(request.Context())

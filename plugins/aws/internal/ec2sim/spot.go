@@ -101,8 +101,8 @@ type cancelledXML struct {
 	State string `xml:"state"`
 }
 
-// cancelSpotInstanceRequests ends requests but not their instances, which go on
-// running and cost money: whoever cancels must end them too.
+// cancelSpotInstanceRequests ends requests but not their instances, which keep
+// running and cost money: the caller must end them too.
 func (s *Simulator) cancelSpotInstanceRequests(now time.Time, request form) (answer, *apiError) {
 	ids := request.texts("SpotInstanceRequestId")
 	if len(ids) == 0 {

@@ -93,8 +93,8 @@ func (w *world) next() int {
 	return w.sequence
 }
 
-// id makes an id in the API's form. Ids are spread, not counted up: whoever
-// takes the order of ids for the order of starting is to be found out.
+// id makes an id in the API's form. Ids are scattered, not counted up, so that
+// code which takes their order for the order of starting fails.
 func (w *world) id(prefix string, number int) string {
 	spread := uint64(number) * 0x9e3779b97f4a7c15
 	spread ^= spread >> 29

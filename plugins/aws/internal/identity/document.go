@@ -1,6 +1,6 @@
 // Package identity reads the instance identity documents of EC2: whether a region
-// has signed one, and what it says. It knows nothing of the SDK and asks nobody, so
-// that what it refuses is refused for certain.
+// has signed one, and what it says. It doesn't use the SDK and makes no calls, so
+// what it refuses is refused for certain.
 package identity
 
 import (
@@ -37,8 +37,8 @@ type Document struct {
 // smallestKey is that of the certificates for the signature "rsa2048".
 const smallestKey = 2048
 
-// Certificate reads a region's certificate from PEM text. The errors are for whoever
-// wrote it.
+// Certificate reads a region's certificate from PEM text. The errors are for
+// its author.
 func Certificate(text string) (*x509.Certificate, error) {
 	block, rest := pem.Decode([]byte(text))
 	switch {
@@ -52,7 +52,7 @@ func Certificate(text string) (*x509.Certificate, error) {
 		return nil, fmt.Errorf("it can't be read: %w", err)
 	}
 	if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < smallestKey {
-		return nil, fmt.Errorf("its key is none of RSA with %d bits: it is the certificate for another of the signatures", smallestKey)
+		return nil, fmt.Errorf("its key isn't RSA with %d bits: it is the certificate for another of the signatures", smallestKey)
 	}
 	return certificate, nil
 }

@@ -84,7 +84,7 @@ func TestWhatTheRegionDidNotSignIsRefused(t *testing.T) {
 		"another document beside the signature":   func(e *provider.Evidence) { e.Document = []byte(other) },
 		"a document signed by another key":        func(e *provider.Evidence) { *e = signed(t, regions()[1], text) },
 		"the signature of another document":       func(e *provider.Evidence) { e.Signature = signed(t, regions()[0], other).Signature },
-		"a signed text that is no document":       func(e *provider.Evidence) { *e = signed(t, regions()[0], "an instance of ours") },
+		"a signed text that isn't a document":     func(e *provider.Evidence) { *e = signed(t, regions()[0], "an instance of ours") },
 		"a signed document that names no machine": func(e *provider.Evidence) { *e = signed(t, regions()[0], "{}") },
 		"another kind":                      func(e *provider.Evidence) { e.Kind = "gcp" },
 		"no signature":                      func(e *provider.Evidence) { e.Signature = nil },
@@ -100,7 +100,7 @@ func TestWhatTheRegionDidNotSignIsRefused(t *testing.T) {
 	}
 }
 
-// The document's own text is no better evidence than any other: a change of one bit
+// The document's own text isn't better evidence than any other: a change of one bit
 // anywhere, of the message too, never gives another identity.
 func TestAChangedBitNeverGivesAnotherIdentity(t *testing.T) {
 	evidence := signed(t, regions()[0], text)

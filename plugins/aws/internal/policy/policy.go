@@ -60,8 +60,8 @@ type scope struct {
 	partition, region, account string
 }
 
-// scopeOf reads the account from the role that is assumed; without one it is whoever
-// has the policy.
+// scopeOf reads the account from the role that is assumed; without one it is the
+// account of the principal that has the policy.
 func scopeOf(config settings.Config, instances []settings.Instance, installation string) scope {
 	s := scope{config: config, instances: instances, installation: installation, partition: "aws", region: config.Region, account: "*"}
 	for _, of := range [][2]string{
@@ -106,7 +106,7 @@ func (s scope) service(name string) string {
 	return name
 }
 
-// forVolumes is the condition that EC2 uses a key, and nobody by himself.
+// forVolumes is the condition that a key is used through EC2 and not directly.
 func (s scope) forVolumes() condition {
 	return condition{"StringEquals": {"kms:ViaService": s.service("ec2." + s.region)}}
 }
@@ -137,7 +137,7 @@ var parts = []struct {
 	{launch, func(s scope) ([]string, condition) {
 		only := s.tagged("aws:RequestTag")
 		if types := s.types(); len(types) > 0 {
-			only["StringEqualsIfExists"] = map[string]any{"ec2:InstanceType": types} // of what a launch makes, the machine alone has one
+			only["StringEqualsIfExists"] = map[string]any{"ec2:InstanceType": types} // of what a launch creates, only the machine has one
 		}
 		return s.ec2(made...), only
 	}},
@@ -159,7 +159,7 @@ var parts = []struct {
 	}},
 	{claimHosts, func(s scope) ([]string, condition) {
 		only := s.tagged("aws:ResourceTag")
-		only["StringEqualsIfExists"] = s.tagged("aws:RequestTag")["StringEquals"] // it goes to nobody else
+		only["StringEqualsIfExists"] = s.tagged("aws:RequestTag")["StringEquals"] // only the installation's own tags are set
 		return s.hosts(), only
 	}},
 	{passRole, func(s scope) ([]string, condition) {

@@ -14,19 +14,19 @@ func good() Instance {
 
 func TestAnInstanceBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		spoil func(*Instance)
-		path  string // empty: it is good
+		name    string
+		corrupt func(*Instance)
+		path    string // empty: it is good
 	}{
 		{"it is good", func(*Instance) {}, ""},
 		{"a type is none", func(i *Instance) { i.Types = []string{"c7i.large", "large"} }, "instance_types[1]"},
 		{"a type comes twice", func(i *Instance) { i.Types = []string{"c7i.large", "c7i.large"} }, "instance_types[1]"},
 		{"there are no types", func(i *Instance) { i.Types = nil }, "instance_types"},
 		{"Macs may have two hosts", func(i *Instance) { i.Types, i.MaxHosts = []string{"mac2.metal"}, 2 }, ""},
-		{"nobody says how many hosts Macs may have", func(i *Instance) { i.Types = []string{"mac2.metal"} }, "max_hosts"},
-		{"nobody says how many hosts there may be", func(i *Instance) { i.Tenancy = "host" }, "max_hosts"},
+		{"the number of hosts for Macs is missing", func(i *Instance) { i.Types = []string{"mac2.metal"} }, "max_hosts"},
+		{"the number of hosts is missing", func(i *Instance) { i.Tenancy = "host" }, "max_hosts"},
 		{"there may be fewer hosts than none", func(i *Instance) { i.Tenancy, i.MaxHosts = "host", -1 }, "max_hosts"},
-		{"hosts are counted that nobody uses", func(i *Instance) { i.MaxHosts = 2 }, "max_hosts"},
+		{"a number of hosts without a use of them", func(i *Instance) { i.MaxHosts = 2 }, "max_hosts"},
 		{"a Mac shares its hardware", func(i *Instance) { i.Types, i.MaxHosts, i.Tenancy = []string{"mac2.metal"}, 2, "dedicated" }, "instance_types[0]"},
 		{"a reservation is for a host", func(i *Instance) { i.Tenancy, i.MaxHosts, i.Reservation = "host", 2, "cr-0123456789abcdef0" }, "capacity_reservation"},
 		{"a group is a name", func(i *Instance) { i.Groups = []string{"default"} }, "security_groups[0]"},
@@ -52,16 +52,16 @@ func TestAnInstanceBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		{"the tenancy is unknown", func(i *Instance) { i.Tenancy = "shared" }, "tenancy"},
 	} {
 		i := good()
-		c.spoil(&i)
+		c.corrupt(&i)
 		check(t, c.name, i.Validate(), c.path)
 	}
 }
 
 func TestAProviderBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		spoil func(*Config)
-		path  string
+		name    string
+		corrupt func(*Config)
+		path    string
 	}{
 		{"it is good", func(*Config) {}, ""},
 		{"the region is a zone", func(c *Config) { c.Region = "eu-central-1a" }, "region"},
@@ -79,7 +79,7 @@ func TestAProviderBlockIsRefusedAtThePlaceThatIsWrong(t *testing.T) {
 		}, "assume_role.role_arn"},
 	} {
 		config := Config{Region: "eu-central-1", CallTimeout: time.Minute}
-		c.spoil(&config)
+		c.corrupt(&config)
 		check(t, c.name, config.Validate(), c.path)
 	}
 }

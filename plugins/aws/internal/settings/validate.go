@@ -67,7 +67,7 @@ func (c Config) Validate() []provider.Diagnostic {
 	}
 	if role := c.AssumeRole; role != nil {
 		if !rolePattern.MatchString(role.RoleARN) {
-			found.add(provider.At("assume_role").Attr("role_arn"), fmt.Sprintf("%q is no ARN of a role", role.RoleARN), "It has the form \"arn:aws:iam::123456789012:role/NAME\".")
+			found.add(provider.At("assume_role").Attr("role_arn"), fmt.Sprintf("invalid role ARN %q", role.RoleARN), "It has the form \"arn:aws:iam::123456789012:role/NAME\".")
 		}
 		if !sessionPattern.MatchString(role.SessionName) {
 			found.add(provider.At("assume_role").Attr("session_name"), fmt.Sprintf("%q can't be the name of a session", role.SessionName), "It has 2 to 64 letters, digits and any of _+=,.@-.")
@@ -84,7 +84,7 @@ func (c Config) validateQueue(found *complaints) {
 	parts := queuePattern.FindStringSubmatch(c.Queue)
 	switch {
 	case parts == nil:
-		found.add(provider.At("interruption_queue"), "This is no URL of a queue", "It has the form \"https://sqs.REGION.amazonaws.com/ACCOUNT/NAME\".")
+		found.add(provider.At("interruption_queue"), "Invalid queue URL", "It has the form \"https://sqs.REGION.amazonaws.com/ACCOUNT/NAME\".")
 	case parts[1] != "" && parts[1] != c.Region:
 		found.add(provider.At("interruption_queue"), fmt.Sprintf("The queue is in %s, and the block in %s", parts[1], c.Region),
 			"EventBridge writes the events of a region into a queue of that region: make one there.")
@@ -132,7 +132,7 @@ func (i Instance) Validate() []provider.Diagnostic {
 // mostHosts is above what anybody has and below what a slip of the finger costs.
 const mostHosts = 1000
 
-// validateHosts wants a number of hosts from whoever uses some: a host costs money
+// validateHosts requires a number of hosts where some are used: a host costs money
 // while no machine is on it.
 func (i Instance) validateHosts(found *complaints) {
 	onHosts := slices.ContainsFunc(i.Types, i.OnHost)
@@ -148,7 +148,7 @@ func (i Instance) validateHosts(found *complaints) {
 		found.add(provider.At("instance_types").Index(n), "A Mac is on a dedicated host", "Leave tenancy out, or write host.")
 	}
 	if onHosts && i.Reservation != "" {
-		found.add(provider.At("capacity_reservation"), "A capacity reservation is for no dedicated host", "Leave one of them out.")
+		found.add(provider.At("capacity_reservation"), "A capacity reservation can't be used with dedicated hosts", "Leave one of them out.")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 var (
 	errClosed = errors.New("the connection was closed")
-	errHangs  = errors.New("the daemon took the connection and doesn't answer")
+	errHangs  = errors.New("the daemon accepted the connection and doesn't answer")
 )
 
 // connection is one connection, for as long as it lives.
@@ -26,8 +26,8 @@ type connection struct {
 }
 
 // wire is the connection under the library's, to know its end and to end it, and to
-// end it also where what comes isn't libvirt's protocol: the library would believe
-// any length of a packet, and panic where nobody can catch it.
+// end it also where what comes isn't libvirt's protocol: the library would accept
+// any length of a packet, and panic in a goroutine of its own.
 type wire struct {
 	net.Conn
 	once   sync.Once

@@ -31,7 +31,7 @@ type Daemon struct {
 	mutex     sync.Mutex
 	current   *connection // nil: none
 	changing  int         // changes that wait for their answers
-	unsettled bool        // a change lost its answer, and nobody has waited since
+	unsettled bool        // a change lost its answer, and no call has waited since
 }
 
 // New doesn't connect. The name is for messages.

@@ -158,8 +158,8 @@ func TestAClassSaysWhatTheHostDoes(t *testing.T) {
 	}
 }
 
-// Whoever else used the connection is free at once, and may connect anew before the
-// one that lost its answer has noticed.
+// Other callers of the connection are free at once, and may reconnect before the one
+// that lost its answer has noticed.
 func TestReconnectWaitsForDaemonAfterLostAnswer(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()

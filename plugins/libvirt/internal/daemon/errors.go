@@ -53,7 +53,7 @@ var notFound = map[api.ErrorNumber]bool{
 	api.ErrNoNodeDevice: true, api.ErrNoInterface: true, api.ErrNoDomainMetadata: true, api.ErrNoDomainSnapshot: true,
 }
 
-// IsNotFound says whether the daemon answered that there is no such thing.
+// IsNotFound says whether the daemon answered that the object doesn't exist.
 func IsNotFound(err error) bool { return notFound[Said(err)] }
 
 // classes are what a refusal means. What isn't here is Transient: another try may

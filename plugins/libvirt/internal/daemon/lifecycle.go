@@ -14,8 +14,8 @@ const pingEvery = 20 * time.Second
 // Lifecycle subscribes to what happens to domains, on a connection of its own, and
 // gives the name of each domain that something happens to. The channel closes when
 // the connection is lost or ctx ends: a subscription doesn't outlive its connection,
-// also where the domains outlive the daemon, so whoever subscribes again has to
-// look at what happened meanwhile.
+// also where the domains outlive the daemon, so a caller that subscribes again has to
+// check what happened meanwhile.
 //
 // All domains are subscribed to: the library takes a domain to narrow it, and
 // doesn't pass it on.

@@ -57,7 +57,7 @@ func overSSH(u *url.URL) (dialler, error) {
 }
 
 // dial gives the socket's connection, and with it everything under it: the ssh
-// connection is this one's alone.
+// connection isn't shared.
 func (w sshWay) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", w.address)
 	if err != nil {

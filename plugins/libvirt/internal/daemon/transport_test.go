@@ -55,7 +55,7 @@ func peer(t *testing.T, with func(net.Conn)) (address string) {
 	return listener.Addr().String()
 }
 
-// credentials are a key for ssh and a certificate for TLS that nobody trusts.
+// credentials are a key for ssh and an untrusted certificate for TLS.
 func credentials(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()

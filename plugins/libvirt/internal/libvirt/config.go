@@ -30,7 +30,7 @@ type Host struct {
 type Instance struct {
 	VCPUs       int      `fleet:"vcpus,immutable" default:"2" doc:"Virtual processors."`
 	Memory      string   `fleet:"memory,immutable" default:"2GiB" doc:"Memory, such as \"4GiB\"."`
-	Disk        string   `fleet:"disk,immutable" doc:"Size of the disk, such as \"40GiB\". By default, and at least, the image's; growing the file system in it is the guest's business."`
+	Disk        string   `fleet:"disk,immutable" doc:"Size of the disk, such as \"40GiB\". By default, and at least, the image's; the guest has to grow the file system in it."`
 	Network     string   `fleet:"network,immutable" default:"network:default" doc:"\"network:NAME\" for a network of libvirt, \"bridge:NAME\" for a bridge of the host, or \"user\": then guests reach out through QEMU itself, and the host at 10.0.2.2."`
 	Machine     string   `fleet:"machine,immutable" default:"q35" doc:"q35 or pc."`
 	Firmware    string   `fleet:"firmware,immutable" default:"bios" doc:"bios or uefi."`
@@ -46,7 +46,7 @@ type Instance struct {
 type Device struct {
 	PCI string `fleet:"pci,immutable" doc:"Its address, such as \"0000:65:00.0\"."`
 	USB string `fleet:"usb,immutable" doc:"Its vendor and product, such as \"046d:c52b\"."`
-	GPU bool   `fleet:"gpu,immutable" default:"false" doc:"Whether it is a graphics processor: then the machine is vouched for as having one."`
+	GPU bool   `fleet:"gpu,immutable" default:"false" doc:"Whether it is a graphics processor: the machine then counts as having one."`
 }
 
 var (

@@ -30,7 +30,7 @@ func parseImage(ref string) (pool, volume string, err error) {
 	return pool, volume, nil
 }
 
-// findBase finds the volume of an image. Its pool is read anew before: an upload or
+// findBase finds the volume of an image. Its pool is refreshed before: an upload or
 // a copy writes a volume as it comes, so one that was made raw may hold a qcow2
 // file by now, and an overlay of it would show the guest the file's header as its
 // disk. To look at the content instead isn't safe: the library takes an empty

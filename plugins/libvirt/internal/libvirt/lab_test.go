@@ -23,7 +23,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
-// lab is a libvirt daemon of one test alone, in namespaces of its own: it sees its
+// lab is a libvirt daemon for one test, in namespaces of its own: it sees its
 // own configuration and state where the machine's are, and everything that it
 // starts ends with the test, however that ends.
 type lab struct {
@@ -351,7 +351,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	deadline := time.Now().Add(90 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -23,7 +23,7 @@ const initVariable = "FORGEYARD_LAB"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(initVariable); dir != "" {
 		if err := runInit(dir); err != nil {
-			fmt.Fprintln(os.Stderr, "the lab can't go on:", err)
+			fmt.Fprintln(os.Stderr, "the lab can't continue:", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -83,7 +83,7 @@ func runInit(dir string) error {
 	go lab.reap()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		command, argument, _ := strings.Cut(lines.Text(), " ")
-		if err := lab.obey(command, argument); err != nil {
+		if err := lab.execute(command, argument); err != nil {
 			return fmt.Errorf("%s: %w", command, err)
 		}
 		fmt.Println(command)
@@ -91,7 +91,7 @@ func runInit(dir string) error {
 	return nil
 }
 
-func (l *labInit) obey(command, argument string) error {
+func (l *labInit) execute(command, argument string) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	switch command {
@@ -117,7 +117,7 @@ func (l *labInit) obey(command, argument string) error {
 			return fmt.Errorf("no such signal, or no daemon: %w", err)
 		}
 		return syscall.Kill(l.daemon, syscall.Signal(number))
-	case "full": // a small file system stands on the folder, for the lab alone
+	case "full": // a small file system is mounted on the folder, only for the lab
 		return syscall.Mount("tmpfs", argument, "tmpfs", 0, "size=8m")
 	case "ended":
 		for l.daemon != 0 {

@@ -25,7 +25,7 @@ const (
 	// settleTime is what a daemon gets, once it answers again, to finish a request
 	// whose answer was lost.
 	settleTime = 2 * time.Second
-	// listSettle is the same for a plugin that was started anew in between.
+	// listSettle is the same for a plugin that was restarted in between.
 	listSettle = 5 * time.Second
 	// parallel machines are made or ended at once; most of the time is waiting for
 	// guests to shut down.
@@ -41,7 +41,7 @@ func Plugin(version string) provider.Plugin[Config, Instance] {
 	}
 }
 
-// newHosts connects to nobody: a host that is down must not keep the others from
+// newHosts makes no connection: a host that is down must not keep the others from
 // being seen.
 func newHosts(_ context.Context, config Config, environment provider.Environment) (provider.Provider[Instance], error) {
 	remembered, err := recall(environment.StateDir)

@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
-// giving connects anew and gives daemons so much time: little where one hangs, and
+// giving reconnects and gives daemons so much time: little where one hangs, and
 // plenty where the machine that runs the tests may be slow.
 func giving(t *testing.T, limit time.Duration, p *hosts) *hosts {
 	t.Helper()
@@ -141,7 +141,7 @@ func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
 	p := giving(t, little, newTestHosts(t, block))
 	way.meet(procDefine, answerLate)
 	if _, err := p.Provision(t.Context(), requestFor("k1", idle())); err == nil || provider.IsNotCreated(err) {
-		t.Fatalf("got %v, and nobody can know", err)
+		t.Fatalf("got %v, want unknown", err)
 	}
 	p = giving(t, plenty, p)
 	settled(t, p, "k1")
@@ -154,7 +154,7 @@ func TestAnAnswerThatComesAfterTheRetryMakesNoSecondMachine(t *testing.T) {
 }
 
 // A daemon that is stopped in the middle keeps what it was sent in its socket, and
-// does it when it goes on.
+// executes it when it continues.
 func TestAStalledDaemonCostsOneConnectionAndMakesNoSecondMachine(t *testing.T) {
 	t.Parallel()
 	needLong(t)

@@ -20,8 +20,8 @@ import (
 // memory remembers, in the folder that may be emptied, which pool each host had and
 // how many machines of ours. Without it a host that is taken from the block, or a
 // name that leads to another host now, would make everything there look gone while
-// it runs. A host is known by its pool, which keeps its UUID for good; its own it
-// may make up anew at each start.
+// it runs. A host is known by its pool, which keeps its UUID for good; its own
+// UUID it may generate again at each start.
 type memory struct {
 	file string // empty: nothing is remembered
 

@@ -24,8 +24,8 @@ func parseNetwork(text string) (kind, name string, err error) {
 }
 
 // hasNetwork refuses a network of libvirt's that isn't there or isn't active, before
-// anything is made that would only be found out by it. What a bridge is the daemon
-// alone knows.
+// anything is made that would only be found out by it. Only the daemon
+// knows what a bridge is.
 func (h *host) hasNetwork(ctx context.Context, text string) error {
 	kind, name, err := parseNetwork(text)
 	if err != nil || kind != "network" {

@@ -54,7 +54,7 @@ func (p *hosts) rooms(ctx context.Context) []room {
 	return rooms
 }
 
-// room counts every machine that runs, whoever's it is, and ours also when off.
+// room counts every machine that runs, of any owner, and ours also when off.
 func (p *hosts) room(ctx context.Context, h *host) room {
 	r := room{host: h, devices: map[string]bool{}, keys: map[string]bool{}}
 	if r.whole, r.err = h.capacity(ctx); r.err != nil {

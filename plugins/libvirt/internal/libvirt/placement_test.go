@@ -45,7 +45,7 @@ func TestAPromiseIsCountedUntilItsMachineIsSeenAndNeverBesideIt(t *testing.T) {
 	}
 	ends(after)
 	if n := taken(before); n != 1 {
-		t.Errorf("while a look from before goes on, it is counted %d times", n)
+		t.Errorf("while an earlier inspection is under way, it is counted %d times", n)
 	}
 	ends(before)
 	p.promised["k2"] = promise{host: h, need: one}

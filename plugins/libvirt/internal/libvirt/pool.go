@@ -59,8 +59,8 @@ func (h *host) findPool(ctx context.Context, name string) (pool, error) {
 	return found, nil
 }
 
-// refresh has the daemon read the pool's folder anew. A refusal is no harm: somebody
-// makes a volume just now.
+// refresh has the daemon read the pool's folder again. A refusal can be ignored: a
+// volume is being created just now.
 func (h *host) refresh(ctx context.Context, p pool) error {
 	err := h.Look(ctx, "refresh the pool "+p.Name, func(l *api.Libvirt) error { return l.StoragePoolRefresh(p.StoragePool, 0) })
 	if unknown(err) {

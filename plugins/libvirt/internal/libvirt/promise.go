@@ -11,7 +11,7 @@ import (
 type placement struct {
 	mutex    sync.Mutex
 	clock    int                // counts looks and ends of promises
-	looks    map[int]bool       // those that go on, by when they began
+	looks    map[int]bool       // those under way, by when they began
 	promised map[string]promise // by key
 	tried    map[string]*host   // by key: the host that may have made it
 }
@@ -38,7 +38,7 @@ func (p *placement) lookBegins() (since int) {
 	return p.clock
 }
 
-// lookEnds forgets the promises that every look that goes on sees the machines of.
+// lookEnds forgets the promises whose machines every look under way sees.
 // The mutex is held.
 func (p *placement) lookEnds(since int) {
 	delete(p.looks, since)

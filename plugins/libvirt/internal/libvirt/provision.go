@@ -169,7 +169,7 @@ func (p *hosts) notDefined(ctx context.Context, h *host, key string, refusal err
 	return provider.Resource{}, provider.NotCreated(classOf(refusal), refusal)
 }
 
-// resume goes on where an earlier request for the key ended.
+// resume continues where an earlier request for the key ended.
 func (p *hosts) resume(ctx context.Context, request provider.ProvisionRequest[Instance], g *guest) (provider.Resource, error) {
 	if g.started || !g.terminating.IsZero() || !g.off() {
 		p.tries(request.Key, nil)
@@ -215,7 +215,7 @@ func (p *hosts) finish(ctx context.Context, g *guest, request provider.Provision
 	return provider.Resource{}, provider.NotCreated(classOf(err), err)
 }
 
-// start makes the volumes anew, since an earlier attempt may have left half of
+// start makes the volumes again, since an earlier attempt may have left half of
 // one, marks the domain and starts it. The mark comes first: a machine that may
 // have run is never started a second time, as its token would be spent.
 func (p *hosts) start(ctx context.Context, g *guest, m machine, seedContent []byte) error {

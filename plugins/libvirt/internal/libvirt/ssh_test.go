@@ -14,7 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
-// sshHost is an ssh server on this machine, of one test alone, through which the
+// sshHost is an ssh server on this machine, for one test, through which the
 // test's user reaches a lab's daemon.
 type sshHost struct {
 	t      *testing.T

@@ -154,7 +154,7 @@ func (s *story) publish() string {
 	return strings.TrimSpace(string(key))
 }
 
-// build builds a program by its module alone, as the Makefile does.
+// build builds a program from its own module only, as the Makefile does.
 func build(t *testing.T, module, program, to string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to+"/", program)

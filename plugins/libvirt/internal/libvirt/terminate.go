@@ -87,7 +87,7 @@ func (p *hosts) terminateGuest(ctx context.Context, g *guest, ref provider.Ref) 
 	if g.terminating.IsZero() {
 		g.terminating = p.now()
 		// Where it can't be written, as of a domain that a person undefined while it
-		// runs, the end goes on without it.
+		// runs, termination continues without it.
 		if err := g.mark(ctx, "terminating", terminatingSpace, g.terminating); unknown(err) {
 			return provider.TerminateUnknown, err
 		}
@@ -161,7 +161,7 @@ const (
 // stop has the guest shut itself down, by the power button, and powers it off when
 // its time is over. The button is pressed again and again: a guest that doesn't
 // listen yet never hears of a press before. The time counts from the mark, so it
-// goes on where an earlier plugin stopped.
+// continues where an earlier plugin stopped.
 func (p *hosts) stop(ctx context.Context, g *guest, force bool) error {
 	over := g.terminating.Add(p.shutdown)
 	var asked time.Time

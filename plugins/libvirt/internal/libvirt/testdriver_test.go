@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/libvirt/internal/daemon"
 )
 
-// libvirt's own test driver has machines that nobody runs. It has no upload, so
+// libvirt's own test driver has simulated machines. It has no upload, so
 // nothing can be made on it; everything that only looks and removes works.
 func (l *lab) testDriver() Host {
 	return Host{Name: "a", URI: "test:///default?socket=" + l.socket(), Pool: "default-pool", VCPUs: 64, Memory: "64GiB"}
@@ -38,7 +38,7 @@ func TestAMachineEndsAlikeOnDriversWithOtherCodes(t *testing.T) {
 		p := newTestHosts(t, block)
 		said := map[string]api.ErrorNumber{}
 		codes[name] = said
-		text := stranger("k1", record)
+		text := foreign("k1", record)
 		if name == "test" {
 			text = `<domain type='test'><name>k1</name><memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type>hvm</type></os>` + record + `</domain>`
 		}

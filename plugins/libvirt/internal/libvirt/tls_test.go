@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// authority is a CA of one test alone.
+// authority is a CA for one test.
 type authority struct {
 	t           *testing.T
 	certificate *x509.Certificate
@@ -86,7 +86,7 @@ func (a authority) write(folder, role string, trusted authority, usage x509.ExtK
 func TestAMachineIsMadeAndEndsOverTLSAndAStrangerIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
 	needLong(t)
-	ours, strangers := newAuthority(t), newAuthority(t)
+	ours, others := newAuthority(t), newAuthority(t)
 	port := freePort(t)
 	l := newLabWith(t, func(dir string) string {
 		server := ours.write(filepath.Join(dir, "server"), "server", ours, x509.ExtKeyUsageServerAuth)
@@ -103,8 +103,8 @@ func TestAMachineIsMadeAndEndsOverTLSAndAStrangerIsToldWhatToDo(t *testing.T) {
 	l.shouldBeEmpty(t)
 
 	for name, test := range map[string]struct{ folder, want string }{
-		"a client of another CA":    {strangers.write(filepath.Join(l.dir, "stranger"), "client", ours, x509.ExtKeyUsageClientAuth), "signed by the CA that the daemon trusts"},
-		"a daemon of another CA":    {ours.write(filepath.Join(l.dir, "doubter"), "client", strangers, x509.ExtKeyUsageClientAuth), "certificate signed by unknown authority"},
+		"a client of another CA":    {others.write(filepath.Join(l.dir, "foreign"), "client", ours, x509.ExtKeyUsageClientAuth), "signed by the CA that the daemon trusts"},
+		"a daemon of another CA":    {ours.write(filepath.Join(l.dir, "doubter"), "client", others, x509.ExtKeyUsageClientAuth), "certificate signed by unknown authority"},
 		"no certificate":            {filepath.Join(l.dir, "nowhere"), "pkipath="},
 		"the daemon's own for ours": {filepath.Join(l.dir, "server"), "clientcert.pem"},
 	} {

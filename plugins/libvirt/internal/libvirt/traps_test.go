@@ -29,7 +29,7 @@ func (l *lab) xmlOf(t *testing.T, name string) string {
 	return text
 }
 
-// define makes a domain as a stranger would.
+// define makes a domain as a foreign would.
 func (l *lab) define(t *testing.T, text string) {
 	t.Helper()
 	l.do(t, func(c *api.Libvirt) error {
@@ -40,7 +40,7 @@ func (l *lab) define(t *testing.T, text string) {
 
 const strange = `<domain type='qemu'><name>NAME</name><memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type arch='x86_64' machine='pc'>hvm</type></os>METADATA</domain>`
 
-func stranger(name, metadata string) string {
+func foreign(name, metadata string) string {
 	return strings.NewReplacer("NAME", name, "METADATA", metadata).Replace(strange)
 }
 
@@ -49,9 +49,9 @@ func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
-	l.define(t, stranger("somebodys", ""))
-	l.define(t, stranger("others", `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="other" key="others" created="2026-01-02T03:04:05Z"/></metadata>`))
-	l.define(t, stranger("k2", `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="inst" key="k2" created="2026-01-02T03:04:05Z"><o:tag name="forgeyard-key" value="k2"/></o:instance></metadata>`))
+	l.define(t, foreign("somebodys", ""))
+	l.define(t, foreign("others", `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="other" key="others" created="2026-01-02T03:04:05Z"/></metadata>`))
+	l.define(t, foreign("k2", `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="inst" key="k2" created="2026-01-02T03:04:05Z"><o:tag name="forgeyard-key" value="k2"/></o:instance></metadata>`))
 	// As virt-clone makes it: all of ours under another name.
 	copied := l.xmlOf(t, "k1")
 	from, to := strings.Index(copied, "<uuid>"), strings.Index(copied, "</uuid>")
@@ -60,7 +60,7 @@ func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 
 	listed := list(t, p)
 	if _, seen := listed["a/somebodys"]; seen || listed["a/others"].ID != "" {
-		t.Errorf("a stranger's domain is listed: %v", listed)
+		t.Errorf("a foreign's domain is listed: %v", listed)
 	}
 	if unproven := listed["a/k2"]; unproven.Key != "k2" || unproven.Tags["forgeyard-proof"] != "" || unproven.Tags["forgeyard-key"] != "k2" {
 		t.Errorf("a domain with our tags and no proof is shown as %+v", unproven)
@@ -75,7 +75,7 @@ func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 	}
 	for _, key := range []string{"somebodys", "others"} {
 		if _, err := p.Provision(t.Context(), requestFor(key, idle())); !provider.IsNotCreated(err) || !strings.Contains(err.Error(), "isn't an instance") {
-			t.Errorf("a key that is a stranger's name: %v", err)
+			t.Errorf("a key that is a foreign's name: %v", err)
 		}
 	}
 	terminate(t, p, "a/k1", "k1")
@@ -107,7 +107,7 @@ func TestNotFoundHasACodeForEachKindOfObject(t *testing.T) {
 	} {
 		var err error
 		if name == "metadata" {
-			l.define(t, stranger("bare", ""))
+			l.define(t, foreign("bare", ""))
 		}
 		l.do(t, func(c *api.Libvirt) error { err = look(c); return nil })
 		if !daemon.IsNotFound(err) {
@@ -135,16 +135,16 @@ func TestMetadataIsReadWithItsNamespaceAndByAnyPrefix(t *testing.T) {
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
-	var alone string
+	var only string
 	l.do(t, func(c *api.Libvirt) error {
 		domain, err := c.DomainLookupByName("k1")
 		if err == nil {
-			alone, err = c.DomainGetMetadata(domain, int32(api.DomainMetadataElement), api.OptString{recordSpace}, api.DomainAffectConfig)
+			only, err = c.DomainGetMetadata(domain, int32(api.DomainMetadataElement), api.OptString{recordSpace}, api.DomainAffectConfig)
 		}
 		return err
 	})
-	if found, err := readMetadata(alone); err != nil || found.record != nil {
-		t.Errorf("the daemon gives the namespace now; read it there: %s", alone)
+	if found, err := readMetadata(only); err != nil || found.record != nil {
+		t.Errorf("the daemon gives the namespace now; read it there: %s", only)
 	}
 	g, err := p.all[0].guest(t.Context(), "k1")
 	if err != nil || g.record == nil || !g.started || g.record.Key != "k1" {

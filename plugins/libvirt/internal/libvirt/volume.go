@@ -71,7 +71,7 @@ func (h *host) createSeed(ctx context.Context, in pool, name string, content []b
 	})
 }
 
-// ownVolume is readable by nobody but the daemon and the machine.
+// ownVolume is readable only by the daemon and the machine.
 func ownVolume(name, format string, bytes uint64) xmlform.StorageVolume {
 	return xmlform.StorageVolume{
 		Name: name, Capacity: &xmlform.StorageVolumeSize{Unit: "bytes", Value: bytes},

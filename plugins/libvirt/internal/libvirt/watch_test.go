@@ -65,14 +65,14 @@ func TestEventsSurviveDaemonRestart(t *testing.T) {
 		return err
 	})
 	hear("an end", "a/k1")
-	l.define(t, stranger("somebodys", ""))
+	l.define(t, foreign("somebodys", ""))
 
 	// While the daemon is away, the other machine ends: no event is ever sent.
 	l.tell(t, "signal 9")
 	l.tell(t, "ended")
 	for len(told) > 0 {
 		if id := <-told; strings.Contains(id, "somebodys") {
-			t.Errorf("a stranger's domain is told of: %s", id)
+			t.Errorf("a foreign's domain is told of: %s", id)
 		}
 	}
 	l.killMachine(t, "k2")

@@ -18,7 +18,7 @@ type file struct {
 const sectorSize = 2048
 
 // The sectors of the image: 16 are unused, then come the two descriptions of the
-// volume, one in the old form and one in Joliet's, which alone has room for names
+// volume, one in the old form and one in Joliet's, the only one with room for names
 // such as "user-data"; the end of descriptions; each form's path tables in both
 // byte orders; each form's folder; and the files, which both folders point to.
 const (

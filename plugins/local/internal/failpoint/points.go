@@ -10,7 +10,7 @@ const (
 	RootUnmarked point = "local-root-unmarked"
 	// After that: a root that the plugin's cache doesn't remember.
 	RootMarked point = "local-root-marked"
-	// In Provision, before anything is made: the answer alone is lost.
+	// In Provision, before anything is made: only the answer is lost.
 	ProvisionBegun point = "local-provision-begun"
 	// In Provision, before a directory gets its name: it isn't an instance yet.
 	DirectoryUnnamed point = "local-directory-unnamed"
@@ -20,13 +20,13 @@ const (
 	AgentUnrecorded point = "local-agent-unrecorded"
 	// In Provision, when it was recorded: the answer is lost.
 	AgentRecorded point = "local-agent-recorded"
-	// In Terminate, before anything is done: the answer alone is lost.
+	// In Terminate, before anything is done: only the answer is lost.
 	TerminateBegun point = "local-terminate-begun"
 	// In Terminate, when the directory is marked: its agent may run.
 	RemovalMarked point = "local-removal-marked"
 	// In Terminate, when the agent and its jobs have ended: the directory is there.
 	AgentStopped point = "local-agent-stopped"
-	// In Terminate, when the directory has another name: it is no instance any more, and not deleted.
+	// In Terminate, when the directory has another name: it isn't an instance any more, and not deleted yet.
 	DirectoryRenamed point = "local-directory-renamed"
 	// In Terminate, when all is deleted: the answer is lost.
 	DirectoryErased point = "local-directory-erased"

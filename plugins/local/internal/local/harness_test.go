@@ -198,16 +198,16 @@ func runs(pid int) bool {
 // test ends.
 func startStranger(t *testing.T) (pid int) {
 	t.Helper()
-	stranger := exec.Command("sleep", "600")
-	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := stranger.Start(); err != nil {
+	foreign := exec.Command("sleep", "600")
+	foreign.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := foreign.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = stranger.Process.Kill()
-		_ = stranger.Wait()
+		_ = foreign.Process.Kill()
+		_ = foreign.Wait()
 	})
-	return stranger.Process.Pid
+	return foreign.Process.Pid
 }
 
 // eventually polls a condition that no channel tells of.
@@ -216,7 +216,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	deadline := time.Now().Add(10 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

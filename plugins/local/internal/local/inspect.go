@@ -83,7 +83,7 @@ func (m *machine) look(key string) (resource provider.Resource, ours bool, err e
 	}, true, nil
 }
 
-// attested is what this machine's kernel offers to whoever runs the agents.
+// attested is what this machine's kernel offers to the user that runs the agents.
 func attested() []string {
 	kvm, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestListHasWhatIsOursAndNothingElse(t *testing.T) {
 
 func TestListThatCannotBeReadEndsInAnError(t *testing.T) {
 	const key = "01k00000000000000000000001" // as the manager's are: it can't be anybody else's
-	for name, spoil := range map[string]func(*machine) error{
+	for name, corrupt := range map[string]func(*machine) error{
 		"the root is gone":       func(m *machine) error { return os.RemoveAll(m.root) },
 		"a record is damaged":    func(m *machine) error { return os.WriteFile(m.directory(key).path(recordFile), []byte("{"), 0o600) },
 		"a lock holds no pid":    func(m *machine) error { return os.WriteFile(m.directory(key).path(lockFile), []byte("x\n"), 0o600) },
@@ -54,7 +54,7 @@ func TestListThatCannotBeReadEndsInAnError(t *testing.T) {
 			if err := m.create(m.recordOf(request), fileDocument(request.Bootstrap)); err != nil {
 				t.Fatal(err)
 			}
-			if err := spoil(m); err != nil {
+			if err := corrupt(m); err != nil {
 				t.Fatal(err)
 			}
 			var ended error

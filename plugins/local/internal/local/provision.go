@@ -55,7 +55,7 @@ func (m *machine) Provision(ctx context.Context, request provider.ProvisionReque
 			return provider.Resource{}, provider.NotCreated(provider.Transient, fmt.Errorf("make %s: %w", d, err))
 		}
 	}
-	// Also where it exists already: whoever made it may have failed just here.
+	// Also where it exists already: the earlier request may have failed just here.
 	if err := syncFolder(m.root); err != nil {
 		return provider.Resource{}, err // it is there, and may be gone after a power cut
 	}

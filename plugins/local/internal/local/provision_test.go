@@ -105,7 +105,7 @@ func TestCrashBetweenStartAndItsRecordStillGivesOneAgent(t *testing.T) {
 	if err := os.Remove(d.path(startedFile)); err != nil {
 		t.Fatal(err)
 	}
-	provision(t, m, "k1", playSlowly) // a second start: whoever comes second ends
+	provision(t, m, "k1", playSlowly) // a second start: the second process ends
 	awaitState(t, m, "k1", provider.Running)
 	if starts := noted(d, ".starts"); len(starts) != 1 {
 		t.Errorf("agents %v ran", starts)

@@ -60,7 +60,7 @@ func (s runnerSource) path(ctx context.Context, document bootstrap.Document) (st
 	return binary, nil
 }
 
-// hasDigest reads the file each time: a cache is nobody's promise.
+// hasDigest reads the file each time, since a cached file may have changed.
 func hasDigest(path, want string) bool {
 	file, err := os.Open(path)
 	if err != nil {

@@ -168,16 +168,16 @@ func TestRemovingCopiedDirectoryKeepsOriginalAgent(t *testing.T) {
 }
 
 func TestAProcessThatCarriesAnotherFoldersMarkLives(t *testing.T) {
-	stranger := exec.Command("sleep", "600")
-	stranger.Env = []string{hostMark + "=/elsewhere/k1"}
-	if err := stranger.Start(); err != nil {
+	foreign := exec.Command("sleep", "600")
+	foreign.Env = []string{hostMark + "=/elsewhere/k1"}
+	if err := foreign.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = stranger.Process.Kill(); _ = stranger.Wait() }()
+	defer func() { _ = foreign.Process.Kill(); _ = foreign.Wait() }()
 	m := newTestMachine(t)
 	provision(t, m, "k1", playWell)
 	terminate(t, m, "k1", true)
-	if !runs(stranger.Process.Pid) {
+	if !runs(foreign.Process.Pid) {
 		t.Error("it was killed")
 	}
 }
@@ -209,7 +209,7 @@ func TestProcessThatOnlyHasTheSameNumberIsLeftAlone(t *testing.T) {
 			}
 			terminate(t, m, "k1", true)
 			if !runs(pid) {
-				t.Fatal("a stranger was killed")
+				t.Fatal("a foreign was killed")
 			}
 		})
 	}
@@ -267,8 +267,8 @@ func TestSweepFinishesDeletionsAndOldMakings(t *testing.T) {
 	m := newTestMachine(t)
 	const key = "01k00000000000000000000000"
 	making := ".tmp-" + key + "-1"
-	strangers := []string{".gone-fishing", ".tmp-notes", "k3"}
-	for _, folder := range append([]string{".gone-" + key + "/sub", making}, strangers...) {
+	others := []string{".gone-fishing", ".tmp-notes", "k3"}
+	for _, folder := range append([]string{".gone-" + key + "/sub", making}, others...) {
 		if err := os.MkdirAll(filepath.Join(m.root, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -284,12 +284,12 @@ func TestSweepFinishesDeletionsAndOldMakings(t *testing.T) {
 	}
 	m.now = func() time.Time { return time.Now().Add(2 * makingTime) }
 	m.sweep()
-	if left := leftIn(m); !slices.Equal(left, strangers) || m.here() != nil {
+	if left := leftIn(m); !slices.Equal(left, others) || m.here() != nil {
 		t.Errorf("left %v; the root's own mark: %v", left, m.here())
 	}
 }
 
-// Go's module cache has folders that nobody may write to.
+// Go's module cache has folders without write permission.
 func TestFoldersWithoutWritePermissionAreDeleted(t *testing.T) {
 	m := newTestMachine(t)
 	provision(t, m, "k1", playWell)

@@ -3,7 +3,7 @@
 // Its block is the inventory, and that is all it has: it lists the hosts, says
 // that a claimed one is there, and forgets a released one. It never calls a host,
 // makes none and ends none; a person joins each by a command that the manager
-// prints, and which host is whose is known in the manager's store alone.
+// prints, and only the manager's store knows which host belongs to which instance.
 package manual
 
 import (
@@ -64,7 +64,7 @@ var attestable = []string{"kvm", "gpu", "signing", "confidential"}
 
 const nameForm = "A name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit."
 
-// Validate finds what the types can't say: names that are no names or are used
+// Validate finds what the types can't say: names that are invalid or are used
 // twice, platforms that no agent is for.
 func (c Config) Validate() []provider.Diagnostic {
 	var found []provider.Diagnostic

@@ -35,14 +35,14 @@ func TestEveryHostIsListedAsAnAsset(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Kind != "asset" || r.Key != "" || r.State != provider.Running {
-			t.Errorf("%+v is no asset, or pretends to know whose it is", r)
+			t.Errorf("%+v isn't an asset, or claims an owner", r)
 		}
 		names = append(names, r.ID)
 		if r.ID == "C02-1" && (r.Tags["os"] != "darwin" || r.Tags["arch"] != "arm64" || r.Tags["rack"] != "b" || r.Detail != "under the desk" || !slices.Equal(r.Addresses, []string{"10.0.0.5"})) {
 			t.Errorf("its platform, label or address is missing: %+v", r)
 		}
 		if r.ID == "lin-1" && len(r.Addresses) > 0 {
-			t.Errorf("%q is no address that a call could come from", r.Addresses)
+			t.Errorf("%q isn't an address that a call could come from", r.Addresses)
 		}
 	}
 	if !slices.Equal(names, []string{"C02-1", "lin-1"}) {

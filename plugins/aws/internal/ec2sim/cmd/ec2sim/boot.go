@@ -16,8 +16,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugins/aws/internal/ec2sim"
 )
 
-// lookEvery is how often the hall looks which machines are to run: the account
-// tells nobody by itself.
+// lookEvery is how often the boot process checks which machines are to run: the
+// account sends no notifications.
 const lookEvery = 100 * time.Millisecond
 
 // hall is where the account's machines stand.

@@ -6,16 +6,16 @@
 //
 //	ec2sim [-listen ADDRESS] [-capacity TYPE,ZONE,MARKET=N]... [-boot PROGRAM] [-certificate FILE] [...]
 //
-// It prints its URL as the first line of standard output, and goes on until it gets
-// SIGINT or SIGTERM. Time is the real one.
+// It prints its URL as the first line of standard output, and runs until it gets
+// SIGINT or SIGTERM. It uses the system's clock.
 //
 // Beside the API it answers, unsigned:
 //
 //	GET /ec2sim/machines                      the instances as JSON
 //	PUT /ec2sim/capacity/TYPE,ZONE,MARKET=N   N more start there; MARKET is on-demand or spot
 //
-// Whoever reaches the port owns the account, so it listens on a loopback address
-// alone.
+// Any client that reaches the port controls the account, so it listens only on a
+// loopback address.
 package main
 
 import (
@@ -135,7 +135,7 @@ func handler(account *ec2sim.Simulator) http.Handler {
 	mux.Handle("/", account)
 	mux.HandleFunc("GET /ec2sim/machines", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(account.Machines()) // the client is gone: there is nobody to tell
+		_ = json.NewEncoder(w).Encode(account.Machines()) // an error means that the client is gone
 	})
 	mux.HandleFunc("PUT /ec2sim/capacity/{room}", func(w http.ResponseWriter, request *http.Request) {
 		one, err := parseRoom(request.PathValue("room"))

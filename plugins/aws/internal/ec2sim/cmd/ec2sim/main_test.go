@@ -101,7 +101,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	defer ticker.Stop()
 	for deadline := time.Now().Add(time.Minute); !condition(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func TestMachineBootsWithUserDataAndStopsWithInstance(t *testing.T) {
 	eventually(t, "its process is gone, which TERM alone doesn't bring about", func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
-// The document is as the region signed it, for whoever has a token; the plugin's
+// The document is as the region signed it, for any client with a token; the plugin's
 // tests show that what the region signs is verified.
 func TestAMachineLearnsWhoItIsByIMDSv2Alone(t *testing.T) {
 	dir := t.TempDir()

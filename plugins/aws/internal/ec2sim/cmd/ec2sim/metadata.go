@@ -39,7 +39,7 @@ func serveMetadata(account *ec2sim.Simulator, region *ec2sim.Region, instance st
 	}
 	m := &metadata{account: account, region: region, instance: instance, url: "http://" + listener.Addr().String(), tokens: map[string]time.Time{}}
 	m.server = &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = m.server.Serve(listener) }() // it ends by close alone
+	go func() { _ = m.server.Serve(listener) }() // only close ends it
 	return m, nil
 }
 
@@ -71,7 +71,7 @@ func (m *metadata) giveToken(w http.ResponseWriter, request *http.Request) {
 	m.mutex.Lock()
 	m.tokens[token] = time.Now().Add(time.Duration(life) * time.Second)
 	m.mutex.Unlock()
-	_, _ = fmt.Fprint(w, token) // the client is gone: there is nobody to tell
+	_, _ = fmt.Fprint(w, token) // an error means that the client is gone
 }
 
 var errNothingThere = errors.New("there is nothing")

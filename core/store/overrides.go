@@ -9,44 +9,44 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// The kinds of standing orders, as their rows have them.
+// The kinds of overrides, as their rows have them.
 const (
-	overrideKind    = "override"
-	pinKind         = "pin"
-	freezeKind      = "freeze"
-	quarantineKind  = "quarantine"
-	reservationKind = "reservation"
-	breakGlassKind  = "break_glass"
-	rolloutKind     = "rollout"
+	scaleKind        = "override"
+	pinKind          = "pin"
+	freezeKind       = "freeze"
+	quarantineKind   = "quarantine"
+	reservationKind  = "reservation"
+	costOverrideKind = "break_glass"
+	rolloutKind      = "rollout"
 )
 
-// standingRow is one standing order as its table has it.
-type standingRow struct {
+// overrideRow is one override as its table has it.
+type overrideRow struct {
 	kind, subject string
 	expires       time.Time
 	value         any
 }
 
-// rowOf finds the place of a standing order: a fleet has one override, one freeze
+// rowOf finds the place of an override: a fleet has one override, one freeze
 // and one broken glass, an instance one pin, and a new one replaces the one before.
-func rowOf(order any) (standingRow, error) {
+func rowOf(order any) (overrideRow, error) {
 	switch o := order.(type) {
 	case fleet.FleetScaleOverride:
-		return standingRow{overrideKind, string(o.Fleet), o.Until, o}, nil
+		return overrideRow{scaleKind, string(o.Fleet), o.Until, o}, nil
 	case fleet.RunnerPin:
-		return standingRow{pinKind, string(o.Instance), o.Until, o}, nil
+		return overrideRow{pinKind, string(o.Instance), o.Until, o}, nil
 	case fleet.Freeze:
-		return standingRow{freezeKind, subjectOf("fleet", string(o.Fleet), "provider", string(o.Provider)), time.Time{}, o}, nil
+		return overrideRow{freezeKind, subjectOf("fleet", string(o.Fleet), "provider", string(o.Provider)), time.Time{}, o}, nil
 	case fleet.Quarantine:
-		return standingRow{quarantineKind, subjectOf("fleet", string(o.Fleet), "instance", string(o.Instance), "image", o.Image), time.Time{}, o}, nil
+		return overrideRow{quarantineKind, subjectOf("fleet", string(o.Fleet), "instance", string(o.Instance), "image", o.Image), time.Time{}, o}, nil
 	case fleet.CapacityReservation:
-		return standingRow{reservationKind, string(o.ID), o.End, o}, nil
+		return overrideRow{reservationKind, string(o.ID), o.End, o}, nil
 	case fleet.CostOverride:
-		return standingRow{breakGlassKind, string(o.Fleet), o.Until, o}, nil
+		return overrideRow{costOverrideKind, string(o.Fleet), o.Until, o}, nil
 	case fleet.RolloutOrder:
-		return standingRow{rolloutKind, subjectOf("fleet", string(o.Fleet)), time.Time{}, o}, nil
+		return overrideRow{rolloutKind, subjectOf("fleet", string(o.Fleet)), time.Time{}, o}, nil
 	}
-	return standingRow{}, fmt.Errorf("%T is no standing order", order)
+	return overrideRow{}, fmt.Errorf("%T is not an override", order)
 }
 
 // subjectOf is the first pair of a kind and a name that has a name.
@@ -59,18 +59,18 @@ func subjectOf(pairs ...string) string {
 	return ""
 }
 
-// SetStandingOrder keeps an override, pin, freeze, quarantine, reservation, broken
+// SetOverride keeps an override, pin, freeze, quarantine, reservation, broken
 // glass or the last word about a rollout in the place of the one before about the
 // same thing, together with the record of
 // who did it, both or neither.
-func (s *Store) SetStandingOrder(ctx context.Context, order any, audit AuditRecord) error {
+func (s *Store) SetOverride(ctx context.Context, order any, audit AuditRecord) error {
 	row, err := rowOf(order)
 	if err != nil {
-		return s.failed("keep a standing order", err)
+		return s.failed("keep an override", err)
 	}
 	record, err := encode(row.value)
 	if err != nil {
-		return s.failed("keep a standing order", err)
+		return s.failed("keep an override", err)
 	}
 	expires := int64(0)
 	if !row.expires.IsZero() {
@@ -86,13 +86,13 @@ func (s *Store) SetStandingOrder(ctx context.Context, order any, audit AuditReco
 	})
 }
 
-// EndStandingOrder takes back the one that is in the same place, whatever else it
+// ClearOverride takes back the one that is in the same place, whatever else it
 // says, together with its audit record. It returns false, and records nothing,
 // where there is none.
-func (s *Store) EndStandingOrder(ctx context.Context, order any, audit AuditRecord) (ended bool, err error) {
+func (s *Store) ClearOverride(ctx context.Context, order any, audit AuditRecord) (ended bool, err error) {
 	row, err := rowOf(order)
 	if err != nil {
-		return false, s.failed("take back a standing order", err)
+		return false, s.failed("take back an override", err)
 	}
 	err = s.write(ctx, "take back the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM standing_order WHERE kind = $1 AND subject = $2`, row.kind, storable(row.subject))
@@ -108,17 +108,17 @@ func (s *Store) EndStandingOrder(ctx context.Context, order any, audit AuditReco
 	return ended && err == nil, err
 }
 
-// StandingOrders are all that are kept, the expired ones that aren't pruned yet
+// Overrides are all that are kept, the expired ones that aren't pruned yet
 // among them.
-func (s *Store) StandingOrders(ctx context.Context) (orders fleet.StandingOrders, err error) {
-	err = s.read(ctx, "read the standing orders", func(tx *sql.Tx) error {
-		orders, err = standingOrders(ctx, tx)
+func (s *Store) Overrides(ctx context.Context) (orders fleet.Overrides, err error) {
+	err = s.read(ctx, "read the overrides", func(tx *sql.Tx) error {
+		orders, err = readOverrides(ctx, tx)
 		return err
 	})
 	return orders, err
 }
 
-func standingOrders(ctx context.Context, tx *sql.Tx) (orders fleet.StandingOrders, err error) {
+func readOverrides(ctx context.Context, tx *sql.Tx) (orders fleet.Overrides, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT kind, record FROM standing_order ORDER BY kind, subject`)
 	if err != nil {
 		return orders, err
@@ -137,10 +137,10 @@ func standingOrders(ctx context.Context, tx *sql.Tx) (orders fleet.StandingOrder
 	return orders, rows.Err()
 }
 
-func take(orders *fleet.StandingOrders, kind string, from row) (err error) {
+func take(orders *fleet.Overrides, kind string, from row) (err error) {
 	switch kind {
-	case overrideKind:
-		err = appendDecoded(&orders.Overrides, from)
+	case scaleKind:
+		err = appendDecoded(&orders.ScaleOverrides, from)
 	case pinKind:
 		err = appendDecoded(&orders.Pins, from)
 	case freezeKind:
@@ -149,12 +149,12 @@ func take(orders *fleet.StandingOrders, kind string, from row) (err error) {
 		err = appendDecoded(&orders.Quarantines, from)
 	case reservationKind:
 		err = appendDecoded(&orders.Reservations, from)
-	case breakGlassKind:
+	case costOverrideKind:
 		err = appendDecoded(&orders.CostOverrides, from)
 	case rolloutKind:
 		err = appendDecoded(&orders.Rollouts, from)
 	default:
-		err = fmt.Errorf("the store has a standing order of the unknown kind %q", kind)
+		err = fmt.Errorf("the store has an override of the unknown kind %q", kind)
 	}
 	return err
 }

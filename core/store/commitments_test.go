@@ -35,8 +35,8 @@ func leasesAreLoaded(t *testing.T, location string) {
 	must(t, s.Commit(t.Context(), paid(1, 6, 5*24*time.Hour)))
 	first, err := s.Load(t.Context())
 	must(t, err)
-	if len(first.Leases) != 0 {
-		t.Errorf("what runs is paid for as it runs: %+v", first.Leases)
+	if len(first.Commitments) != 0 {
+		t.Errorf("what runs is paid for as it runs: %+v", first.Commitments)
 	}
 	must(t, s.Commit(t.Context(), ended(paid(1, 1, 5*24*time.Hour), now.Add(-72*time.Hour)))) // too long ago to be of today
 	must(t, s.Commit(t.Context(), ended(paid(2, 2, 5*24*time.Hour), now.Add(-20*time.Hour))))
@@ -51,7 +51,7 @@ func leasesAreLoaded(t *testing.T, location string) {
 	departs.Instances[0].Scheduling.Scheduler = "forgeyard.ci"
 	departs.Instances[0].Scheduling.Ref = "r"
 	must(t, s.Commit(t.Context(), departs))
-	want := []fleet.Lease{
+	want := []fleet.Commitment{
 		{Instance: "02", From: now.Add(-5 * 24 * time.Hour), Until: now.Add(-20 * time.Hour)},
 		{Instance: "05", From: now.Add(-5 * 24 * time.Hour), Until: now.Add(24 * time.Hour)},
 		{Instance: "06", From: now.Add(-time.Second), Until: now.Add(time.Minute - time.Second)},
@@ -59,12 +59,12 @@ func leasesAreLoaded(t *testing.T, location string) {
 	for name, s := range map[string]*Store{"which loaded before": s, "which loads first": open(t, location)} {
 		state, err := s.Load(t.Context())
 		must(t, err)
-		var got []fleet.Lease
-		for _, l := range state.Leases {
+		var got []fleet.Commitment
+		for _, l := range state.Commitments {
 			if l.Hourly.Micros != 192_000 || l.Fleet != managed(1).ID {
 				t.Errorf("%s: %+v", name, l)
 			}
-			got = append(got, fleet.Lease{Instance: l.Instance[len(l.Instance)-2:], From: l.From, Until: l.Until})
+			got = append(got, fleet.Commitment{Instance: l.Instance[len(l.Instance)-2:], From: l.From, Until: l.Until})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("a store %s:\n%s", name, diff)

@@ -7,12 +7,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-// spoiled is a block body with one thing changed.
-type spoiled struct {
+// mutation is a block body with one thing changed.
+type mutation struct {
 	body []byte
 	what string
-	// wrong says that the schema alone forbids it. Else it only may be: what a
-	// plugin's own rules say about it is its own business.
+	// wrong says that the schema itself forbids it. Otherwise it may be wrong by the
+	// plugin's own rules.
 	wrong   bool
 	unknown string // the name of an attribute that was put in
 }
@@ -20,22 +20,22 @@ type spoiled struct {
 // unknownName is an attribute that no schema has.
 const unknownName = "kit_unknown_attribute"
 
-// spoil changes a good body in every way that its schema tells of. A secret's
+// mutationsOf changes a good body in every way that its schema describes. A secret's
 // wrong value has the canary in it, which no complaint may repeat.
-func spoil(schema *providerpb.Schema, good []byte, canary string) []spoiled {
-	s := spoiler{good: good, canary: canary}
+func mutationsOf(schema *providerpb.Schema, good []byte, canary string) []mutation {
+	s := mutator{good: good, canary: canary}
 	s.block("", schema, func(root map[string]any) map[string]any { return root })
 	return s.made
 }
 
-type spoiler struct {
+type mutator struct {
 	good   []byte
 	canary string
-	made   []spoiled
+	made   []mutation
 }
 
-// change makes one body: the place gives the block within it, and do spoils that.
-func (s *spoiler) change(place func(root map[string]any) map[string]any, one spoiled, do func(block map[string]any)) {
+// change makes one body: the place gives the block within it, and do changes it.
+func (s *mutator) change(place func(root map[string]any) map[string]any, one mutation, do func(block map[string]any)) {
 	var root map[string]any
 	if err := json.Unmarshal(s.good, &root); err != nil {
 		return // newBench has refused it
@@ -51,8 +51,8 @@ func (s *spoiler) change(place func(root map[string]any) map[string]any, one spo
 	}
 }
 
-func (s *spoiler) block(path string, schema *providerpb.Schema, place func(map[string]any) map[string]any) {
-	s.change(place, spoiled{what: "the unknown attribute " + path + unknownName, wrong: true, unknown: unknownName},
+func (s *mutator) block(path string, schema *providerpb.Schema, place func(map[string]any) map[string]any) {
+	s.change(place, mutation{what: "the unknown attribute " + path + unknownName, wrong: true, unknown: unknownName},
 		func(block map[string]any) { block[unknownName] = true })
 	for _, one := range schema.GetAttributes() {
 		s.attribute(path, one, place)
@@ -86,19 +86,19 @@ func firstBlock(outer map[string]any, nested *providerpb.Block) map[string]any {
 	return block
 }
 
-func (s *spoiler) attribute(path string, one *providerpb.Attribute, place func(map[string]any) map[string]any) {
+func (s *mutator) attribute(path string, one *providerpb.Attribute, place func(map[string]any) map[string]any) {
 	name := one.GetName()
 	if one.GetRequired() {
-		s.change(place, spoiled{what: "no " + path + name, wrong: true}, func(block map[string]any) { delete(block, name) })
+		s.change(place, mutation{what: "no " + path + name, wrong: true}, func(block map[string]any) { delete(block, name) })
 	}
 	wrong := wrongValue(one.GetType())
 	if one.GetSensitive() {
 		wrong = []any{map[string]any{"x": s.canary}}
 	}
-	s.change(place, spoiled{what: "a wrong type for " + path + name, wrong: true}, func(block map[string]any) { block[name] = wrong })
+	s.change(place, mutation{what: "a wrong type for " + path + name, wrong: true}, func(block map[string]any) { block[name] = wrong })
 	for _, odd := range oddValues(one.GetType()) {
 		what := fmt.Sprintf("%v for %s%s", odd, path, name)
-		s.change(place, spoiled{what: what}, func(block map[string]any) { block[name] = odd })
+		s.change(place, mutation{what: what}, func(block map[string]any) { block[name] = odd })
 	}
 }
 
@@ -116,7 +116,7 @@ func wrongValue(t *providerpb.Type) any {
 func oddValues(t *providerpb.Type) []any {
 	switch t.GetKind() {
 	case providerpb.Type_KIND_STRING:
-		return []any{"", "no such thing"}
+		return []any{"", "unknown value"}
 	case providerpb.Type_KIND_INT, providerpb.Type_KIND_NUMBER:
 		return []any{-1, 1 << 40}
 	case providerpb.Type_KIND_DURATION:
@@ -127,7 +127,7 @@ func oddValues(t *providerpb.Type) []any {
 		}
 	case providerpb.Type_KIND_MAP:
 		if odd := oddValues(t.GetElement()); len(odd) > 0 {
-			return []any{map[string]any{"no such key!": odd[0]}}
+			return []any{map[string]any{"unknown key!": odd[0]}}
 		}
 	}
 	return nil

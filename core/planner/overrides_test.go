@@ -17,17 +17,17 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-var ada = fleet.Decided{By: "ada", At: now.Add(-time.Hour), Reason: "incident 12"}
+var ada = fleet.Attribution{By: "ada", At: now.Add(-time.Hour), Reason: "incident 12"}
 
 func number(n int) *int { return &n }
 
-func override(f fleet.ManagedFleet, least, most *int, until time.Time) fleet.StandingOrders {
-	return fleet.StandingOrders{Overrides: []fleet.FleetScaleOverride{{Fleet: f.ID, Min: least, Max: most, Until: until, Decided: ada}}}
+func override(f fleet.ManagedFleet, least, most *int, until time.Time) fleet.Overrides {
+	return fleet.Overrides{ScaleOverrides: []fleet.FleetScaleOverride{{Fleet: f.ID, Min: least, Max: most, Until: until, Attribution: ada}}}
 }
 
-func pins(until time.Time, ids ...fleet.CapacityInstanceID) (s fleet.StandingOrders) {
+func pins(until time.Time, ids ...fleet.CapacityInstanceID) (s fleet.Overrides) {
 	for _, id := range ids {
-		s.Pins = append(s.Pins, fleet.RunnerPin{Instance: id, Until: until, Decided: ada})
+		s.Pins = append(s.Pins, fleet.RunnerPin{Instance: id, Until: until, Attribution: ada})
 	}
 	return s
 }
@@ -57,17 +57,17 @@ func TestAnOverrideIsABoundOfItsOwnUntilItExpires(t *testing.T) {
 		{"zero", number(0), number(0), later, "demand 0"},
 		{"expired in this moment", number(3), nil, now, "demand 0 → min 2"},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, test.least, test.most, test.until)}).Fleets[0]
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, test.least, test.most, test.until)}).Fleets[0]
 		if got := chain(p); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
 	}
-	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(3), nil, later)}).Fleets[0]
+	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(3), nil, later)}).Fleets[0]
 	if text := p.Bounds[1].Reason; text != reason.Of(reason.RaisedToMin{Min: 3, Override: until(ada, later)}) {
 		t.Error(text)
 	}
-	if len(p.Standing) != 1 || p.Standing[0].Commands()[0].Line != "forgeyard-fleet scale demo --clear" || !p.Next.Equal(later) {
-		t.Errorf("it says %q and is looked at again at %s", p.Standing, p.Next)
+	if len(p.Overrides) != 1 || p.Overrides[0].Commands()[0].Line != "forgeyard-fleet scale demo --clear" || !p.Next.Equal(later) {
+		t.Errorf("it says %q and is looked at again at %s", p.Overrides, p.Next)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 		name      string
 		fleet     fleet.ManagedFleet
 		instances []snapshot.Instance
-		pins      fleet.StandingOrders
+		pins      fleet.Overrides
 		want      string
 		reached   bool
 	}{
@@ -102,7 +102,7 @@ func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 		{"older than max_age", aged, []snapshot.Instance{idle(aged, 0), idle(aged, 1)}, pins(later, "i00"), "create 1, drain i01 (max_age)", true},
 		{"a removed fleet drains it, too", removed, instances(removed, h, h), pins(later, "i00"), "drain i01 (operator), drain i00 (operator)", false},
 	} {
-		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(), Standing: test.pins}
+		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(), Overrides: test.pins}
 		p := planInput(in).Fleets[0]
 		if story(p) != test.want || p.Reached() != test.reached {
 			t.Errorf("%s: %s, reached %t; want %s, %t", test.name, story(p), p.Reached(), test.want, test.reached)
@@ -114,27 +114,27 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 	f := burst(2, 4, 0)
 	f.Image.Digest = "sha256:bad"
 	for _, test := range []struct {
-		name     string
-		standing fleet.StandingOrders
-		code     reason.Code
-		says     reason.Detail
+		name      string
+		overrides fleet.Overrides
+		code      reason.Code
+		says      reason.Detail
 	}{
-		{"frozen", fleet.StandingOrders{Freezes: []fleet.Freeze{{Fleet: f.ID, Decided: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Decided: decided(ada)}},
-		{"its provider is frozen", fleet.StandingOrders{Freezes: []fleet.Freeze{{Provider: f.Provider, Decided: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
-		{"frozen goes before scale-up only", fleet.StandingOrders{Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Decided: ada}, {Provider: f.Provider, Decided: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
-		{"quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Decided: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Decided: decided(ada)}},
-		{"its image is quarantined", fleet.StandingOrders{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Decided: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Image: "sha256:bad", Decided: decided(ada)}},
+		{"frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Decided: decided(ada)}},
+		{"its provider is frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Provider: f.Provider, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
+		{"frozen goes before scale-up only", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Attribution: ada}, {Provider: f.Provider, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
+		{"quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Decided: decided(ada)}},
+		{"its image is quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Image: "sha256:bad", Decided: decided(ada)}},
 	} {
-		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Standing: test.standing})
+		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Overrides: test.overrides})
 		p := out.Fleets[0]
 		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			t.Errorf("%s: %s, reached %t", test.name, story(p), p.Reached())
 		}
-		if !slices.ContainsFunc(p.Waiting, func(w reason.Reason) bool { return w.Code() == test.code }) || len(p.Standing) != 1 || p.Standing[0] != reason.Of(test.says) {
-			t.Errorf("%s: waits %v, says %q", test.name, p.Waiting, p.Standing)
+		if !slices.ContainsFunc(p.Waiting, func(w reason.Reason) bool { return w.Code() == test.code }) || len(p.Overrides) != 1 || p.Overrides[0] != reason.Of(test.says) {
+			t.Errorf("%s: waits %v, says %q", test.name, p.Waiting, p.Overrides)
 		}
-		if len(out.Unmet) != 1 || !reason.Is[reason.NoCapacityNow](out.Unmet[0].Reason) {
-			t.Errorf("%s: unmet %v", test.name, out.Unmet)
+		if len(out.Unplaced) != 1 || !reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
+			t.Errorf("%s: unplaced %v", test.name, out.Unplaced)
 		}
 	}
 }
@@ -146,15 +146,15 @@ func TestAFrozenProviderIsNotToldAsAFrozenFleet(t *testing.T) {
 		freeze fleet.Freeze
 		want   reason.Reason
 	}{
-		"the fleet":    {fleet.Freeze{Fleet: f.ID, Decided: ada}, reason.Of(reason.FleetFrozen{})},
-		"its provider": {fleet.Freeze{Provider: f.Provider, Decided: ada}, reason.Of(reason.FleetFrozen{Provider: "local.here"})},
+		"the fleet":    {fleet.Freeze{Fleet: f.ID, Attribution: ada}, reason.Of(reason.FleetFrozen{})},
+		"its provider": {fleet.Freeze{Provider: f.Provider, Attribution: ada}, reason.Of(reason.FleetFrozen{Provider: "local.here"})},
 	} {
 		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
-			Standing: fleet.StandingOrders{Freezes: []fleet.Freeze{test.freeze}}})
+			Overrides: fleet.Overrides{Freezes: []fleet.Freeze{test.freeze}}})
 		if w := out.Fleets[0].Waiting; len(w) != 1 || w[0] != test.want {
 			t.Errorf("%s: it waits %v", name, w)
 		}
-		if got := out.Unmet[0].Nearest[0].Reason; got != test.want {
+		if got := out.Unplaced[0].Nearest[0].Reason; got != test.want {
 			t.Errorf("%s: the work waits since %q", name, got)
 		}
 	}
@@ -168,14 +168,14 @@ func TestTheWorkOfAFrozenProviderGoesToAFleetElsewhere(t *testing.T) {
 	if out := planInput(in); out.Fleets[0].Create != 2 || out.Fleets[1].Create != 0 {
 		t.Fatalf("before: %s; %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
-	in.Standing.Freezes = []fleet.Freeze{{Provider: cheap.Provider, Decided: ada}}
-	if out := planInput(in); out.Fleets[0].Create != 0 || out.Fleets[1].Create != 2 || len(out.Unmet) != 0 {
-		t.Errorf("frozen: %s; %s; unmet %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unmet)
+	in.Overrides.Freezes = []fleet.Freeze{{Provider: cheap.Provider, Attribution: ada}}
+	if out := planInput(in); out.Fleets[0].Create != 0 || out.Fleets[1].Create != 2 || len(out.Unplaced) != 0 {
+		t.Errorf("frozen: %s; %s; unplaced %v", story(out.Fleets[0]), story(out.Fleets[1]), out.Unplaced)
 	}
 }
 
-// drawStanding adds what people decided to an input.
-func drawStanding(t *rapid.T, in input) input {
+// drawOverrides adds what people decided to an input.
+func drawOverrides(t *rapid.T, in input) input {
 	until := func() time.Time {
 		return now.Add(time.Duration(rapid.IntRange(-10, 60).Draw(t, "until")) * time.Minute)
 	}
@@ -185,19 +185,19 @@ func drawStanding(t *rapid.T, in input) input {
 		}
 		return nil
 	}
-	s := &in.Standing
+	s := &in.Overrides
 	for _, f := range in.Fleets {
 		if rapid.Bool().Draw(t, "override") {
-			o := fleet.FleetScaleOverride{Fleet: f.ID, Min: limit(), Max: limit(), Until: until(), Decided: ada}
+			o := fleet.FleetScaleOverride{Fleet: f.ID, Min: limit(), Max: limit(), Until: until(), Attribution: ada}
 			if o.Min != nil || o.Max != nil {
-				s.Overrides = append(s.Overrides, o)
+				s.ScaleOverrides = append(s.ScaleOverrides, o)
 			}
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "halt") {
 		case 0:
-			s.Freezes = append(s.Freezes, fleet.Freeze{Fleet: f.ID, ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Decided: ada})
+			s.Freezes = append(s.Freezes, fleet.Freeze{Fleet: f.ID, ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada})
 		case 1:
-			s.Quarantines = append(s.Quarantines, fleet.Quarantine{Fleet: f.ID, Decided: ada})
+			s.Quarantines = append(s.Quarantines, fleet.Quarantine{Fleet: f.ID, Attribution: ada})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "reservations") {
 			begin := now.Add(time.Duration(rapid.IntRange(-60, 60).Draw(t, "start")) * time.Minute)
@@ -210,7 +210,7 @@ func drawStanding(t *rapid.T, in input) input {
 	}
 	for _, i := range in.Instances {
 		if rapid.IntRange(0, 3).Draw(t, "pin") == 0 {
-			s.Pins = append(s.Pins, fleet.RunnerPin{Instance: i.ID, Until: until(), Decided: ada})
+			s.Pins = append(s.Pins, fleet.RunnerPin{Instance: i.ID, Until: until(), Attribution: ada})
 		}
 	}
 	return in
@@ -222,12 +222,12 @@ func TestWhateverPeopleDecideTheBoundsHold(t *testing.T) {
 		if rapid.Bool().Draw(t, "without a scheduler") {
 			in = world(t)
 		}
-		in = drawStanding(t, in)
+		in = drawOverrides(t, in)
 		out := planInput(in)
 		other := in
 		other.Instances = rapid.Permutation(in.Instances).Draw(t, "instances in another order")
-		other.Standing.Pins = rapid.Permutation(in.Standing.Pins).Draw(t, "pins in another order")
-		other.Standing.Reservations = rapid.Permutation(in.Standing.Reservations).Draw(t, "reservations in another order")
+		other.Overrides.Pins = rapid.Permutation(in.Overrides.Pins).Draw(t, "pins in another order")
+		other.Overrides.Reservations = rapid.Permutation(in.Overrides.Reservations).Draw(t, "reservations in another order")
 		first, _ := json.Marshal(out)
 		if again, _ := json.Marshal(planInput(other)); string(first) != string(again) {
 			t.Fatalf("another order gave another plan:\n%s\n%s", first, again)
@@ -240,7 +240,7 @@ func TestWhateverPeopleDecideTheBoundsHold(t *testing.T) {
 }
 
 func holdsForOne(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
-	f = in.Standing.Governed(f)
+	f = in.Overrides.Apply(f)
 	least, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now)
 	unobserved := f.Scheduler != "" && in.Demand[f.Scheduler].Unobserved != ""
 	if f.Operational != fleet.FleetDraining && (p.Desired > most || p.Desired < min(least, most)) && !unobserved {
@@ -252,12 +252,12 @@ func holdsForOne(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 	if f.Operational == fleet.FleetFrozen && (p.Create > 0 || len(p.Actions) > 0) {
 		t.Fatalf("the frozen %s acts: %s", p.Address, story(p))
 	}
-	if _, barred := in.Standing.Bars(f); barred && p.Create > 0 {
+	if _, barred := in.Overrides.FleetQuarantine(f); barred && p.Create > 0 {
 		t.Fatalf("the quarantined %s makes more", p.Address)
 	}
 	for _, a := range p.Actions {
 		i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
-		if _, pinned := in.Standing.Pin(i.ID, now); pinned && a.Kind != Reactivate && f.Operational != fleet.FleetDraining {
+		if _, pinned := in.Overrides.Pin(i.ID, now); pinned && a.Kind != Reactivate && f.Operational != fleet.FleetDraining {
 			t.Fatalf("%s %s, which is pinned: %s", a.Kind, i.ID, a.Reason)
 		}
 		if a.Kind == Drain && (f.Scheduler != "" && i.Leases > 0 || i.Busy && a.Cause != lifecycle.ForOperator && a.Cause != lifecycle.ForRollout) {
@@ -281,9 +281,9 @@ func TestAnOverrideOfBeforeAFleetWasProtectedChangesItsSizeNoMore(t *testing.T) 
 	} {
 		f := sampleFleet(2, 4, 0)
 		change(&f)
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Standing: override(f, number(7), number(9), later)}).Fleets[0]
-		if p.Desired > 2 || p.Create > 2 || len(p.Standing) > 0 {
-			t.Errorf("%s: %s, %s, %v", name, chain(p), story(p), p.Standing)
+		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(7), number(9), later)}).Fleets[0]
+		if p.Desired > 2 || p.Create > 2 || len(p.Overrides) > 0 {
+			t.Errorf("%s: %s, %s, %v", name, chain(p), story(p), p.Overrides)
 		}
 	}
 }

@@ -8,21 +8,21 @@ import (
 // CapacityReservationID identifies a reservation that was made by command [98].
 type CapacityReservationID string
 
-// StandingOrders are what people decided about an installation beside its file,
+// Overrides are what people decided about an installation beside its file,
 // and what holds until it expires or is taken back. They are no part of a
 // definition: never drift, never pruned by an apply.
-type StandingOrders struct {
-	Overrides     []FleetScaleOverride
-	Pins          []RunnerPin
-	Freezes       []Freeze
-	Quarantines   []Quarantine
-	Reservations  []CapacityReservation
-	CostOverrides []CostOverride
-	Rollouts      []RolloutOrder
+type Overrides struct {
+	ScaleOverrides []FleetScaleOverride
+	Pins           []RunnerPin
+	Freezes        []Freeze
+	Quarantines    []Quarantine
+	Reservations   []CapacityReservation
+	CostOverrides  []CostOverride
+	Rollouts       []RolloutOrder
 }
 
-// Decided is who decided something, when and why.
-type Decided struct {
+// Attribution is who decided something, when and why.
+type Attribution struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
@@ -37,7 +37,7 @@ type FleetScaleOverride struct {
 	Min   *int      `json:"min,omitempty"`
 	Max   *int      `json:"max,omitempty"`
 	Until time.Time `json:"until"`
-	Decided
+	Attribution
 }
 
 // Least is the min that holds in the place of the file's.
@@ -65,7 +65,7 @@ type CostOverride struct {
 	MaxHourly Money     `json:"max_hourly,omitzero"`
 	MaxDaily  Money     `json:"max_daily,omitzero"`
 	Until     time.Time `json:"until"`
-	Decided
+	Attribution
 }
 
 // Lifts says that no guardrail holds while it stands.
@@ -93,7 +93,7 @@ type RunnerPin struct {
 	Instance CapacityInstanceID `json:"instance"`
 	Fleet    RunnerFleetID      `json:"fleet"`
 	Until    time.Time          `json:"until"`
-	Decided
+	Attribution
 }
 
 // Freeze limits what the loop does about one fleet, or about all fleets and
@@ -105,7 +105,7 @@ type Freeze struct {
 	// ScaleUpOnly lets instances start and none leave; else no provider is written
 	// to at all.
 	ScaleUpOnly bool `json:"scale_up_only,omitempty"`
-	Decided
+	Attribution
 }
 
 // Quarantine takes instances out of work and lets no new ones come, until it is
@@ -115,22 +115,22 @@ type Quarantine struct {
 	Instance CapacityInstanceID `json:"instance,omitempty"`
 	// Image is the declared digest of an image.
 	Image string `json:"image,omitempty"`
-	Decided
+	Attribution
 }
 
-// Override is the one of a fleet that holds at now. One of before the fleet was
+// ScaleOverride is the one of a fleet that holds at now. One of before the fleet was
 // protected, or its hosts joined by a person, holds no more: nothing but the file
 // changes their size [18].
-func (s StandingOrders) Override(f ManagedFleet, now time.Time) (FleetScaleOverride, bool) {
-	n := slices.IndexFunc(s.Overrides, func(o FleetScaleOverride) bool { return o.Fleet == f.ID && now.Before(o.Until) })
+func (s Overrides) ScaleOverride(f ManagedFleet, now time.Time) (FleetScaleOverride, bool) {
+	n := slices.IndexFunc(s.ScaleOverrides, func(o FleetScaleOverride) bool { return o.Fleet == f.ID && now.Before(o.Until) })
 	if n < 0 || f.Protected || f.Joined {
 		return FleetScaleOverride{}, false
 	}
-	return s.Overrides[n], true
+	return s.ScaleOverrides[n], true
 }
 
-// BreakGlass is the one of a fleet that holds at now.
-func (s StandingOrders) CostOverride(f ManagedFleet, now time.Time) (CostOverride, bool) {
+// CostOverride is the one of a fleet that holds at now.
+func (s Overrides) CostOverride(f ManagedFleet, now time.Time) (CostOverride, bool) {
 	n := slices.IndexFunc(s.CostOverrides, func(b CostOverride) bool { return b.Fleet == f.ID && now.Before(b.Until) })
 	if n < 0 {
 		return CostOverride{}, false
@@ -139,7 +139,7 @@ func (s StandingOrders) CostOverride(f ManagedFleet, now time.Time) (CostOverrid
 }
 
 // CostLimits are the guardrails of a fleet that hold at now; zero: none.
-func (s StandingOrders) CostLimits(f ManagedFleet, now time.Time) (hourly, daily Money) {
+func (s Overrides) CostLimits(f ManagedFleet, now time.Time) (hourly, daily Money) {
 	if b, holds := s.CostOverride(f, now); holds {
 		return b.Limits(f.Cost)
 	}
@@ -147,7 +147,7 @@ func (s StandingOrders) CostLimits(f ManagedFleet, now time.Time) (hourly, daily
 }
 
 // Pin is the one of an instance that holds at now.
-func (s StandingOrders) Pin(id CapacityInstanceID, now time.Time) (RunnerPin, bool) {
+func (s Overrides) Pin(id CapacityInstanceID, now time.Time) (RunnerPin, bool) {
 	n := slices.IndexFunc(s.Pins, func(p RunnerPin) bool { return p.Instance == id && now.Before(p.Until) })
 	if n < 0 {
 		return RunnerPin{}, false
@@ -156,7 +156,7 @@ func (s StandingOrders) Pin(id CapacityInstanceID, now time.Time) (RunnerPin, bo
 }
 
 // Freeze is the strictest one that holds for a fleet: its own or its provider's.
-func (s StandingOrders) Freeze(f ManagedFleet) (Freeze, bool) {
+func (s Overrides) Freeze(f ManagedFleet) (Freeze, bool) {
 	found, any := Freeze{}, false
 	for _, one := range s.Freezes {
 		concerns := one.Fleet != "" && one.Fleet == f.ID || one.Provider != "" && one.Provider == f.Provider
@@ -168,13 +168,13 @@ func (s StandingOrders) Freeze(f ManagedFleet) (Freeze, bool) {
 }
 
 // Frozen says whether a provider is written to by nobody.
-func (s StandingOrders) Frozen(p ProviderAddress) bool {
+func (s Overrides) Frozen(p ProviderAddress) bool {
 	return slices.ContainsFunc(s.Freezes, func(f Freeze) bool { return f.Provider == p && p != "" && !f.ScaleUpOnly })
 }
 
-// Bars is the quarantine that lets no instance of a fleet start: of the fleet, or
+// FleetQuarantine is the quarantine that lets no instance of a fleet start: of the fleet, or
 // of the image that it would boot.
-func (s StandingOrders) Bars(f ManagedFleet) (Quarantine, bool) {
+func (s Overrides) FleetQuarantine(f ManagedFleet) (Quarantine, bool) {
 	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
 		return q.Fleet != "" && q.Fleet == f.ID || q.Image != "" && q.Image == f.Image.Digest
 	})
@@ -184,8 +184,8 @@ func (s StandingOrders) Bars(f ManagedFleet) (Quarantine, bool) {
 	return s.Quarantines[n], true
 }
 
-// QuarantineOf is the quarantine that an instance is under.
-func (s StandingOrders) QuarantineOf(i CapacityInstance) (Quarantine, bool) {
+// InstanceQuarantine is the quarantine that an instance is under.
+func (s Overrides) InstanceQuarantine(i CapacityInstance) (Quarantine, bool) {
 	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
 		return q.Instance != "" && q.Instance == i.ID || q.Fleet != "" && q.Fleet == i.Fleet || q.Image != "" && q.Image == i.ImageDigest
 	})
@@ -195,10 +195,10 @@ func (s StandingOrders) QuarantineOf(i CapacityInstance) (Quarantine, bool) {
 	return s.Quarantines[n], true
 }
 
-// Governed is a fleet under its freeze and its rollback: Frozen goes before
+// Apply is a fleet under its freeze and its rollback: Frozen goes before
 // everything, and the removal of a fleet before ScaleUpOnly.
-func (s StandingOrders) Governed(f ManagedFleet) ManagedFleet {
-	if o, ordered := s.Rollout(f); ordered && o.Word == RollBack {
+func (s Overrides) Apply(f ManagedFleet) ManagedFleet {
+	if o, ordered := s.Rollout(f); ordered && o.Action == RollBack {
 		f.Image = o.To
 	}
 	switch freeze, frozen := s.Freeze(f); {
