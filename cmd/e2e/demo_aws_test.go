@@ -25,7 +25,7 @@ func TestTheDemoOfAWSIsTheWholeStoryAndLeavesNothing(t *testing.T) {
 		t.Fatalf("it ends with %d\n%s%s", r.code, r.out, r.err)
 	}
 	for _, text := range []string{
-		"2 instances to start", "InsufficientInstanceCapacity", "Applied. 2 healthy.", "All 10 admission checks passed",
+		"2 instances to start", "InsufficientInstanceCapacity", "Applied. 2 healthy.", "all 10 admission checks passed",
 		`"zone":"us-east-1b","spot":false`, `"spot":true`, "draining → terminating", "Applied. No instances.", "Done:",
 	} {
 		if !strings.Contains(r.out, text) {

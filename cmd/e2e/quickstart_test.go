@@ -30,8 +30,8 @@ func TestTheQuickstartIsTheWholeStoryAndLeavesNothing(t *testing.T) {
 		t.Errorf("%d jobs succeeded, want 12\n%s", jobs, r.out)
 	}
 	for _, text := range []string{
-		"fleet.demo  0 ", "scale_up", "limited by max = 4", "healthy: All 10 admission checks passed", "scale_down",
-		"Its scheduler shows it cordoned and without a lease", "The agent has stopped its worker", "Done:", "Try next:",
+		"fleet.demo  0 ", "scale_up", "limited by max = 4", "healthy: all 10 admission checks passed", "scale_down",
+		"its scheduler shows it cordoned and without a lease", "the agent stopped after its worker", "Done:", "Try next:",
 	} {
 		if !strings.Contains(r.out, text) {
 			t.Errorf("it never says %q\n%s", text, r.out)

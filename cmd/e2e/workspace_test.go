@@ -142,11 +142,11 @@ func (w *workspace) hostEntries() []string {
 
 // instance is one of `instance list --json`.
 type instance struct {
-	ID       string `json:"id"`
-	Key      string `json:"key"`
-	Host     string `json:"provider_instance"`
-	State    string `json:"state"`
-	Conflict string `json:"conflict"`
+	ID       string      `json:"id"`
+	Key      string      `json:"key"`
+	Host     string      `json:"provider_instance"`
+	State    string      `json:"state"`
+	Conflict shownReason `json:"conflict"`
 	Runner   *struct {
 		ID      string `json:"id"`
 		Phase   string `json:"phase"`
@@ -181,8 +181,8 @@ func (w *workspace) shouldHave(n int) []instance {
 	all := w.instances()
 	var keys []string
 	for _, i := range all {
-		if i.State != "healthy" || i.Conflict != "" || i.Host != i.Key {
-			w.t.Errorf("instance %s is %s on host %q of key %s (conflict %q); it should be healthy on its own host", i.ID, i.State, i.Host, i.Key, i.Conflict)
+		if i.State != "healthy" || i.Conflict.Code != "" || i.Host != i.Key {
+			w.t.Errorf("instance %s is %s on host %q of key %s (conflict %q); it should be healthy on its own host", i.ID, i.State, i.Host, i.Key, i.Conflict.Text)
 		}
 		keys = append(keys, i.Key)
 	}

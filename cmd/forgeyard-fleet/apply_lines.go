@@ -88,10 +88,10 @@ type summaryLine struct {
 	// Error is the sentence that is on standard error, too.
 	Error string `json:"error,omitempty"`
 	plans.Receipt
-	States     map[fleet.CapacityInstanceState]int `json:"states"`
-	Unresolved int                                 `json:"unresolved"`
-	Blocked    map[fleet.ProviderAddress]string    `json:"blocked,omitempty"`
-	Unobserved map[fleet.ProviderAddress]string    `json:"unobserved,omitempty"`
+	States     map[fleet.CapacityInstanceState]int     `json:"states"`
+	Unresolved int                                     `json:"unresolved"`
+	Blocked    map[fleet.ProviderAddress]string        `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]reason.Reason `json:"unobserved,omitempty"`
 	// WaitsFor says in a sentence each what an apply that isn't finished waits for.
 	WaitsFor   []string                                   `json:"waits_for,omitempty"`
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`

@@ -56,7 +56,7 @@ Recent decisions, newest first
 		unseen        reason.Reason
 		manager, want string
 	}{
-		{reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"}), "process 7",
+		{reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}), "process 7",
 			"Demand is unknown: scheduler.forgeyard.ci is unreachable (connection refused)."},
 		{reason.Reason{}, "", "it isn't read while no manager is running."},
 	} {
@@ -132,7 +132,7 @@ func TestLeasesAreShownWhereKnown(t *testing.T) {
 func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgressLines()
-	blind := progress.Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "connection refused"}}
+	blind := progress.Progress{Schedulers: map[fleet.SchedulerAddress]reason.Reason{"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "connection refused"})}}
 	p.observe(blind)
 	p.observe(blind)
 	p.observe(progress.Progress{})

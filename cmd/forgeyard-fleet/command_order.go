@@ -252,6 +252,7 @@ func (a *app) listUnrecorded(ctx context.Context, look installation.Reader, mana
 // renderUnrecorded shows each resource with the reason why it isn't touched.
 func (a *app) renderUnrecorded(found []fleet.UnrecordedResource) {
 	for _, u := range found {
-		a.printf("  %s: %s %s at %s. %s\n    %s\n", u.Classification, u.Kind, u.ID, u.Provider, u.Reason, u.Decide)
+		a.printf("  %s: %s %s at %s: %s\n", u.Classification, u.Kind, u.ID, u.Provider, u.Reason)
+		a.renderReason("    ", "", u.Decide)
 	}
 }

@@ -28,8 +28,8 @@ type progressLines struct {
 	mu     sync.Mutex
 	said   time.Time
 	held   map[fleet.RunnerFleetID]reason.Reason
-	unseen map[fleet.SchedulerAddress]string
-	faults map[fleet.ProviderAddress]string
+	unseen map[fleet.SchedulerAddress]reason.Reason
+	faults map[fleet.ProviderAddress]reason.Reason
 	silent map[fleet.CapacityInstanceID]fleet.FleetAddress
 	stages map[fleet.FleetAddress]planner.RolloutStage
 	last   progress.Progress
@@ -41,7 +41,7 @@ const quietFor = 30 * time.Second
 
 func (a *app) newProgressLines() *progressLines {
 	p := &progressLines{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]reason.Reason{}, unseen: map[fleet.SchedulerAddress]string{}, faults: map[fleet.ProviderAddress]string{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]reason.Reason{}, unseen: map[fleet.SchedulerAddress]reason.Reason{}, faults: map[fleet.ProviderAddress]reason.Reason{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stages: map[fleet.FleetAddress]planner.RolloutStage{},
 		stop:   make(chan struct{}), ended: make(chan struct{}),
 	}

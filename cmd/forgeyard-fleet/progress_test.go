@@ -29,7 +29,7 @@ func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 			At: time.Now(), States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 2}, Unresolved: 1,
 			Holds:      map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 failures in a row")}},
 			Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
-			Unobserved: map[fleet.ProviderAddress]string{"local.here": "it hangs"},
+			Unobserved: map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: "it hangs"})},
 		})
 		time.Sleep(2*quietFor + 2*time.Second)
 		p.end()

@@ -9,13 +9,14 @@ import (
 // renderInstance shows an instance: its facts in two columns, then what is wrong, the
 // checks of its admission, and the calls to its provider.
 func (a *app) renderInstance(i view.Instance) {
-	a.printf("%s   %s for %s\n  %s\n", i.ID, i.State, a.ago(i.Since), i.Reason)
+	a.printf("%s   %s for %s\n", i.ID, i.State, a.ago(i.Since))
+	a.renderReason("  ", "", i.Reason)
 	a.renderFacts(i)
 	if i.Detail != "" {
 		a.printf("  %s\n", i.Detail)
 	}
-	if i.Conflict != "" {
-		a.printf("  ! %s\n", i.Conflict)
+	if !i.Conflict.IsZero() {
+		a.renderReason("  ", "! ", i.Conflict)
 	}
 	if i.Interruption != nil {
 		a.renderReason("  ", "! ", i.Interruption.Reason)
@@ -38,8 +39,8 @@ func (a *app) renderInstance(i view.Instance) {
 	}
 	for _, op := range i.Operations {
 		a.printf("  %s %s: %s after %s", op.Kind, op.ID, op.State, plural(op.Attempts, "call"))
-		if op.Message != "" {
-			a.printf("; %s", op.Message)
+		if !op.Reason.IsZero() {
+			a.printf("; %s", op.Reason)
 		}
 		a.printf("\n")
 	}

@@ -19,7 +19,7 @@ func TestInstanceShowAlignsItsColumns(t *testing.T) {
 	i.State, i.Since, i.Reason, i.Seen = fleet.Healthy, noon.Add(-time.Minute), reason.Plain("All 2 admission checks passed."), "running"
 	i.Admission.State = "passed"
 	i.Admission.Checks = []fleet.AdmissionCheck{
-		{Name: "os", Result: "passed", Evidence: "linux"}, {Name: "job_isolation_of_processes", Result: "passed", Evidence: "cgroup"},
+		{Name: "os", Result: "passed", Evidence: reason.Of(reason.PlatformMatches{Platform: "linux"})}, {Name: "job_isolation_of_processes", Result: "passed", Evidence: reason.Of(reason.JobsIsolated{Message: "cgroup"})},
 	}
 	i.Pin = &fleet.RunnerPin{Until: noon.Add(time.Hour), Attribution: fleet.Attribution{By: "ada"}}
 	var out bytes.Buffer

@@ -97,9 +97,9 @@ func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(l
 
 // isReason says that what is wrong with a provider is why a fleet is held back, and
 // so needn't be said twice.
-func isReason(res progress.Progress, why string) bool {
+func isReason(res progress.Progress, why reason.Reason) bool {
 	for _, hold := range res.Holds {
-		if reason.Message(hold.Reason) == why {
+		if reason.SameCause(hold.Reason, why) {
 			return true
 		}
 	}

@@ -26,13 +26,13 @@ func TestUnfinishedApplySaysWhatItWaitsFor(t *testing.T) {
 	last := progress.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
 		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
-			"f2": {Reason: reason.Of(reason.OffersUnknown{Message: why})}, "f1": {Reason: reason.Of(reason.OffersUnknown{Message: why})},
-			"f3": {Reason: reason.Of(reason.FailuresInRow{Failures: 3, Message: "no route", Class: "transient"}), Until: time.Now().Add(time.Hour)},
+			"f2": {Reason: reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: why})})}, "f1": {Reason: reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: why})})},
+			"f3": {Reason: reason.Of(reason.FailuresInRow{Failures: 3, Last: reason.Of(reason.ProviderError{Message: "no route"}), Class: "transient"}), Until: time.Now().Add(time.Hour)},
 		},
 		Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.linux", "f2": "fleet.spot", "f3": "fleet.mac"},
 		Waits:      map[fleet.FleetAddress][]reason.Reason{"fleet.big": {reason.Of(reason.MaxHourlyReached{Missing: 1, Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"}, Price: "2 USD"})}},
-		Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"},
-		Unobserved: map[fleet.ProviderAddress]string{"aws.virginia": why, "local.here": "it hangs"},
+		Schedulers: map[fleet.SchedulerAddress]reason.Reason{"reviewos.main": reason.Of(reason.SchedulerError{Message: "connection refused"})},
+		Unobserved: map[fleet.ProviderAddress]reason.Reason{"aws.virginia": reason.Of(reason.PluginDown{Message: why}), "local.here": reason.Of(reason.PluginDown{Message: "it hangs"})},
 	}
 	want := `
 Not finished after 1m0s: 1 healthy. Waiting for:
@@ -54,7 +54,7 @@ The next apply continues from here.
 
 func TestApplyOfAScaledFleetPointsToServe(t *testing.T) {
 	follows := progress.Progress{Following: 1}
-	unseen := progress.Progress{Following: 1, Schedulers: map[fleet.SchedulerAddress]string{"reviewos.main": "connection refused"}}
+	unseen := progress.Progress{Following: 1, Schedulers: map[fleet.SchedulerAddress]reason.Reason{"reviewos.main": reason.Of(reason.SchedulerError{Message: "connection refused"})}}
 	for _, test := range []struct {
 		name   string
 		last   progress.Progress
@@ -76,7 +76,7 @@ func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Now()
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return at }}).newProgressLines()
-	fails := progress.Progress{At: at, Faults: map[fleet.ProviderAddress]string{"local.here": "it hangs"}}
+	fails := progress.Progress{At: at, Faults: map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: "it hangs"})}}
 	p.observe(fails)
 	p.observe(fails)
 	p.observe(progress.Progress{At: at})

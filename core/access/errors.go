@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // ErrUnauthenticated refuses a caller without a valid identity. It is one sentence
@@ -29,6 +30,16 @@ func (e *ConflictError) Error() string { return e.Reason }
 // Conflict is a *ConflictError.
 func Conflict(format string, args ...any) error {
 	return &ConflictError{fmt.Sprintf(format, args...)}
+}
+
+// Refused is a *ConflictError: what was asked for is refused for a reason, with what a
+// person can do about it.
+func Refused(subject string, why reason.Reason) error {
+	text := subject + " is refused: " + why.Text()
+	for _, c := range why.Commands() {
+		text += "; to " + c.Does + ": " + c.Line
+	}
+	return &ConflictError{text}
 }
 
 // NotFoundError says that there is nothing of that name.

@@ -246,7 +246,7 @@ func lab() *service {
 			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
 	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Classification: fleet.Orphan, Fleet: "fleet.linux",
-		Reason: "r", Decide: "d", FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
+		Reason: reason.Of(reason.ProvenOrphan{}), Decide: reason.Of(reason.LeftAlone{Provider: "local.here", Resource: "r"}), FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
 		s.fleets = append(s.fleets, view.Fleet{Address: address, ID: id, Provider: "local.here", Class: "c", Operational: fleet.FleetActive,

@@ -22,7 +22,7 @@ const (
 func wantsAdmission(address fleet.SchedulerAddress, s *Scheduler, m *Runner, i *fleet.CapacityInstance) bool {
 	at := i.Scheduling
 	if address.AdmitsOnce() {
-		return at.Ref == "" && at.Attempts < MaxAttempts && s != nil && s.Unobservable == ""
+		return at.Ref == "" && at.Attempts < MaxAttempts && s != nil && s.Unobservable.IsZero()
 	}
 	_, listed, known := s.Usage(i)
 	return at.Ref == "" || !m.Connected || known && !listed
@@ -104,7 +104,7 @@ func (m *Runner) endsRepeatedly(s *Scheduler, x Subject, now time.Time) bool {
 	more := x.Agent.Report.JobsRun - m.ran
 	m.ran = x.Agent.Report.JobsRun
 	switch {
-	case !m.Connected || s == nil || s.Unobservable != "":
+	case !m.Connected || s == nil || !s.Unobservable.IsZero():
 		m.ends = 0
 	case more > 0 && now.Sub(m.endedAt) > endInterval:
 		m.ends, m.endedAt = 1, now

@@ -1,16 +1,16 @@
 package ci
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Scheduler is what is known of a scheduler.
 type Scheduler struct {
-	// Unobservable is why nothing may be concluded from it now; "": it can be seen.
-	Unobservable string
+	// Unobservable is why nothing may be concluded from it now; zero: it can be seen.
+	Unobservable reason.Reason
 	// Snapshot is what it showed last, Uncordons that a cordon can be taken back.
 	Snapshot  fleet.CapacityDemandSnapshot
 	Uncordons bool
@@ -32,11 +32,10 @@ type Scheduler struct {
 	unknown                map[fleet.SchedulerRunnerRef]*unknownRunner
 }
 
-// NotAnsweredYet is why a scheduler can't be seen before its first answer.
-const NotAnsweredYet = "it has not answered yet"
-
 // NewScheduler is one of which nothing is known yet.
-func NewScheduler() *Scheduler { return &Scheduler{Unobservable: NotAnsweredYet} }
+func NewScheduler() *Scheduler {
+	return &Scheduler{Unobservable: reason.Of(reason.SchedulerNotAnswered{})}
+}
 
 // Observation is what a scheduler showed.
 type Observation struct {
@@ -81,7 +80,9 @@ func (s *Scheduler) MakeDue() {
 
 // NotObserved takes in that an observation failed. That is no empty queue and no idle
 // runner: it says nothing.
-func (s *Scheduler) NotObserved(message string) { s.Observing, s.Unobservable = false, message }
+func (s *Scheduler) NotObserved(message string) {
+	s.Observing, s.Unobservable = false, reason.Of(reason.SchedulerError{Message: message})
+}
 
 // Observe takes in what a scheduler showed. acknowledged is the highest revision that
 // its runners wait for. forgot says that it was restored or started anew: what it
@@ -94,15 +95,11 @@ func (s *Scheduler) Observe(o Observation, acknowledged int64, now, listeningSin
 	}
 	s.Uncordons = o.Uncordons
 	if o.Snapshot.Revision < s.revision || s.fellBehind(o.Snapshot.Revision, acknowledged, now, listeningSince) {
-		s.Unobservable = fmt.Sprintf(
-			"its revision went back from %d to %d; it is told everything again",
-			max(s.revision, acknowledged),
-			o.Snapshot.Revision,
-		)
+		s.Unobservable = reason.Of(reason.RevisionWentBack{From: max(s.revision, acknowledged), To: o.Snapshot.Revision})
 		s.revision, s.behind = o.Snapshot.Revision, time.Time{}
 		return true
 	}
-	s.Unobservable, s.revision, s.Snapshot, s.usage = "", o.Snapshot.Revision, o.Snapshot, nil
+	s.Unobservable, s.revision, s.Snapshot, s.usage = reason.Reason{}, o.Snapshot.Revision, o.Snapshot, nil
 	s.observedIn = step
 	if o.Lists {
 		s.usage = make(map[fleet.SchedulerRunnerRef]fleet.RunningCapacityUsage, len(o.Snapshot.Running))
@@ -132,14 +129,14 @@ func (s *Scheduler) fellBehind(revision, acknowledged int64, now, listeningSince
 }
 
 // ListsNone says that it can be seen and lists no runners.
-func (s *Scheduler) ListsNone() bool { return s != nil && s.Unobservable == "" && s.usage == nil }
+func (s *Scheduler) ListsNone() bool { return s != nil && s.Unobservable.IsZero() && s.usage == nil }
 
 // Usage is what the last observation shows of an instance, if it shows anything: it
 // must not be older than what the scheduler acknowledged. listed is false where a
 // complete list doesn't have it.
 func (s *Scheduler) Usage(i *fleet.CapacityInstance) (u fleet.RunningCapacityUsage, listed, known bool) {
 	at := i.Scheduling
-	if s == nil || s.Unobservable != "" || s.usage == nil || !at.Told() || s.revision < at.Since {
+	if s == nil || !s.Unobservable.IsZero() || s.usage == nil || !at.Told() || s.revision < at.Since {
 		return u, false, false
 	}
 	ref := at.Ref
@@ -152,29 +149,29 @@ func (s *Scheduler) Usage(i *fleet.CapacityInstance) (u fleet.RunningCapacityUsa
 
 // LeaseFree says why no job of the instance's scheduler can be on its host or come to
 // it: the scheduler's half of the proof that a runner is idle.
-func (s *Scheduler) LeaseFree(i *fleet.CapacityInstance) (proof string, ok bool) {
+func (s *Scheduler) LeaseFree(i *fleet.CapacityInstance) (proof reason.Reason, ok bool) {
 	at := i.Scheduling
 	switch {
 	case at.Scheduler == "":
-		return "", true // no scheduler has ever heard of it
+		return proof, true // no scheduler has ever heard of it
 	case at.Removed:
-		return "No scheduler counts on it any more.", true
+		return reason.Of(reason.RunnerRemoved{}), true
 	case !at.Cordoned:
-		return "", false
+		return proof, false
 	}
 	if s.ListsNone() {
 		// Its word that it gives no new lease must do, and the end of the runner's own
 		// process is the rest.
-		return "Its scheduler gives it no new lease.", true
+		return reason.Of(reason.NoNewLease{}), true
 	}
 	u, listed, known := s.Usage(i)
 	switch {
 	case !known:
-		return "", false
+		return proof, false
 	case !listed:
-		return fmt.Sprintf("Its scheduler doesn't know it, as of revision %d.", s.revision), true
+		return reason.Of(reason.RunnerUnknown{Revision: s.revision}), true
 	case u.Cordoned && u.Leases == 0:
-		return fmt.Sprintf("Its scheduler shows it cordoned and without a lease, as of revision %d.", s.revision), true
+		return reason.Of(reason.RunnerWithoutLease{Revision: s.revision}), true
 	}
-	return "", false
+	return proof, false
 }

@@ -2,12 +2,12 @@ package ci
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 )
 
@@ -34,10 +34,10 @@ func observed(t *testing.T, o Observation) *Scheduler {
 
 func TestRevisionThatGoesBackVoidsAcknowledgements(t *testing.T) {
 	s := observed(t, shows(7))
-	if !s.Observe(shows(3), 7, noon, noon, 2) || s.Unobservable == "" {
+	if !s.Observe(shows(3), 7, noon, noon, 2) || !reason.Is[reason.RevisionWentBack](s.Unobservable) {
 		t.Errorf("unobservable %q", s.Unobservable)
 	}
-	if s.Observe(shows(4), 0, noon, noon, 3) || s.Unobservable != "" {
+	if s.Observe(shows(4), 0, noon, noon, 3) || !s.Unobservable.IsZero() {
 		t.Errorf("the next observation doesn't count: %q", s.Unobservable)
 	}
 	// It acknowledged 9 to an earlier process, and a list may lag.
@@ -216,7 +216,7 @@ func TestUnobservedRunnerIsNotIdle(t *testing.T) {
 		t.Errorf("idle since %s, in which nobody listened", m.IdleSince)
 	}
 	s.NotObserved("connection refused")
-	if m.CountLeases(s, i, never, noon); !m.IdleSince.IsZero() || !strings.Contains(s.Unobservable, "refused") {
+	if m.CountLeases(s, i, never, noon); !m.IdleSince.IsZero() || s.Unobservable != reason.Of(reason.SchedulerError{Message: "connection refused"}) {
 		t.Errorf("idle since %s while it can't be seen", m.IdleSince)
 	}
 }

@@ -29,7 +29,7 @@ const removeAgain = 10 * time.Second
 // UnsearchedObservation says that there is an observation to search for unknown
 // runners.
 func (s *Scheduler) UnsearchedObservation() bool {
-	return s.Unobservable == "" && s.usage != nil && s.searchedIn != s.observedIn
+	return s.Unobservable.IsZero() && s.usage != nil && s.searchedIn != s.observedIn
 }
 
 // FindUnknown looks up the listed runners that no instance has, each of them once.
@@ -79,7 +79,7 @@ func (s *Scheduler) RemoveUnknown(
 	var calls []Call
 	for _, ref := range slices.Sorted(maps.Keys(s.unknown)) {
 		u, id := s.unknown[ref], fleet.CapacityInstanceID(ref)
-		if !u.ended || s.Unobservable != "" || u.nextCall.After(now) || len(calls) >= limit || busy(id) {
+		if !u.ended || !s.Unobservable.IsZero() || u.nextCall.After(now) || len(calls) >= limit || busy(id) {
 			continue
 		}
 		reason := scheduler.RemovedNormally

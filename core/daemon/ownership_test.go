@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -36,7 +37,7 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 		want     string
 	}{
 		{"no manager runs", m.observed(), "no running manager has looked"},
-		{"the provider was seen before and can't be now", snapshot.Observations{Inspected: seen, Unobserved: map[fleet.ProviderAddress]string{"local.here": "its plugin is down."}}, "can't be seen (its plugin is down)"},
+		{"the provider was seen before and can't be now", snapshot.Observations{Inspected: seen, Unobserved: map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: "its plugin is down."})}}, "can't be seen (its plugin is down)"},
 		{"an orphan is there", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 1}}}, "has orphans (1)"},
 		{"what is there is all somebody else's", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
 	} {

@@ -103,6 +103,9 @@ type Platform struct {
 	Arch string `json:"arch"`
 }
 
+// String is the platform for people: "linux/x86_64".
+func (p Platform) String() string { return p.OS + "/" + p.Arch }
+
 // maybe says that each name is one of a platform's, or isn't said.
 func (p Platform) maybe() bool {
 	return slices.Contains([]string{"", "linux", "darwin", "windows"}, p.OS) && slices.Contains([]string{"", "x86_64", "arm64"}, p.Arch)

@@ -103,8 +103,8 @@ type CapacityInstance struct {
 	// Scheduling is what its scheduler knows of it.
 	Scheduling Scheduling `json:"scheduling,omitzero"`
 	// Conflict says why nothing is done about the instance: for example, two
-	// resources carry its key. Empty: no conflict.
-	Conflict string `json:"conflict,omitempty"`
+	// resources carry its key. Zero: no conflict.
+	Conflict reason.Reason `json:"conflict,omitzero"`
 	// Adopted is who took a foreign resource onto the books to have it removed. It
 	// is found by its id and not by a key, and their word is the evidence.
 	Adopted string `json:"adopted,omitempty"`
@@ -138,9 +138,9 @@ type Admission struct {
 
 // AdmissionCheck is one check of an admission with what it saw.
 type AdmissionCheck struct {
-	Name     string      `json:"name"`
-	Result   CheckResult `json:"result"`
-	Evidence string      `json:"evidence"`
+	Name     string        `json:"name"`
+	Result   CheckResult   `json:"result"`
+	Evidence reason.Reason `json:"evidence"`
 }
 
 // CheckResult says what one check leads to.

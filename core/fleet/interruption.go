@@ -1,8 +1,9 @@
 package fleet
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // NoticeKind is what a provider says that it will do to a host.
@@ -76,20 +77,10 @@ func (i *Interruption) Due(now time.Time) bool {
 	return i.TakesAway() && !i.Deadline.IsZero() && !now.Before(i.Deadline)
 }
 
-// Announcement says in words what was announced, without an end.
-func (i *Interruption) Announcement() string {
-	text := "Its provider says that it may be taken away soon"
-	switch i.Kind {
-	case NoticeInterruption:
-		text = "Its provider takes it away"
-	case NoticeMaintenance:
-		text = "Its provider announced work on its host"
+// Announced is what was announced, as a reason that names no instance.
+func (i *Interruption) Announced() reason.Interruption {
+	return reason.Interruption{
+		Kind: string(i.Kind), Deadline: reason.At(i.Deadline), Message: i.Detail, Source: string(i.Source),
+		Heard: reason.At(i.Heard), Withdrawn: reason.At(i.Withdrawn),
 	}
-	if !i.Deadline.IsZero() {
-		text += " at " + i.Deadline.UTC().Format(time.RFC3339)
-	}
-	if i.Detail != "" {
-		text += fmt.Sprintf(" (%s)", i.Detail)
-	}
-	return fmt.Sprintf("%s, as its %s heard", text, i.Source)
 }

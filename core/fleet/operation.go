@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // OperationKind is the external effect that an operation stands for.
@@ -60,9 +62,10 @@ type Operation struct {
 	// CallOver is when the last call was surely over: answered by the plugin, or
 	// its process gone. Settle time counts from it; zero: it may still run.
 	CallOver time.Time `json:"call_over,omitzero"`
-	// Class and Message are the last error.
-	Class   ErrorClass `json:"class,omitempty"`
-	Message string     `json:"message,omitempty"`
+	// Class is of the last error. Reason is that error, or what became of the operation
+	// since.
+	Class  ErrorClass    `json:"class,omitempty"`
+	Reason reason.Reason `json:"reason,omitzero"`
 	// Nonce and TokenHash belong to the enrollment token of a provision
 	// operation. The token itself is never stored: it is derived from the
 	// installation's enrollment key, the operation's id and the nonce.

@@ -1,6 +1,10 @@
 package fleet
 
-import "time"
+import (
+	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
+)
 
 // Classification is what an inspected resource without a live record is to the
 // installation [157, 159].
@@ -25,10 +29,10 @@ type UnrecordedResource struct {
 	// Fleet is the one that an orphan belongs to, where that is still declared.
 	Fleet FleetAddress  `json:"fleet,omitempty"`
 	State ResourceState `json:"state,omitempty"`
-	// Reason is a sentence: why it is an orphan, or why it isn't ours.
-	Reason string `json:"reason"`
-	// Decide says what happens next, and by which command a person decides.
-	Decide string `json:"decide"`
+	// Reason is why it is an orphan, or why it isn't ours.
+	Reason reason.Reason `json:"reason"`
+	// Decide is what happens next. Its commands are those by which a person decides.
+	Decide reason.Reason `json:"decide"`
 	// FirstSeen is when the first of the complete inspections that all showed it
 	// began.
 	FirstSeen time.Time `json:"first_seen"`

@@ -1,10 +1,10 @@
 package inventory
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // UnrecordedWithID is what was found out about a resource; the zero value: it isn't
@@ -16,7 +16,7 @@ func (p *Provider) UnrecordedWithID(id fleet.ProviderInstanceRef) Unrecorded {
 	return Unrecorded{}
 }
 
-// NotAdoptable says why a resource may not be adopted to be removed; "": it may.
+// NotAdoptable says why a resource may not be adopted to be removed; zero: it may.
 // instances are the live ones of the provider; holder finds the live instance of a
 // key, nil: there is none.
 func (p *Provider) NotAdoptable(
@@ -24,34 +24,28 @@ func (p *Provider) NotAdoptable(
 	id fleet.ProviderInstanceRef,
 	instances []*fleet.CapacityInstance,
 	holder func(fleet.OperationID) *fleet.CapacityInstance,
-) string {
+) reason.Reason {
 	listed := p.Listing.WithID(id)
 	switch {
-	case id == "" || len(listed) == 0:
-		return fmt.Sprintf("the provider %s lists no resource %q", address, id)
-	case len(listed) > 1:
-		return fmt.Sprintf("the provider %s lists %d resources of the id %s", address, len(listed), id)
+	case id == "" || len(listed) != 1:
+		return reason.Of(reason.ResourcesListed{Provider: string(address), Resource: string(id), Resources: len(listed)})
 	}
 	for _, i := range instances {
 		if i.ProviderInstance == id {
-			return fmt.Sprintf("it is the resource of the instance %s", i.ID)
+			return reason.Of(reason.ResourceOfInstance{Resource: string(id), Instance: string(i.ID)})
 		}
 	}
 	holds := holder(KeyOf(listed[0]))
 	switch {
 	case holds == nil:
-		return ""
+		return reason.Reason{}
 	case !IsInstance(listed[0]) && p.UnrecordedWithID(id).ID == "":
-		return fmt.Sprintf("it belongs to the instance %s", holds.ID)
+		return reason.Of(reason.ResourceBelongsTo{Resource: string(id), Instance: string(holds.ID)})
 	case !IsInstance(listed[0]):
-		return ""
+		return reason.Reason{}
 	}
 	if holds.ProviderInstance == "" || p.Facts.Ownership == fleet.OwnershipNamed {
-		return fmt.Sprintf(
-			"it carries the key of the instance %s, and may be its resource; if it isn't, say first which is: forgeyard-fleet instance resolve %s --created ID",
-			holds.ID,
-			holds.ID,
-		)
+		return reason.Of(reason.MayBeResourceOf{Resource: string(id), Instance: string(holds.ID)})
 	}
-	return "" // a copy: the instance's own resource is recorded
+	return reason.Reason{} // a copy: the instance's own resource is recorded
 }

@@ -1,13 +1,10 @@
 package inventory
 
 import (
-	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
@@ -24,11 +21,11 @@ type Removals struct {
 // removal is how it goes with one of them.
 type removal struct {
 	tries int
-	// again is when it may be tried next, state how the last try ended, and reason
-	// why, where it was given a reason.
-	again  time.Time
-	state  fleet.OperationState
-	reason string
+	// again is when it may be tried next, state how the last try ended, and why the
+	// reason that was given for it, if any.
+	again time.Time
+	state fleet.OperationState
+	why   reason.Reason
 }
 
 // Sent notes that a call to remove a dangling resource went out, "": one to remove the
@@ -54,12 +51,7 @@ func (m *Removals) Failed(op *fleet.Operation, now time.Time) bool {
 	if m.asked == "" || one == nil {
 		return false
 	}
-	one.again, one.state, one.reason = now.Add(
-		RemovalDelay(one.tries),
-	), op.State, cmp.Or(
-		op.Message,
-		"the provider gave no reason",
-	)
+	one.again, one.state, one.why = now.Add(RemovalDelay(one.tries)), op.State, op.Reason
 	return true
 }
 
@@ -75,40 +67,31 @@ func RemovalDelay(attempts int) time.Duration {
 func (m *Removals) Next(
 	dangling []fleet.Resource,
 	now time.Time,
-) (next fleet.Resource, due bool, state fleet.OperationState, why string) {
+) (next fleet.Resource, due bool, state fleet.OperationState, why reason.Reason) {
 	fewest := 0
 	for _, res := range dangling {
 		one := m.byID[res.ID]
 		if one == nil {
-			return res, true, "", ""
+			return res, true, "", reason.Reason{}
 		}
 		if !one.again.After(now) && (!due || one.tries < fewest) {
 			next, fewest, due = res, one.tries, true
 		}
 	}
 	if due {
-		return next, true, "", ""
+		return next, true, "", reason.Reason{}
 	}
-	state, reasons := fleet.OperationAccepted, []string(nil)
+	state = fleet.OperationAccepted
+	var tried []reason.RemovalTried
 	for _, res := range dangling {
 		one := m.byID[res.ID]
 		if one.state == fleet.OperationRefused ||
 			one.state == fleet.OperationUnknown && state != fleet.OperationRefused {
 			state = one.state
 		}
-		reasons = append(
-			reasons,
-			fmt.Sprintf("%s is still there after %s to remove it: %s", Describe(res), attempts(one.tries), one.reason),
-		)
+		tried = append(tried, reason.RemovalTried{Resource: NameOf(res), Attempts: one.tries, Because: one.why})
 	}
-	return next, false, state, text.Capital(strings.Join(reasons, "; "))
-}
-
-func attempts(n int) string {
-	if n == 1 {
-		return "an attempt"
-	}
-	return fmt.Sprintf("%d attempts", n)
+	return next, false, state, reason.Of(reason.DanglingRemains{Resources: reason.ListOf(tried...)})
 }
 
 // NextTry is when a dangling resource is tried again; zero: none waits.
@@ -128,10 +111,10 @@ func (m *Removals) MakeDue() {
 	}
 }
 
-// Describe is a resource in words.
-func Describe(res fleet.Resource) string {
+// NameOf is how a reason names a resource.
+func NameOf(res fleet.Resource) reason.ResourceName {
 	if IsInstance(res) {
-		return string(res.ID)
+		return reason.ResourceName{ID: string(res.ID)}
 	}
-	return fmt.Sprintf("the %s %s", res.Kind, res.ID)
+	return reason.ResourceName{ID: string(res.ID), Kind: res.Kind}
 }

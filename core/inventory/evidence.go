@@ -1,14 +1,16 @@
 package inventory
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Doubt says what the evidence lacks that a resource with an instance's key is the
-// instance's, at the level that the provider declares; "": nothing. claim is nil
+// instance's, at the level that the provider declares; zero: nothing. claim is nil
 // where the provider makes its hosts.
 //
 //	SIGNED    the tags are those of the instance, and carry our proof of them
@@ -19,49 +21,49 @@ func (o Owner) Doubt(
 	i *fleet.CapacityInstance,
 	claim *fleet.AssetClaim,
 	res fleet.Resource,
-) string {
+) reason.Reason {
 	if i.Adopted != "" {
-		return "" // an operator said so, of this very id
+		return reason.Reason{} // an operator said so, of this very id
 	}
-	if why := o.contradicted(i, res.Tags); why != "" {
+	if why := o.contradicted(i, res.Tags); !why.IsZero() {
 		return why
 	}
 	switch f.Ownership {
 	case fleet.OwnershipSigned:
 		return o.unsigned(i, res.Tags)
 	case fleet.OwnershipNamed:
-		return "" // found by its name
+		return reason.Reason{} // found by its name
 	case fleet.OwnershipAssigned:
 		if claim != nil && claim.Provider == i.Provider && claim.Asset == string(res.ID) {
-			return ""
+			return reason.Reason{}
 		}
-		return fmt.Sprintf("%s is not claimed by this instance", res.ID)
+		return reason.Of(reason.AssetUnclaimed{Asset: string(res.ID)})
 	}
 	return unprovable(f)
 }
 
 // unsigned says why tags don't prove that the resource is the instance's.
-func (o Owner) unsigned(i *fleet.CapacityInstance, tags map[string]string) string {
+func (o Owner) unsigned(i *fleet.CapacityInstance, tags map[string]string) reason.Reason {
 	if own := ClaimIn(tags); own != o.claimOf(*i) {
-		return "its tags aren't those that it was made with"
+		return reason.Of(reason.TagsDiffer{})
 	}
 	if err := o.Keys.Verify(tags[ProofTag], o.claimOf(*i)); err != nil {
-		return err.Error()
+		return rejected(err)
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // contradicted says which tag names something else than the instance. Where the
 // plugin stores no tags there are none to contradict.
-func (o Owner) contradicted(i *fleet.CapacityInstance, tags map[string]string) string {
+func (o Owner) contradicted(i *fleet.CapacityInstance, tags map[string]string) reason.Reason {
 	for _, t := range []struct{ tag, want string }{
 		{InstallationTag, o.Installation}, {FleetTag, string(i.Fleet)}, {InstanceTag, string(i.ID)}, {KeyTag, string(i.Key)},
 	} {
 		if got, there := tags[t.tag]; there && got != t.want {
-			return fmt.Sprintf("its tag %s says %q and not %q", t.tag, got, t.want)
+			return reason.Of(reason.TagContradicts{Tag: t.tag, Has: got, Want: t.want})
 		}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // Deletable says whether this version can prove that a provider's resources are
@@ -74,17 +76,22 @@ func Deletable(f fleet.ProviderFacts) bool {
 	return false
 }
 
-func unprovable(f fleet.ProviderFacts) string {
-	return fmt.Sprintf("the plugin %s proves ownership by %q, which this version can't check", f.Plugin, f.Ownership)
+func unprovable(f fleet.ProviderFacts) reason.Reason {
+	return reason.Of(reason.OwnershipUnknown{Plugin: f.Plugin, Ownership: string(f.Ownership)})
+}
+
+// rejected is why a proof isn't accepted, as ownership.Keyring.Verify said.
+func rejected(err error) reason.Reason {
+	var why *ownership.RefusalError
+	if errors.As(err, &why) {
+		return reason.Of(reason.ProofRejected{Kind: string(why.Reason), Key: why.KeyID})
+	}
+	return reason.Of(reason.ProofRejected{})
 }
 
 // Undeletable says that a provider's resources aren't Deletable.
-func Undeletable(f fleet.ProviderFacts) string {
-	return fmt.Sprintf(
-		"The plugin %s proves ownership by %q; this version deletes only what carries our proof, is named by its key or was claimed, and makes nothing that it can't delete.",
-		f.Plugin,
-		f.Ownership,
-	)
+func Undeletable(f fleet.ProviderFacts) reason.Reason {
+	return reason.Of(reason.NotDeletable{Plugin: f.Plugin, Ownership: string(f.Ownership)})
 }
 
 // SecondaryResources are the secondary resources of an instance that are proven to be its own:
@@ -112,13 +119,13 @@ func (o Owner) SecondaryResources(p *Provider, l *Listing, i *fleet.CapacityInst
 }
 
 func (o Owner) belongs(f fleet.ProviderFacts, i *fleet.CapacityInstance, res fleet.Resource) bool {
-	if o.contradicted(i, res.Tags) != "" || res.Key != "" && res.Key != i.Key {
+	if !o.contradicted(i, res.Tags).IsZero() || res.Key != "" && res.Key != i.Key {
 		return false
 	}
 	switch {
 	case !Deletable(f):
 		return false
-	case o.unsigned(i, res.Tags) == "":
+	case o.unsigned(i, res.Tags).IsZero():
 		return true
 	case f.Ownership == fleet.OwnershipNamed && res.Key == i.Key:
 		return true

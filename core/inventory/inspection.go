@@ -1,10 +1,10 @@
 package inventory
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Inspection spacing. A settled provider is inspected now and then, one that can't be
@@ -26,7 +26,7 @@ func (p *Provider) NextInspection(now time.Time, atOnce bool, waitingSince []tim
 		return p.inspected.Add(EagerInterval)
 	}
 	spacing := SettledInterval
-	if p.Unobservable != "" {
+	if !p.Unobservable.IsZero() {
 		spacing = unobservableInterval
 	}
 	for _, since := range waitingSince {
@@ -53,28 +53,28 @@ func (p *Provider) EndInspection(began time.Time, i fleet.Inspection) *Listing {
 	return NewListing(p.InspectionStep, began, i)
 }
 
-// Believe takes in a listing. failure is why it shows less than everything, "" if
+// Believe takes in a listing. failure is why it shows less than everything, zero if
 // the provider calls it complete; known are the provider's instances, and
 // listeningSince is since when this process has listened without a gap. It returns
 // whether what the listing lacks is missing.
 func (p *Provider) Believe(
 	l *Listing,
-	failure string,
+	failure reason.Reason,
 	known []*fleet.CapacityInstance,
 	listeningSince time.Time,
 ) (complete bool) {
-	if failure == "" {
+	if failure.IsZero() {
 		failure = p.vanished(l, known, listeningSince)
 	}
 	if p.Facts != nil { // else it stays unobservable for being down
 		p.Unobservable, p.Fault = failure, failure
 	}
-	if failure == "" {
+	if failure.IsZero() {
 		p.Listing = l
 	} else {
 		p.firstListed = nil // what isn't listed without a gap isn't removed as an orphan
 	}
-	return failure == ""
+	return failure.IsZero()
 }
 
 // vanishedFor is how long most of a provider's resources must be missing before
@@ -84,7 +84,7 @@ const vanishedFor = 15 * time.Minute
 // vanished says why a complete list is not believed: over half of at least three
 // known resources are missing from it at once. An unmounted folder or a wrong
 // region looks like that, too.
-func (p *Provider) vanished(l *Listing, instances []*fleet.CapacityInstance, listeningSince time.Time) string {
+func (p *Provider) vanished(l *Listing, instances []*fleet.CapacityInstance, listeningSince time.Time) reason.Reason {
 	known, missing := 0, 0
 	for _, i := range instances {
 		if i.SeenAt.IsZero() || !i.Live() || i.State == fleet.Terminating {
@@ -97,20 +97,15 @@ func (p *Provider) vanished(l *Listing, instances []*fleet.CapacityInstance, lis
 	}
 	if known < 3 || 2*missing <= known {
 		p.vanishing = time.Time{}
-		return ""
+		return reason.Reason{}
 	}
 	if p.vanishing.IsZero() {
 		p.vanishing = l.Began
 	}
 	if l.Began.Sub(later(p.vanishing, listeningSince)) >= vanishedFor {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf(
-		"%d of %d known resources are missing from its list at once; believed after %s",
-		missing,
-		known,
-		vanishedFor,
-	)
+	return reason.Of(reason.ResourcesVanished{Missing: missing, Known: known, After: reason.Duration(vanishedFor)})
 }
 
 // Settled says whether an inspection that began at a time began late enough to show

@@ -1,10 +1,10 @@
 package inventory
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Listing is what one inspection shows. What it shows as gone is in gone alone.
@@ -100,32 +100,22 @@ func (l *Listing) Ended(i *fleet.CapacityInstance) (fleet.Resource, bool) {
 
 // Contested says why it isn't clear which instance a listed resource is of: one
 // resource under two keys, or one recorded for another instance.
-func (l *Listing) Contested(i *fleet.CapacityInstance) string {
+func (l *Listing) Contested(i *fleet.CapacityInstance) reason.Reason {
 	if i.ProviderInstance != "" {
 		for _, res := range l.byID[i.ProviderInstance] {
 			if IsInstance(res) && res.Key != i.Key && i.Adopted == "" {
-				return fmt.Sprintf(
-					"%s was recorded for key %s and is listed under key %q: nothing is done about it until a person looks.",
-					i.ProviderInstance,
-					i.Key,
-					res.Key,
-				)
+				return reason.Of(reason.KeyChanged{Resource: string(i.ProviderInstance), Key: string(i.Key), Listed: string(res.Key)})
 			}
 		}
 	}
 	for _, res := range l.Of(i) {
 		for _, other := range l.byID[res.ID] {
 			if res.ID != "" && IsInstance(other) && other.Key != res.Key {
-				return fmt.Sprintf(
-					"%s is listed under the keys %s and %q: nothing is done about it until a person looks.",
-					res.ID,
-					res.Key,
-					other.Key,
-				)
+				return reason.Of(reason.KeysContested{Resource: string(res.ID), Key: string(res.Key), Other: string(other.Key)})
 			}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // InFlight says that a call for the key ran inside the plugin.

@@ -38,7 +38,7 @@ type Found struct {
 	Key      fleet.OperationID
 	Resource fleet.Resource
 	Cause    lifecycle.Cause
-	Reason   string
+	Reason   reason.Reason
 	// AdoptedBy is the person who said that it may be removed; "": it is proven ours.
 	AdoptedBy string
 }
@@ -76,7 +76,7 @@ func (p *Provider) Record(
 		Request:  request,
 		Created:  now,
 		CallOver: p.Listing.Began,
-		Message:  "Not in the store before; found by inspection.",
+		Reason:   reason.Of(reason.FoundByInspection{Unrecorded: true}),
 	}
 	i := fleet.CapacityInstance{
 		ID:             found.Instance,
@@ -89,7 +89,7 @@ func (p *Provider) Record(
 		Since:          now,
 		Created:        now,
 		Cause:          string(found.Cause),
-		Reason:         reason.Plain(found.Reason),
+		Reason:         found.Reason,
 		Class:          f.Class.ID(),
 		Image:          f.Image.ID(agentVersion),
 		InstanceDigest: f.InstanceDigest(),

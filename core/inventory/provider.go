@@ -1,29 +1,30 @@
 package inventory
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Provider is what is known of a provider and of what it lists.
 type Provider struct {
-	// Facts is nil while no plugin process answers; Down says why, Detail in full,
-	// and Blocked that only a person can bring it back.
+	// Facts is nil while no plugin process answers; Down says why, Detail in full as the
+	// plugin's host told it, and Blocked that only a person can bring it back.
 	Facts   *fleet.ProviderFacts
-	Down    string
+	Down    reason.Reason
 	Detail  string
 	Blocked bool
 	// Account is what the last process that answered reached.
 	Account string
 	// Fault is what went wrong with it last: its plugin doesn't start or refuses its
-	// configuration, or the last inspection shows less than everything. "": nothing.
-	Fault string
-	// Unobservable is why the last inspection shows less than everything; "": it was
+	// configuration, or the last inspection shows less than everything. Zero: nothing.
+	Fault reason.Reason
+	// Unobservable is why the last inspection shows less than everything; zero: it was
 	// complete.
-	Unobservable string
+	Unobservable reason.Reason
 	// Inspecting is set while an inspection is under way. InspectionStep is the step
 	// that asked for the last one.
 	Inspecting     bool
@@ -49,7 +50,7 @@ type Provider struct {
 
 // NewProvider is one of which nothing is known yet.
 func NewProvider() *Provider {
-	return &Provider{Down: "its plugin has not started yet", Unobservable: "not inspected yet"}
+	return &Provider{Unobservable: reason.Of(reason.NotInspectedYet{})}
 }
 
 // Ready takes in that a plugin process answers. It may reach something else than the
@@ -60,33 +61,30 @@ func (p *Provider) Ready(f fleet.ProviderFacts) (accountChanged bool) {
 		// What was seen of another account says nothing about this one.
 		p.Listing, p.unrecorded, p.classified = nil, nil, 0
 	}
-	p.Account, p.Facts, p.Down, p.Detail, p.Blocked, p.Fault = f.Account, &f, "", "", false, ""
+	p.Account, p.Facts, p.Down, p.Detail, p.Blocked, p.Fault = f.Account, &f, reason.Reason{}, "", false, reason.Reason{}
 	p.firstListed = nil
 	return accountChanged
 }
 
 // Lost takes in that no plugin process answers any more. One that is only being
 // started or stopped has no fault, and mends none that it had.
-func (p *Provider) Lost(reason, detail string, needsPerson, starting bool) {
-	p.Facts, p.Down, p.Detail, p.Blocked, p.Unobservable = nil, reason, detail, needsPerson, reason
+func (p *Provider) Lost(message, detail string, needsPerson, starting bool) {
+	down := reason.Of(reason.PluginDown{Message: message})
+	p.Facts, p.Down, p.Detail, p.Blocked, p.Unobservable = nil, down, cmp.Or(detail, message), needsPerson, down
 	p.firstListed = nil
 	if !starting {
-		p.Fault = reason
+		p.Fault = down
 	}
 }
 
 // WrongAccount says that the provider's credentials reach another account than the
-// one that the instance was made in; "": they don't. It is asked at every call, too:
+// one that the instance was made in; zero: they don't. It is asked at every call, too:
 // a plugin with other credentials may be there before its first inspection is.
-func (p *Provider) WrongAccount(i *fleet.CapacityInstance) string {
+func (p *Provider) WrongAccount(i *fleet.CapacityInstance) reason.Reason {
 	if p.Facts == nil || i.Account == "" || i.Account == p.Facts.Account {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf(
-		"The provider reaches %q now, and this instance was made in %q: from there nothing can be said about it.",
-		p.Facts.Account,
-		i.Account,
-	)
+	return reason.Of(reason.WrongAccount{Reached: p.Facts.Account, Made: i.Account})
 }
 
 // Announce keeps a notice about a machine. The machine may be unknown, and the same

@@ -2,12 +2,12 @@ package inventory
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -31,7 +31,7 @@ func list(
 	resources ...fleet.Resource,
 ) (complete bool) {
 	p.BeginInspection(began, step)
-	return p.Believe(p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}), "", known, noon)
+	return p.Believe(p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}), reason.Reason{}, known, noon)
 }
 
 func owner(t *testing.T) Owner {
@@ -56,13 +56,13 @@ func TestListWithoutMostResourcesIsNotBelievedAtOnce(t *testing.T) {
 	if list(p, 1, noon, known, one) {
 		t.Error("3 of 4 resources were missing, and the list was believed")
 	}
-	if p.Listing != nil || !strings.Contains(p.Unobservable, "3 of 4") {
+	if p.Listing != nil || p.Unobservable != reason.Of(reason.ResourcesVanished{Missing: 3, Known: 4, After: reason.Duration(vanishedFor)}) {
 		t.Errorf("listing %v, unobservable %q", p.Listing, p.Unobservable)
 	}
 	if !list(p, 2, noon.Add(vanishedFor), known, one) {
 		t.Errorf("not believed after %s: %s", vanishedFor, p.Unobservable)
 	}
-	if p.Unobservable != "" || p.Listing == nil {
+	if !p.Unobservable.IsZero() || p.Listing == nil {
 		t.Errorf("listing %v, unobservable %q", p.Listing, p.Unobservable)
 	}
 }
@@ -179,16 +179,16 @@ func TestResourceOfAnEndedInstanceIsProvenByItsRecord(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		res  fleet.Resource
-		want string
+		want reason.Detail
 	}{
-		"its own":          {fleet.Resource{ID: "vm-1", Key: "k1"}, ""},
-		"a copy":           {fleet.Resource{ID: "vm-2", Key: "k1"}, "copy"},
-		"with other tags":  {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstanceTag: "i2"}}, InstanceTag},
-		"of an other name": {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstallationTag: "other"}}, "other"},
+		"its own":          {fleet.Resource{ID: "vm-1", Key: "k1"}, nil},
+		"a copy":           {fleet.Resource{ID: "vm-2", Key: "k1"}, reason.CopyOfEnded{Instance: "i1", Resource: "vm-1"}},
+		"with other tags":  {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstanceTag: "i2"}}, reason.TagContradicts{Tag: InstanceTag, Has: "i2", Want: "i1"}},
+		"of an other name": {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstallationTag: "other"}}, reason.OtherInstallation{Installation: "other"}},
 	} {
 		_, why := o.foreign(cloud, named, test.res, record{ended: ended})
-		if (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
-			t.Errorf("%s: %q, want %q in it", name, why, test.want)
+		if why != reason.Of(test.want) {
+			t.Errorf("%s: %#v, want %#v", name, why.Params, test.want)
 		}
 	}
 }
@@ -197,14 +197,18 @@ func TestDanglingResourceThatStaysKeepsNoOtherFromGoing(t *testing.T) {
 	var m Removals
 	left := []fleet.Resource{{ID: "vol-1", Kind: "volume"}, {ID: "vol-2", Kind: "volume"}}
 	m.Sent("vol-1")
-	m.Failed(&fleet.Operation{State: fleet.OperationRefused, Message: "in use"}, noon)
+	m.Failed(&fleet.Operation{State: fleet.OperationRefused, Reason: reason.Of(reason.ProviderError{Message: "in use"})}, noon)
 	if next, due, _, _ := m.Next(left, noon); next.ID != "vol-2" || !due {
 		t.Errorf("next is %s, due %t", next.ID, due)
 	}
 	m.Sent("vol-2")
 	m.Failed(&fleet.Operation{State: fleet.OperationAccepted}, noon)
 	_, due, state, why := m.Next(left, noon)
-	if due || state != fleet.OperationRefused || !strings.Contains(why, "in use") {
+	tried := reason.ListOf(
+		reason.RemovalTried{Resource: NameOf(left[0]), Attempts: 1, Because: reason.Of(reason.ProviderError{Message: "in use"})},
+		reason.RemovalTried{Resource: NameOf(left[1]), Attempts: 1},
+	)
+	if due || state != fleet.OperationRefused || why != reason.Of(reason.DanglingRemains{Resources: tried}) {
 		t.Errorf("due %t, state %s: %s", due, state, why)
 	}
 	if got := m.NextTry(noon); got.Sub(noon) != 5*time.Second {

@@ -2,12 +2,11 @@ package inventory
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -101,7 +100,7 @@ func (p *Provider) ClassificationDue() bool {
 // ClassifiedSince says that a complete inspection that the step or a later one asked
 // for was taken in and classified, and that the provider can be seen.
 func (p *Provider) ClassifiedSince(step int) bool {
-	return p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= step &&
+	return p.Facts != nil && p.Unobservable.IsZero() && p.Listing != nil && p.Listing.Step >= step &&
 		p.classified == p.Listing.Step
 }
 
@@ -189,40 +188,24 @@ func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has
 		Classification: fleet.Foreign,
 	}}
 	var owner fleet.RunnerFleetID
-	if owner, u.Reason = o.foreign(r.Provider, f, res, has); u.Reason != "" {
-		u.Decide = fmt.Sprintf(
-			"It is never touched. To have it removed: forgeyard-fleet instance adopt %s %s --fleet FLEET --remove",
-			r.Provider,
-			res.ID,
-		)
+	if owner, u.Reason = o.foreign(r.Provider, f, res, has); !u.Reason.IsZero() {
+		u.Decide = reason.Of(reason.LeftAlone{Provider: string(r.Provider), Resource: string(res.ID)})
 		return u
 	}
 	u.Classification = fleet.Orphan
-	u.Reason = "Its tags carry our proof, and the store has no instance of its key."
+	u.Reason = reason.Of(reason.ProvenOrphan{})
 	if has.ended != nil {
-		u.Reason = fmt.Sprintf(
-			"It is of the instance %s, which had ended: %s",
-			has.ended.Instance.ID,
-			has.ended.Instance.Reason,
-		)
+		u.Reason = reason.Of(reason.OrphanOfEnded{Instance: string(has.ended.Instance.ID), Because: has.ended.Instance.Reason})
 	}
 	declared, ok := r.Fleets[owner]
 	if !ok {
-		u.Decide = fmt.Sprintf(
-			"Its fleet isn't declared any more, so it isn't removed by itself. To have it removed: forgeyard-fleet instance adopt %s %s --fleet FLEET --remove",
-			r.Provider,
-			res.ID,
-		)
+		u.Decide = reason.Of(reason.LeftAlone{Provider: string(r.Provider), Resource: string(res.ID), Undeclared: true})
 		return u
 	}
 	u.Owner, u.Fleet = owner, declared.Address
-	u.Decide = fmt.Sprintf(
-		"It is removed by itself if it is still there after %s. To have it removed now: forgeyard-fleet instance adopt %s %s --fleet %s --remove",
-		r.OrphanGrace,
-		r.Provider,
-		res.ID,
-		declared.Address.Name(),
-	)
+	u.Decide = reason.Of(reason.RemovedAfterGrace{
+		Provider: string(r.Provider), Resource: string(res.ID), Fleet: declared.Address.Name(), Grace: reason.Duration(r.OrphanGrace),
+	})
 	return u
 }
 
@@ -233,62 +216,55 @@ func (o Owner) foreign(
 	f fleet.ProviderFacts,
 	res fleet.Resource,
 	has record,
-) (owner fleet.RunnerFleetID, why string) {
+) (owner fleet.RunnerFleetID, why reason.Reason) {
 	claim := ClaimIn(res.Tags)
 	if claim.Installation != "" && claim.Installation != o.Installation {
-		return "", fmt.Sprintf("Its tags name the installation %q.", claim.Installation)
+		return "", reason.Of(reason.OtherInstallation{Installation: claim.Installation})
 	}
 	if has.copies > 1 {
-		return "", fmt.Sprintf("%d resources carry its key.", has.copies)
+		return "", reason.Of(reason.KeyCopied{Resources: has.copies})
 	}
 	if !Deletable(f) {
-		return "", text.Capital(unprovable(f)) + "."
+		return "", unprovable(f)
 	}
 	proof := o.Keys.Verify(res.Tags[ProofTag], claim)
 	if proof == nil && res.Key != "" && res.Key != claim.Key {
-		return "", fmt.Sprintf("Its key is %q and its proof is of the key %q.", res.Key, claim.Key)
+		return "", reason.Of(reason.ProofOfOtherKey{Key: string(res.Key), Proven: string(claim.Key)})
 	}
 	switch {
 	case proof != nil && f.Ownership == fleet.OwnershipSigned:
-		return "", text.Capital(proof.Error()) + "."
+		return "", rejected(proof)
 	case proof != nil && has.ended == nil:
-		return "", "Its key isn't of any operation in the store, and " + proof.Error() + "."
+		return "", reason.Of(reason.KeyUnknown{Proof: rejected(proof)})
 	case proof != nil && !IsInstance(res) && res.Key == "":
-		return "", "It isn't named by its key, and " + proof.Error() + "."
+		return "", reason.Of(reason.NotNamedByKey{Proof: rejected(proof)})
 	case has.ended == nil && has.known:
-		return "", fmt.Sprintf("Its tags name the instance %s, which was made with another key.", claim.Instance)
+		return "", reason.Of(reason.InstanceOfOtherKey{Instance: string(claim.Instance)})
 	case has.ended == nil:
-		return claim.Fleet, ""
+		return claim.Fleet, reason.Reason{}
 	}
 	return has.ended.Instance.Fleet, o.notOfEnded(address, f, res, &has.ended.Instance)
 }
 
 // notOfEnded says why a resource with the key of an ended instance isn't that
-// instance's; "": it is.
+// instance's; zero: it is.
 func (o Owner) notOfEnded(
 	address fleet.ProviderAddress,
 	f fleet.ProviderFacts,
 	res fleet.Resource,
 	ended *fleet.CapacityInstance,
-) string {
+) reason.Reason {
 	switch {
 	case ended.Live():
-		return fmt.Sprintf("Its key is of the live instance %s, which doesn't account for it.", ended.ID)
+		return reason.Of(reason.KeyOfLiveInstance{Instance: string(ended.ID)})
 	case ended.Provider != address:
-		return fmt.Sprintf("Its key is of an instance of provider %s.", ended.Provider)
+		return reason.Of(reason.KeyOfOtherPlace{Provider: string(ended.Provider)})
 	case ended.Account != "" && ended.Account != f.Account:
-		return fmt.Sprintf("Its key is of an instance that was made in %q.", ended.Account)
+		return reason.Of(reason.KeyOfOtherPlace{Account: ended.Account})
 	case IsInstance(res) && ended.ProviderInstance != "" && ended.ProviderInstance != res.ID:
-		return fmt.Sprintf(
-			"Its key is of the ended instance %s, whose resource was %s: this one is a copy.",
-			ended.ID,
-			ended.ProviderInstance,
-		)
+		return reason.Of(reason.CopyOfEnded{Instance: string(ended.ID), Resource: string(ended.ProviderInstance)})
 	}
-	if why := o.contradicted(ended, res.Tags); why != "" {
-		return text.Capital(why) + "."
-	}
-	return ""
+	return o.contradicted(ended, res.Tags)
 }
 
 // maxShown bounds how many unrecorded resources of a provider are shown.

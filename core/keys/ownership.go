@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -57,7 +56,7 @@ func ownershipKeyNeeded(id string, s snapshot.State) (needed []string) {
 func orphansMayNeedIt(s snapshot.State, seen snapshot.Observations) (needed []string) {
 	for _, p := range s.Providers {
 		if why, unseen := seen.Unobserved[p.Address]; unseen {
-			needed = append(needed, fmt.Sprintf("provider.%s, which may have orphans that are told to be ours by it, can't be seen (%s)", p.Address, strings.TrimSuffix(why, ".")))
+			needed = append(needed, fmt.Sprintf("provider.%s, which may have orphans that are told to be ours by it, can't be seen (%s)", p.Address, why))
 		} else if seen.Inspected[p.Address].IsZero() {
 			needed = append(needed, fmt.Sprintf("provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while forgeyard-fleet serve runs", p.Address))
 		}

@@ -1,12 +1,12 @@
 package loop
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/retry"
 )
 
@@ -14,7 +14,7 @@ import (
 // resource, while no call for it runs inside the plugin. It means nothing until
 // the provider's settle time has passed since the call was over, and since the
 // resource was last seen.
-func (l *Loop) resolveMissing(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
+func (l *Loop) resolveMissing(w *step, p *inventory.Provider, r *row, f finding) (conflict reason.Reason) {
 	op, m := r.provision, l.row(r.ID)
 	if !l.callSettled(p, r, f) || !p.Settled(f.began, m.seen, l.listeningSince) {
 		return r.Conflict
@@ -25,14 +25,14 @@ func (l *Loop) resolveMissing(w *step, p *inventory.Provider, r *row, f finding)
 	case fleet.OperationPending, fleet.OperationNotCreated:
 		if r.State == fleet.Terminating {
 			r.edit(op).State = fleet.OperationNotCreated
-			l.gone(w, p, r, f, "Nothing was created.")
+			l.gone(w, p, r, f, reason.NothingCreated{})
 		} else if w.batchBroken(r) {
 			w.endWithBatch(r)
 		}
 	case fleet.OperationSucceeded:
 		return l.resolveUnlisted(w, p, r, m, f)
 	}
-	return "" // an accepted order is on its way
+	return reason.Reason{} // an accepted order is on its way
 }
 
 // callSettled says whether an inspection shows everything that a row's last
@@ -52,71 +52,71 @@ func (l *Loop) callSettled(p *inventory.Provider, r *row, f finding) bool {
 // the same key goes out again where that is safe and the instance is still
 // wanted. Where a request can't be repeated safely, only a person may say that
 // nothing was made.
-func (l *Loop) resolveAbsent(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
+func (l *Loop) resolveAbsent(w *step, p *inventory.Provider, r *row, f finding) (conflict reason.Reason) {
 	if !p.Facts.Idempotency.SafeToRepeat() {
-		return fmt.Sprintf("The provider can't repeat a request safely: a person must check that nothing was made for key %s.", r.Key)
+		return reason.Of(reason.CannotRepeat{Instance: string(r.ID), Key: string(r.Key)})
 	}
 	switch {
 	case r.State == fleet.Provisioning && w.batchBroken(r):
 		w.endWithBatch(r)
-		return ""
+		return reason.Reason{}
 	case r.State == fleet.Provisioning:
-		w.requeue(r, f, "Proven absent by inspection.")
-		return ""
+		w.requeue(r, f, reason.ProvenAbsent{})
+		return reason.Reason{}
 	}
 	op := r.edit(r.provision)
-	op.State, op.Message = fleet.OperationNotCreated, "Proven absent by inspection."
-	l.gone(w, p, r, f, "A complete inspection proves that it was never made.")
-	return ""
+	op.State, op.Reason = fleet.OperationNotCreated, reason.Of(reason.ProvenAbsent{})
+	l.gone(w, p, r, f, reason.NeverCreated{})
+	return reason.Reason{}
 }
 
 // requeue lets the same request go out once more, under its key. No call for it
 // was under way when the inspection began.
-func (w *step) requeue(r *row, f finding, why string) {
+func (w *step) requeue(r *row, f finding, why reason.Detail) {
 	op := r.edit(r.provision)
 	if op.CallOver.IsZero() {
 		op.CallOver = f.began
 	}
-	op.State, op.Message = fleet.OperationPending, why
+	op.State, op.Reason = fleet.OperationPending, reason.Of(why)
 	op.NotBefore = w.now.Add(retry.Delay(time.Second, op.Attempts-1, time.Minute))
 }
 
 // resolveUnlisted decides about a resource that existed and is no longer listed. Where
 // an agent enrolled, a list alone doesn't prove it gone: its agent must have
 // been silent for as long as it wasn't listed, and that for a whole heartbeat.
-func (l *Loop) resolveUnlisted(w *step, p *inventory.Provider, r *row, m *rowMemory, f finding) (conflict string) {
+func (l *Loop) resolveUnlisted(w *step, p *inventory.Provider, r *row, m *rowMemory, f finding) (conflict reason.Reason) {
 	if m.missing.IsZero() {
 		m.missing = f.began
 	}
 	if r.runner == nil || r.State == fleet.Terminating {
-		l.gone(w, p, r, f, "A complete inspection no longer shows it.")
-		return ""
+		l.gone(w, p, r, f, reason.NotListed{})
+		return reason.Reason{}
 	}
 	if l.silent(w, r) && f.began.Sub(m.missing) >= r.fleet.Timeouts.Heartbeat {
-		l.gone(w, p, r, f, fmt.Sprintf("Its provider doesn't list it, and its agent has been silent, for %s.", f.began.Sub(m.missing).Truncate(time.Second)))
-		return ""
+		l.gone(w, p, r, f, reason.NotListedAndSilent{For: seconds(f.began.Sub(m.missing))})
+		return reason.Reason{}
 	}
-	return "Its provider doesn't list it any more, but its agent has not been silent for long enough to call it gone."
+	return reason.Of(reason.NotListedNotSilent{})
 }
 
 // gone ends a row whose resource a complete inspection proves not to exist. What
 // belonged to it and is still listed keeps it on the books until that is removed.
-func (l *Loop) gone(w *step, p *inventory.Provider, r *row, f finding, reason string) {
+func (l *Loop) gone(w *step, p *inventory.Provider, r *row, f finding, why reason.Detail) {
 	left := l.owner().SecondaryResources(p, f.listing, &r.CapacityInstance)
 	switch {
 	case len(left) == 0:
-		w.gone(r, reason)
+		w.gone(r, why)
 	case r.State != fleet.Terminating:
-		w.move(r, fleet.Terminating, lifecycle.LeftBehind, fmt.Sprintf("It is gone, and %s that belongs to it is still there.", inventory.Describe(left[0])))
+		w.move(r, fleet.Terminating, lifecycle.LeftBehind, reason.DanglingLeft{Resource: inventory.NameOf(left[0])})
 	}
 }
 
 // gone ends a row whose resource is proven not to exist.
-func (w *step) gone(r *row, reason string) {
+func (w *step) gone(r *row, why reason.Detail) {
 	if r.State == fleet.Requested || !r.Live() {
 		return
 	}
-	if w.move(r, fleet.Terminated, lifecycle.ProvenGone, reason) && r.terminate != nil && r.terminate.State.Open() {
+	if w.move(r, fleet.Terminated, lifecycle.ProvenGone, why) && r.terminate != nil && r.terminate.State.Open() {
 		r.edit(r.terminate).State = fleet.OperationSucceeded
 	}
 }

@@ -1,12 +1,11 @@
 package loop
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // applyAgentFacts takes in what agents did and said since the last step. The rows were
@@ -20,15 +19,15 @@ func (l *Loop) applyAgentFacts(w *step) {
 			r.Runner, r.dirty = r.runner.ID, true
 		}
 		if r.State == fleet.Bootstrapping {
-			w.move(r, fleet.Enrolling, lifecycle.AgentContact, fmt.Sprintf("An agent enrolled from %s as runner %s.", r.runner.Address, r.runner.ID))
+			w.move(r, fleet.Enrolling, lifecycle.AgentContact, reason.AgentEnrolled{Address: r.runner.Address, Runner: string(r.runner.ID)})
 		}
 		switch {
 		case !r.runner.Left.IsZero():
 			l.acceptLeave(w, r)
 		case r.State == fleet.Quarantined && r.Cause == string(lifecycle.RunnerLost) && r.runner.LastBeat.After(r.Since):
-			w.move(r, fleet.Healthy, lifecycle.RunnerBack, "The agent beats again.")
+			w.move(r, fleet.Healthy, lifecycle.RunnerBack, reason.AgentReturned{})
 			if at := r.Scheduling; at.Cordoned && at.Scheduler.StopsForGood() {
-				w.move(r, fleet.Draining, lifecycle.StoppedForGood, "Its scheduler was told to stop it while it was silent, and can't take that back.")
+				w.move(r, fleet.Draining, lifecycle.StoppedForGood, reason.StoppedWhileSilent{})
 			}
 		case r.State == fleet.Healthy:
 			l.checkFitness(w, r)
@@ -40,13 +39,15 @@ func (l *Loop) applyAgentFacts(w *step) {
 // scheduler may know better, since a worker can outlive its agent and an agent can
 // be wrong: the runner gets no new lease, and goes once its scheduler shows none.
 func (l *Loop) acceptLeave(w *step, r *row) {
-	said := "The agent ended by itself: " + r.runner.LeftReason + "."
+	why := reason.AgentLeft{Message: r.runner.LeftReason}
 	leases, free := l.leaseFree(r)
 	switch {
 	case free && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.RunnerLeft):
-		w.move(r, fleet.Terminating, lifecycle.RunnerLeft, strings.TrimSpace(said+" "+leases))
+		why.Leases = leases
+		w.move(r, fleet.Terminating, lifecycle.RunnerLeft, why)
 	case r.State == fleet.Healthy:
-		w.move(r, fleet.Draining, lifecycle.RunnerLeft, said+" It goes once its scheduler shows no lease on it.")
+		why.Awaited = true
+		w.move(r, fleet.Draining, lifecycle.RunnerLeft, why)
 	}
 }
 
@@ -60,6 +61,6 @@ func (l *Loop) checkFitness(w *step, r *row) {
 	case m.unfit.IsZero():
 		m.unfit = w.now
 	case w.now.Sub(m.unfit) > r.fleet.Timeouts.Heartbeat:
-		w.move(r, fleet.Quarantined, lifecycle.RunnerUnfit, "The agent complains: "+complaint)
+		w.move(r, fleet.Quarantined, lifecycle.RunnerUnfit, reason.AgentUnhealthy{Message: complaint})
 	}
 }

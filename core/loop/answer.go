@@ -7,6 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // applyEvents applies events in order. It may run again on the same events (when a
@@ -74,7 +75,7 @@ func (l *Loop) provisionAnswered(w *step, e ProvisionAnswered) {
 		}
 		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
 	case fleet.ProvisionAccepted:
-		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; the resource has not appeared yet."
+		op.State, op.Reason = fleet.OperationAccepted, reason.Of(reason.CreationAccepted{})
 	default:
 		op.State = fleet.OperationUnknown
 		w.recordCallFailure(r, e.Failure)
@@ -89,7 +90,7 @@ const sendAgain = time.Second
 func (l *Loop) notCreated(w *step, r *row, f *Failure) {
 	op := r.provision
 	if r.everSeen() || l.listsKey(r) {
-		op.State, op.Message = fleet.OperationUnknown, "The provider says that nothing was created, but it was seen: "+op.Message
+		op.State, op.Reason = fleet.OperationUnknown, reason.Of(reason.CreatedAfterAll{Because: op.Reason})
 		return
 	}
 	op.State = fleet.OperationNotCreated
@@ -98,15 +99,16 @@ func (l *Loop) notCreated(w *step, r *row, f *Failure) {
 	} else {
 		w.recordCallFailure(r, f)
 	}
-	w.endUncreated(r, "Nothing was created: "+op.Message)
+	w.endUncreated(r, op.Reason)
 }
 
 // endUncreated ends a row of which nothing exists.
-func (w *step) endUncreated(r *row, reason string) {
+func (w *step) endUncreated(r *row, because reason.Reason) {
 	if r.State == fleet.Provisioning {
-		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason)
+		why := reason.NothingCreated{Because: because}
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, why)
 		// Before the plan is made, so that it holds no place against the next one.
-		w.move(r, fleet.Terminated, lifecycle.NothingCreated, reason)
+		w.move(r, fleet.Terminated, lifecycle.NothingCreated, why)
 	}
 }
 
@@ -135,17 +137,17 @@ func (l *Loop) terminateAnswered(w *step, e TerminateAnswered) {
 	case fleet.TerminateGone:
 		if p := l.provider(r.Provider); p.Listing != nil && len(l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance)) > 0 {
 			// The next inspection shows what is left of it, or that nothing is.
-			op.State, op.Message = fleet.OperationAccepted, "The provider answered that it is gone; looking for what belonged to it."
+			op.State, op.Reason = fleet.OperationAccepted, reason.Of(reason.RemovalAccepted{Dangling: true})
 			l.row(r.ID).removals.Failed(op, w.now) // if it is listed on
 			return
 		}
 		op.State = fleet.OperationSucceeded
-		w.move(r, fleet.Terminated, lifecycle.ProvenGone, "The provider answered that it is gone.")
+		w.move(r, fleet.Terminated, lifecycle.ProvenGone, reason.RemovalConfirmed{})
 	case fleet.TerminateNotSent:
 		op.State, op.NotBefore = fleet.OperationPending, w.now.Add(sendAgain)
 	case fleet.TerminateAccepted:
 		// Under way; asked again if an inspection still shows it later.
-		op.State, op.Message = fleet.OperationAccepted, "Accepted by the provider; waiting for it to be gone."
+		op.State, op.Reason = fleet.OperationAccepted, reason.Of(reason.RemovalAccepted{})
 		l.delayNextTermination(w, r, op)
 	case fleet.TerminateRefused:
 		op.State = fleet.OperationRefused
@@ -165,8 +167,8 @@ func (l *Loop) delayNextTermination(w *step, r *row, op *fleet.Operation) {
 }
 
 func noteFailure(op *fleet.Operation, f *Failure) {
-	op.Class, op.Message = "", ""
+	op.Class, op.Reason = "", reason.Reason{}
 	if f != nil {
-		op.Class, op.Message = f.Class, f.Message
+		op.Class, op.Reason = f.Class, f.reason()
 	}
 }

@@ -40,10 +40,10 @@ func (w *step) recordFailure(f fleet.ManagedFleet, failure *Failure) {
 	b.failures++
 	b.last, b.serial = w.now, f.Serial
 	wait := retry.Delay(firstBackoff, b.failures-1, maxBackoff)
-	class, message := fleet.ErrorTransient, "the answer was lost"
+	class, last := fleet.ErrorTransient, reason.Of(reason.AnswerLost{})
 	b.told = false
 	if failure != nil {
-		class, message = failure.Class, failure.Message
+		class, last = failure.Class, failure.reason()
 		if needsPerson(class) {
 			wait = maxBackoff
 		}
@@ -53,7 +53,7 @@ func (w *step) recordFailure(f fleet.ManagedFleet, failure *Failure) {
 	b.hold = snapshot.Hold{
 		Until:       w.now.Add(wait),
 		NeedsPerson: needsPerson(class),
-		Reason:      reason.Of(reason.FailuresInRow{Failures: b.failures, Message: message, Class: string(class)}),
+		Reason:      reason.Of(reason.FailuresInRow{Failures: b.failures, Last: last, Class: string(class)}),
 	}
 	w.backoffs[f.ID] = b
 }
@@ -83,7 +83,7 @@ func needsPerson(c fleet.ErrorClass) bool {
 func (l *Loop) countFailures(w *step) {
 	for _, e := range w.ends {
 		if class, bad := endedEarly(w, e); bad {
-			w.recordFailure(e.row.fleet, &Failure{Class: class, Message: e.row.Reason.Text()})
+			w.recordFailure(e.row.fleet, &Failure{Class: class, because: e.row.Reason})
 		}
 	}
 	for _, r := range w.rows {
@@ -154,13 +154,13 @@ func (w *step) holds() map[fleet.RunnerFleetID]snapshot.Hold {
 		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	for id, why := range w.withoutBootstrap {
-		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	maps.DeleteFunc(out, func(id fleet.RunnerFleetID, _ snapshot.Hold) bool {
 		return w.fleets[id].Operational == fleet.FleetDraining
 	})
 	for id, why := range w.damaged {
-		out[id] = snapshot.Hold{NeedsPerson: true, Reason: reason.Plain(why)}
+		out[id] = snapshot.Hold{NeedsPerson: true, Reason: why}
 	}
 	return out
 }

@@ -2,12 +2,12 @@ package loop
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // A batch is several operations whose requests go out in one call. Each keeps its own
@@ -91,8 +91,8 @@ func (w *step) batchBroken(r *row) bool {
 // endWithBatch ends a member that is proven absent, and whose batch is broken.
 func (w *step) endWithBatch(r *row) {
 	op := r.edit(r.provision)
-	op.State, op.Message = fleet.OperationNotCreated, "Proven absent by inspection, and its batch isn't sent again without the members that are gone."
-	w.endUncreated(r, "Nothing was created: "+op.Message)
+	op.State, op.Reason = fleet.OperationNotCreated, reason.Of(reason.ProvenAbsent{BatchBroken: true})
+	w.endUncreated(r, op.Reason)
 }
 
 // batchUnderWay says that a call for the row's batch may be running: nothing of it is
@@ -113,7 +113,7 @@ func (l *Loop) sendBatch(w *step, p *inventory.Provider, r *row) Effect {
 			return nil
 		}
 		if !p.Facts.Batches {
-			m.conflict(fmt.Sprintf("The request was stored as one of a batch, and the plugin %s makes none any more.", p.Facts.Plugin))
+			m.conflict(reason.Of(reason.BatchUnsupported{Plugin: p.Facts.Plugin}))
 			return nil
 		}
 		if _, readable := m.intent(); !readable {

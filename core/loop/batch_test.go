@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
@@ -234,7 +235,7 @@ func TestABatchThatIsRefusedIsOneFailureOfItsFleet(t *testing.T) {
 	w := newBatchWorld(t, batchFleet(3, 6, 3))
 	call := take[ProvisionBatch](w)
 	w.step(answerAll(call, ProvisionAnswered{Outcome: fleet.ProvisionNotCreated, CallOver: true, Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down"}}))
-	if hold := w.last.Holds()["f1"]; !strings.HasPrefix(hold.Reason.Text(), "1 failure in a row") || hold.Until.Sub(w.now) > firstBackoff {
+	if hold := w.last.Holds()["f1"]; !matches(hold.Reason, reason.FailuresInRow{Failures: 1}) || hold.Until.Sub(w.now) > firstBackoff {
 		t.Errorf("held by %+v", hold)
 	}
 	if len(w.live()) != 0 {

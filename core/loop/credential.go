@@ -1,13 +1,13 @@
 package loop
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // checkCredentials finds the healthy rows whose credential nobody has any more, and
@@ -23,7 +23,7 @@ func (l *Loop) checkCredentials(w *step) {
 		}
 		if _, calling := l.schedulerCallsUnderWay[r.ID]; at.Ref == "" && at.Attempts >= ci.MaxAttempts && !calling {
 			w.move(r, fleet.Quarantined, lifecycle.CredentialLost,
-				fmt.Sprintf("scheduler.%s was asked for a credential %d times, and none is of use: the answers were lost, or a process with one ends again and again. See what it made, and drain the instance.", at.Scheduler, at.Attempts))
+				reason.CredentialLost{Scheduler: string(at.Scheduler), Attempts: at.Attempts, Instance: string(r.ID)})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestAnInstanceIsNotOverWhileWhatBelongsToItIsThere(t *testing.T) {
@@ -93,7 +94,7 @@ func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 	}
 	told := func() bool {
 		op := w.termination(i.ID)
-		return op.State == fleet.OperationRefused && strings.Contains(op.Message, "i-77") && strings.Contains(op.Message, "vol-3 is locked")
+		return op.State == fleet.OperationRefused && reason.Is[reason.DanglingRemains](op.Reason) && strings.Contains(op.Reason.Text(), "i-77") && strings.Contains(op.Reason.Text(), "vol-3 is locked")
 	}
 	for tries := 0; !told(); tries++ { // but for the moment of a try
 		if tries == 20 {

@@ -1,11 +1,9 @@
 package loop
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // expireDeadlines moves the rows whose time in a state is over, so that no state
@@ -42,9 +40,9 @@ func (l *Loop) expireBoot(w *step, r *row) {
 	if w.now.Sub(since) < deadline {
 		return
 	}
-	late := fmt.Sprintf("%s took longer than %s.", r.State, deadline)
+	late := reason.StateDeadline{State: string(r.State), Limit: reason.Duration(deadline)}
 	if r.State == fleet.Enrolling {
-		late += " " + pendingChecks(r.Admission)
+		late.Waiting = checksWith(r.Admission, fleet.Waiting)
 	}
 	w.move(r, fleet.Failed, lifecycle.DeadlinePassed, late)
 }
@@ -52,7 +50,7 @@ func (l *Loop) expireBoot(w *step, r *row) {
 // quarantineSilent quarantines a runner that has been silent beyond lost_grace.
 func (l *Loop) quarantineSilent(w *step, r *row) {
 	if s := l.silentFor(w, r); s > max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat) {
-		w.move(r, fleet.Quarantined, lifecycle.RunnerLost, fmt.Sprintf("No heartbeat for %s.", s.Truncate(time.Second)))
+		w.move(r, fleet.Quarantined, lifecycle.RunnerLost, reason.HeartbeatsMissing{For: seconds(s)})
 	}
 }
 
@@ -62,9 +60,9 @@ func (l *Loop) endQuarantine(w *step, r *row) {
 		return
 	}
 	if r.Admission.State != fleet.AdmissionVerified {
-		why := fmt.Sprintf("quarantined for longer than %s.", r.fleet.Timeouts.Quarantine)
+		var why reason.Detail = reason.StateDeadline{State: string(r.State), Limit: reason.Duration(r.fleet.Timeouts.Quarantine)}
 		if w.quarantineLifted(r) {
-			why = "Its quarantine was taken back, and it was never given work."
+			why = reason.QuarantineCleared{}
 		}
 		w.move(r, fleet.Terminating, lifecycle.DeadlinePassed, why)
 		return

@@ -1,12 +1,11 @@
 package loop
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // advanceDrains takes draining runners on: cordoned, told to stop, proven idle,
@@ -36,31 +35,30 @@ func (l *Loop) advanceDrains(w *step) {
 // idleProof says why no job is on the host and none can come. The agent's word
 // counts only if it echoes this very instruction to stop: a report from before
 // it, or from an earlier drain, proves nothing.
-func (l *Loop) idleProof(w *step, r *row) (string, bool) {
+func (l *Loop) idleProof(w *step, r *row) (reason.Detail, bool) {
 	leases, free := l.leaseFree(r)
 	if !free {
-		return "", false
+		return nil, false
 	}
 	proof, idle := l.agentIdle(w, r)
-	return strings.TrimSpace(proof + " " + leases), idle
+	return reason.IdleProof{Agent: reason.Of(proof), Scheduler: leases}, idle
 }
 
 // agentIdle is the host's half of the proof.
-func (l *Loop) agentIdle(w *step, r *row) (string, bool) {
+func (l *Loop) agentIdle(w *step, r *row) (reason.Detail, bool) {
 	if r.runner == nil {
-		return "No agent ever enrolled, so it was never given work.", true
+		return reason.NeverEnrolled{}, true
 	}
 	if r.Admission.State != fleet.AdmissionVerified {
-		return "It was never admitted, so it was never given work.", true
+		return reason.NeverAdmitted{}, true
 	}
 	told := lifecycle.InstructionFor(r.CapacityInstance) == lifecycle.Stop
 	report := r.runner.Report
 	if told && report.Order == lifecycle.OrderOf(r.CapacityInstance) && report.Phase == fleet.PhaseStopped && report.GroupEmpty {
-		after := "after " + jobCount(report.JobsRun)
-		if r.Scheduling.Scheduler != "" {
-			after = "its worker" // which may have run many jobs, and the agent knows of none
+		if r.Scheduling.Scheduler != "" { // its worker may have run many jobs, and the agent knows of none
+			return reason.AgentStopped{Worker: true}, true
 		}
-		return fmt.Sprintf("The agent has stopped %s, and no process of a job is left.", after), true
+		return reason.AgentStopped{Jobs: report.JobsRun}, true
 	}
 	limit := r.fleet.Timeouts.Heartbeat + r.fleet.Timeouts.Quarantine
 	if _, _, known := l.schedulerOf(r).Usage(&r.CapacityInstance); known {
@@ -69,14 +67,10 @@ func (l *Loop) agentIdle(w *step, r *row) (string, bool) {
 		limit = max(r.fleet.Timeouts.LostGrace, r.fleet.Timeouts.Heartbeat)
 	}
 	if s := l.silentFor(w, r); s > limit {
-		return fmt.Sprintf("The agent has been silent for %s.", s.Truncate(time.Second)), true
+		return reason.AgentSilent{For: seconds(s)}, true
 	}
-	return "", false
+	return nil, false
 }
 
-func jobCount(n int) string {
-	if n == 1 {
-		return "1 job"
-	}
-	return fmt.Sprintf("%d jobs", n)
-}
+// seconds is a duration for people, without fractions of a second.
+func seconds(d time.Duration) reason.Duration { return reason.Duration(d.Truncate(time.Second)) }

@@ -11,7 +11,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
-	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // plan asks the planner about the state as this step leaves it.
@@ -57,7 +56,7 @@ func (l *Loop) holdWithoutBootstrap(w *step) {
 			known[which] = err
 		}
 		if err != nil {
-			w.withoutBootstrap[id] = text.Capital(err.Error()) + "."
+			w.withoutBootstrap[id] = reason.Of(reason.BootstrapUnavailable{Message: err.Error()})
 		}
 	}
 }
@@ -73,24 +72,24 @@ func (l *Loop) withdrawOutdated(w *step) {
 		outdated := r.InstanceDigest != r.fleet.InstanceDigest() || r.Class != r.fleet.Class.ID() ||
 			r.Image != r.fleet.Image.ID(l.settings.AgentVersion) || r.Provider != r.fleet.Provider
 		if outdated && !w.isTrustedOlder(r, l.settings.AgentVersion) {
-			w.move(r, fleet.Failed, lifecycle.Withdrawn, "Its request is of an older definition and doesn't go out again.")
+			w.move(r, fleet.Failed, lifecycle.Withdrawn, reason.RequestOutdated{})
 		}
 	}
 }
 
 // unobserved names the providers about whose instances nothing may be concluded
 // now: they can't be seen, or their runners can't be heard.
-func (l *Loop) unobserved(w *step) map[fleet.ProviderAddress]string {
-	out := map[fleet.ProviderAddress]string{}
+func (l *Loop) unobserved(w *step) map[fleet.ProviderAddress]reason.Reason {
+	out := map[fleet.ProviderAddress]reason.Reason{}
 	for _, r := range w.rows {
-		if p := l.provider(r.Provider); p.Unobservable != "" {
+		if p := l.provider(r.Provider); !p.Unobservable.IsZero() {
 			out[r.Provider] = p.Unobservable
 		} else if why, unheard := w.unheard[r.Provider]; unheard {
 			out[r.Provider] = why
 		}
 	}
 	for _, f := range w.fleets { // whose fleets may have nothing yet
-		if p := l.provider(f.Provider); p.Blocked || p.Fault != "" {
+		if p := l.provider(f.Provider); p.Blocked || !p.Fault.IsZero() {
 			out[f.Provider] = p.Unobservable
 		}
 	}
@@ -98,10 +97,10 @@ func (l *Loop) unobserved(w *step) map[fleet.ProviderAddress]string {
 }
 
 // faults are what went wrong with the providers last.
-func (l *Loop) faults() map[fleet.ProviderAddress]string {
-	out := map[fleet.ProviderAddress]string{}
+func (l *Loop) faults() map[fleet.ProviderAddress]reason.Reason {
+	out := map[fleet.ProviderAddress]reason.Reason{}
 	for address, p := range l.providers {
-		if p.Fault != "" {
+		if !p.Fault.IsZero() {
 			out[address] = p.Fault
 		}
 	}
@@ -114,7 +113,7 @@ func (l *Loop) holdBlocked(w *step) {
 	w.blocked = map[fleet.RunnerFleetID]reason.Reason{}
 	for id, f := range w.fleets {
 		if p := l.provider(f.Provider); p.Blocked {
-			w.blocked[id] = reason.Of(reason.ProviderDown{Provider: string(f.Provider), Message: p.Down})
+			w.blocked[id] = reason.Of(reason.ProviderDown{Provider: string(f.Provider), Because: p.Down})
 		}
 	}
 }
@@ -156,7 +155,7 @@ func (w *step) applyAction(r *row, a planner.Action) {
 	case planner.Cancel:
 		if w.moveFor(r, fleet.Terminated, a.Cause, a.Reason) {
 			op := r.edit(r.provision)
-			op.State, op.Message = fleet.OperationNotCreated, "Cancelled before it was sent."
+			op.State, op.Reason = fleet.OperationNotCreated, reason.Of(reason.NotSent{})
 		}
 	case planner.Withdraw:
 		w.moveFor(r, fleet.Terminating, a.Cause, a.Reason)
@@ -181,7 +180,7 @@ func (l *Loop) createInstances(w *step, f fleet.ManagedFleet, p planner.FleetPla
 		}
 		bootstrap, err := l.enrollment.Bootstrap(of.Provider, of.Image.Bootstrap, of.Class.Platform)
 		if err != nil {
-			w.recordFailure(f, &Failure{Class: fleet.ErrorInvalid, Message: err.Error()})
+			w.recordFailure(f, &Failure{Class: fleet.ErrorInvalid, because: reason.Of(reason.BootstrapUnavailable{Message: err.Error()})})
 			return created, nil
 		}
 		identities, err := l.issueIdentities(w, len(group))

@@ -2,11 +2,11 @@ package loop
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // shownAsEnded is a world of n runners whose lists may lag for ten minutes.
@@ -32,7 +32,7 @@ func TestAHostThatItsProviderShowsAsEndedIsGoneAtOnce(t *testing.T) {
 	i := w.only()
 	endAtProvider(w, i.Key)
 	w.inspect()
-	if got := w.store.instances[i.ID]; got.State != fleet.Terminated || !strings.Contains(got.Reason.Text(), "as ended: User initiated") {
+	if got := w.store.instances[i.ID]; got.State != fleet.Terminated || !reason.Is[reason.ResourceEnded](got.Reason) {
 		t.Errorf("it is %s: %s %s", got.State, got.Reason, got.Conflict)
 	}
 }

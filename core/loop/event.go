@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Event is something that happened outside since the last step. Facts that
@@ -80,6 +81,19 @@ type Failure struct {
 	RetryAfter time.Duration
 	// Zone and MachineType narrow what is about capacity or quota; "": all.
 	Zone, MachineType string
+	// because is what went wrong where the loop found that itself; zero: Message is.
+	because reason.Reason
+}
+
+// reason is what went wrong.
+func (f *Failure) reason() reason.Reason {
+	if !f.because.IsZero() {
+		return f.because
+	}
+	if f.Message == "" {
+		return reason.Reason{}
+	}
+	return reason.Of(reason.ProviderError{Message: f.Message})
 }
 
 // Ordered is a person's decision about one instance or resource. It ends in an

@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -28,7 +29,7 @@ func TestARunnerThatBeatsIsNotGoneBecauseAListLacksIt(t *testing.T) {
 	w.hidden[i.Key] = true
 	w.calls = nil
 	w.pass(time.Hour, w.running)
-	if got := w.only(); got.ID != i.ID || got.State != fleet.Healthy || !strings.Contains(got.Conflict, "doesn't list it") {
+	if got := w.only(); got.ID != i.ID || got.State != fleet.Healthy || !reason.Is[reason.NotListedNotSilent](got.Conflict) {
 		t.Fatalf("an hour of beats, and not listed: %s", w.describe())
 	}
 	w.pass(fleet.DefaultTimeouts().Heartbeat+time.Minute, nil)
@@ -45,7 +46,7 @@ func TestAListFromWhichMostThingsVanishedIsNotBelieved(t *testing.T) {
 		w.hidden[i.Key] = true
 	}
 	w.pass(10*time.Minute, w.running)
-	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Observations.Unobserved[local], "3 of 4 known resources are missing") {
+	if len(w.calls) != 0 || len(w.live()) != 4 || !matches(w.last.Observations.Unobserved[local], reason.ResourcesVanished{Missing: 3, Known: 4}) {
 		t.Errorf("%s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 }
@@ -56,7 +57,7 @@ func TestAManagerThatHearsNobodyReplacesNobody(t *testing.T) {
 	w.running()
 	w.calls = nil
 	w.pass(3*24*time.Hour, nil)
-	if len(w.calls) != 0 || len(w.live()) != 4 || !strings.Contains(w.last.Observations.Unobserved[local], "fell silent together") {
+	if len(w.calls) != 0 || len(w.live()) != 4 || !reason.Is[reason.RunnersSilentTogether](w.last.Observations.Unobserved[local]) {
 		t.Fatalf("after three days of silence from all: %s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 	w.pass(5*time.Minute, w.running)
@@ -144,7 +145,7 @@ func TestWhatAPersonMustCheckIsNotGivenUpAtADeadline(t *testing.T) {
 		t.Errorf("looking again wrote %d times", w.store.commits-commits)
 	}
 	w.pass(time.Hour, nil)
-	if got := w.store.instances[first]; !got.Live() || !strings.Contains(got.Conflict, "a person must check") {
+	if got := w.store.instances[first]; !got.Live() || !reason.Is[reason.CannotRepeat](got.Conflict) {
 		t.Errorf("an hour later it is %s: %s", got.State, got.Conflict)
 	}
 }

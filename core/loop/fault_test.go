@@ -1,28 +1,30 @@
 package loop
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // The cause was a line of the log alone: fleets were held because the market "is
 // being asked", and the provider of fleets without instances was nowhere.
 func TestProviderThatNeverStartsIsReportedWithItsReason(t *testing.T) {
 	w := trading(t, 1, "a")
-	const why = "no credentials were found"
+	const message = "no credentials were found"
+	why := reason.Of(reason.PluginDown{Message: message})
+	failed := reason.Of(reason.OffersUnknown{Because: why})
 	w.step(ProviderDown{Provider: local, Reason: "it is being started", Starting: true})
-	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), "is being asked") {
+	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || w.last.Holds()["f1"].Reason != reason.Of(reason.OffersUnknown{}) {
 		t.Errorf("one that is only being started has failed: %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
-	w.step(ProviderDown{Provider: local, Reason: why})
-	if w.last.Observations.Faults[local] != why || w.last.Observations.Unobserved[local] != why || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), why) {
+	w.step(ProviderDown{Provider: local, Reason: message})
+	if w.last.Observations.Faults[local] != why || w.last.Observations.Unobserved[local] != why || w.last.Holds()["f1"].Reason != failed {
 		t.Errorf("faults %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
-	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || strings.Contains(w.last.Holds()["f1"].Reason.Text(), why) {
+	if len(w.last.Observations.Faults) > 0 || len(w.last.Observations.Unobserved) > 0 || w.last.Holds()["f1"].Reason == failed {
 		t.Errorf("after it came back: faults %v, unobserved %v, holds %v", w.last.Observations.Faults, w.last.Observations.Unobserved, w.last.Holds())
 	}
 }
@@ -31,7 +33,7 @@ func TestAnInspectionThatFailsIsAFaultOfItsProvider(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 1))
 	w.settle()
 	w.step(Inspected{Provider: local, Began: w.now, Failure: &Failure{Class: fleet.ErrorPermission, Message: "not allowed"}})
-	if got := w.last.Observations.Faults[local]; !strings.Contains(got, "not allowed") {
+	if got := w.last.Observations.Faults[local]; got != reason.Of(reason.InspectionFailed{Message: "not allowed"}) {
 		t.Errorf("faults %v", w.last.Observations.Faults)
 	}
 	w.inspect()
@@ -57,7 +59,7 @@ func TestAnApplyTriesAtOnceWhatFailedBefore(t *testing.T) {
 		t.Fatalf("after an apply: holds %v, %s", w.last.Holds(), w.describe())
 	}
 	refuse()
-	if hold := w.last.Holds()["f1"]; !strings.Contains(hold.Reason.Text(), "2 failures in a row") {
+	if hold := w.last.Holds()["f1"]; !matches(hold.Reason, reason.FailuresInRow{Failures: 2}) {
 		t.Errorf("what isn't mended counts on: %+v", hold)
 	}
 }

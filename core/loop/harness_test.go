@@ -360,10 +360,10 @@ func (w *world) operation(id fleet.OperationID) fleet.Operation { return w.store
 func (w *world) describe() string {
 	out := fmt.Sprintf("calls %v, cloud %d,", w.calls, len(w.cloud))
 	for _, i := range w.live() {
-		out += fmt.Sprintf(" %s %s (%s; op %s %s; %s)", i.ID, i.State, i.Reason, w.operation(i.Key).State, w.operation(i.Key).Message, i.Conflict)
+		out += fmt.Sprintf(" %s %s (%s; op %s %s; %s)", i.ID, i.State, i.Reason, w.operation(i.Key).State, w.operation(i.Key).Reason, i.Conflict)
 		for _, op := range w.store.operations {
 			if op.Kind == fleet.TerminateOperation && op.Instance == i.ID {
-				out += fmt.Sprintf(" [terminate %s, %d tries, not before %s: %s]", op.State, op.Attempts, op.NotBefore.Format(time.TimeOnly), op.Message)
+				out += fmt.Sprintf(" [terminate %s, %d tries, not before %s: %s]", op.State, op.Attempts, op.NotBefore.Format(time.TimeOnly), op.Reason)
 			}
 		}
 	}

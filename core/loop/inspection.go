@@ -1,14 +1,13 @@
 package loop
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // finding is what one inspection says about one instance.
@@ -38,15 +37,15 @@ func (l *Loop) recordInspection(w *step, e Inspected) {
 	}
 }
 
-// failureOf is why an inspection shows less than everything; "": it doesn't.
-func failureOf(e Inspected) string {
+// failureOf is why an inspection shows less than everything; zero: it doesn't.
+func failureOf(e Inspected) reason.Reason {
 	switch {
 	case e.Failure != nil:
-		return "the last inspection failed: " + e.Failure.Message
+		return reason.Of(reason.InspectionFailed{Message: e.Failure.Message})
 	case !e.Inspection.Complete:
-		return "the last inspection was not complete"
+		return reason.Of(reason.InspectionIncomplete{})
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // instancesOf are the live instances of a provider.
@@ -61,12 +60,12 @@ func (w *step) instancesOf(address fleet.ProviderAddress) []*fleet.CapacityInsta
 }
 
 // match compares one row with what an inspection shows of its key, and returns
-// why nothing may be done about the row, "" if there is no such reason.
-func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
-	if why := p.WrongAccount(&r.CapacityInstance); why != "" {
+// why nothing may be done about the row, if there is such a reason.
+func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflict reason.Reason) {
+	if why := p.WrongAccount(&r.CapacityInstance); !why.IsZero() {
 		return why
 	}
-	if why := f.listing.Contested(&r.CapacityInstance); why != "" {
+	if why := f.listing.Contested(&r.CapacityInstance); !why.IsZero() {
 		return why
 	}
 	if !f.complete && p.Listing != nil && len(p.Listing.Of(&r.CapacityInstance)) > 1 {
@@ -74,15 +73,18 @@ func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflic
 	}
 	switch {
 	case len(f.found) > 1:
-		return fmt.Sprintf("%d resources carry the key %s: none of them is touched until a person removes the copies.", len(f.found), r.Key)
-	case len(f.found) == 1 && p.Facts != nil && l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]) != "":
-		return fmt.Sprintf("%s carries the key %s, but %s: it is left alone until a person looks.", f.found[0].ID, r.Key, l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]))
+		return reason.Of(reason.KeyShared{Resources: len(f.found), Key: string(r.Key)})
 	case len(f.found) == 1:
+		if p.Facts != nil {
+			if doubt := l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, f.found[0]); !doubt.IsZero() {
+				return reason.Of(reason.OwnershipDoubtful{Resource: string(f.found[0].ID), Key: string(r.Key), Because: doubt})
+			}
+		}
 		return l.matchFound(w, p, r, f)
 	case f.complete && p.Facts != nil && !f.inFlight:
 		if res, ended := f.listing.Ended(&r.CapacityInstance); ended && r.provision.State == fleet.OperationSucceeded {
-			l.gone(w, p, r, f, strings.TrimSuffix(fmt.Sprintf("Its provider shows %s as ended: %s", res.ID, res.Detail), ": ")+".")
-			return ""
+			l.gone(w, p, r, f, reason.ResourceEnded{Resource: string(res.ID), Message: res.Detail})
+			return reason.Reason{}
 		}
 		return l.resolveMissing(w, p, r, f)
 	}
@@ -90,15 +92,15 @@ func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflic
 }
 
 // matchFound takes in the one resource that carries the row's key.
-func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (conflict string) {
+func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (conflict reason.Reason) {
 	res := f.found[0]
 	if unfinished(p, r, res) {
 		if r.provision.State == fleet.OperationUnknown && !f.inFlight && l.callSettled(p, r, f) {
-			w.requeue(r, f, "Found, but not running: it may be half made.")
+			w.requeue(r, f, reason.FoundUnfinished{})
 		}
-		return ""
+		return reason.Reason{}
 	}
-	if conflict := w.recordResource(r, res); conflict != "" {
+	if conflict := w.recordResource(r, res); !conflict.IsZero() {
 		return conflict
 	}
 	m := l.row(r.ID)
@@ -108,14 +110,14 @@ func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (co
 	}
 	if s := r.provision.State; s.Open() && s != fleet.OperationInProgress && !f.inFlight {
 		op := r.edit(r.provision)
-		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, f.began, "Found by inspection."
+		op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, f.began, reason.Of(reason.FoundByInspection{})
 		l.recordRoom(w, r, res)
 	}
 	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
 	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
-		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, fmt.Sprintf("The provider shows it %s after it was alive.", res.State))
+		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, reason.ResourceStopped{State: string(res.State)})
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // unfinished says that a resource whose call broke off may be half made, as one
@@ -131,12 +133,12 @@ func unfinished(p *inventory.Provider, r *row, res fleet.Resource) bool {
 
 // recordResource records what an answer or an inspection shows of the row's resource, and
 // returns why it can't be the row's.
-func (w *step) recordResource(r *row, res fleet.Resource) (conflict string) {
+func (w *step) recordResource(r *row, res fleet.Resource) (conflict reason.Reason) {
 	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
-		return fmt.Sprintf("The provider shows %s for key %s, but %s was recorded: neither is touched.", res.ID, r.Key, r.ProviderInstance)
+		return reason.Of(reason.ResourceMismatch{Shown: string(res.ID), Key: string(r.Key), Recorded: string(r.ProviderInstance)})
 	}
 	if other, taken := w.recordedElsewhere(r, res.ID); taken {
-		return fmt.Sprintf("The provider shows %s for key %s, but that is recorded for the instance %s: neither is touched.", res.ID, r.Key, other)
+		return reason.Of(reason.ResourceTaken{Shown: string(res.ID), Key: string(r.Key), Instance: string(other)})
 	}
 	w.record(r, res.ID)
 	zone, machineType := r.Zone, r.MachineType
@@ -159,9 +161,9 @@ func (w *step) recordResource(r *row, res fleet.Resource) (conflict string) {
 		r.EverRunning, r.dirty = true, true
 	}
 	if r.State == fleet.Provisioning {
-		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("The provider shows %s.", res.ID))
+		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, reason.ResourceSeen{Resource: string(res.ID)})
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // set changes a field of a row where the new value says something.

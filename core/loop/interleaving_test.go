@@ -360,7 +360,7 @@ func (c *chaos) check() {
 		}
 	}
 	for _, i := range c.live() {
-		if i.Conflict != "" {
+		if !i.Conflict.IsZero() {
 			c.fatalf("conflict on %s: %s", i.ID, i.Conflict)
 		}
 	}

@@ -1,12 +1,12 @@
 package loop
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // joinClaims joins the claims with their rows.
@@ -38,12 +38,12 @@ func (w *step) showClaimed(e Inspected, listing *inventory.Listing) {
 }
 
 // unassigned says why the request of a row can't go to a provider of an
-// inventory; "": it can, or the provider makes its hosts.
-func (r *row) unassigned(f fleet.ProviderFacts) string {
+// inventory; zero: it can, or the provider makes its hosts.
+func (r *row) unassigned(f fleet.ProviderFacts) reason.Reason {
 	if f.Ownership != fleet.OwnershipAssigned || r.claim != nil {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf("The plugin %s has an inventory, and no host of it is claimed for this instance; this version claims hosts only where a person joins them.", f.Plugin)
+	return reason.Of(reason.HostUnclaimed{Plugin: f.Plugin})
 }
 
 // expireJoin ends the claim of a host that nobody joined in time. The token is void
@@ -54,7 +54,7 @@ func (l *Loop) expireJoin(w *step, r *row) bool {
 		return false
 	}
 	if !w.now.Before(r.claim.Expires) {
-		w.move(r, fleet.Failed, lifecycle.DeadlinePassed, fmt.Sprintf("Nobody joined the host %s before its token expired at %s.", r.Asset, r.claim.Expires.UTC().Format(time.RFC3339)))
+		w.move(r, fleet.Failed, lifecycle.DeadlinePassed, reason.JoinExpired{Asset: r.Asset, Expired: reason.At(r.claim.Expires)})
 	}
 	return true
 }

@@ -138,7 +138,7 @@ func TestAClaimedHostMayTakeADayToBeJoined(t *testing.T) {
 	l.claim("a")
 	l.goOn(23*time.Hour, nil)
 	i := l.only()
-	if i.State != fleet.Bootstrapping || i.ProviderInstance != "a" || i.Conflict != "" || !l.last.Settled {
+	if i.State != fleet.Bootstrapping || i.ProviderInstance != "a" || !i.Conflict.IsZero() || !l.last.Settled {
 		t.Fatalf("after 23 hours, settled %t: %s", l.last.Settled, l.describe())
 	}
 	if len(l.calls) != 1 {
@@ -259,7 +259,7 @@ func TestUnclaimedAssetIsNeitherRequestedNorReleased(t *testing.T) {
 	l.claim("a")
 	l.claims = nil
 	l.goOn(time.Minute, nil)
-	if i := l.only(); len(l.calls) > 0 || !strings.Contains(i.Conflict, "no host of it is claimed") {
+	if i := l.only(); len(l.calls) > 0 || !reason.Is[reason.HostUnclaimed](i.Conflict) {
 		t.Errorf("without a claim: %s", l.describe())
 	}
 }

@@ -165,7 +165,7 @@ func (s *somebody) check() {
 	live := s.live()
 	held := 0
 	for _, i := range live {
-		if i.Conflict == "" {
+		if i.Conflict.IsZero() {
 			continue
 		}
 		held++

@@ -120,7 +120,7 @@ type Result struct {
 	Silent []fleet.CapacityInstanceID
 	// Damaged names the rows of the store that make no sense, with the reason.
 	// They are left alone, and their fleets start nothing.
-	Damaged []string
+	Damaged []reason.Reason
 	// Orders are the decisions of people that were carried out or refused.
 	Orders []OrderOutcome
 }
@@ -145,7 +145,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 		return Result{}, err
 	}
 	l.applyEvents(w, l.backlog)
-	l.markUnknown(w, "The manager ended, or could not store what it did, before the answer came.")
+	l.markUnknown(w, reason.AnswerLost{})
 	l.detectMassSilence(w)
 	if err := l.classifyUnrecorded(ctx, w); err != nil {
 		return Result{}, fmt.Errorf("loop: look up what has no live record: %w", err)

@@ -3,11 +3,11 @@ package loop
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestAFleetComesUpAndNothingMoreIsCalledOrWritten(t *testing.T) {
@@ -80,36 +80,36 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		// resource changes what the provider shows.
 		resource func(*fleet.Resource)
 		want     fleet.RunnerAdmissionState
-		why      string
+		why      reason.Detail // a check that ended it
 	}{
 		{name: "everything in order", want: fleet.AdmissionVerified},
-		{name: "another platform", change: func(r *fleet.Runner) { r.Platform.Arch = "arm64" }, want: fleet.AdmissionRejected, why: "platform: The host is linux/arm64"},
+		{name: "another platform", change: func(r *fleet.Runner) { r.Platform.Arch = "arm64" }, want: fleet.AdmissionRejected, why: reason.PlatformDiffers{Has: "linux/arm64", Class: "c", Required: "linux/x86_64"}},
 		{name: "a capability that the host can't show", change: func(r *fleet.Runner) {
 			r.Report.Probes = map[string]fleet.Probe{"git": {Evidence: "not found"}}
-		}, want: fleet.AdmissionRejected, why: `lacks "git": not found`},
+		}, want: fleet.AdmissionRejected, why: reason.CapabilityMissing{Capability: "git", Message: "not found"}},
 		{name: "a capability not shown yet", change: func(r *fleet.Runner) { r.Report.Probes = nil }, want: fleet.AdmissionPending},
-		{name: "another minor version of the agent", change: func(r *fleet.Runner) { r.AgentVersion = "0.2.0" }, want: fleet.AdmissionRejected, why: "version: The agent is 0.2.0"},
+		{name: "another minor version of the agent", change: func(r *fleet.Runner) { r.AgentVersion = "0.2.0" }, want: fleet.AdmissionRejected, why: reason.AgentVersionDiffers{Has: "0.2.0", Required: "0.1.0"}},
 		{name: "another patch of the agent", change: func(r *fleet.Runner) { r.AgentVersion = "0.1.7" }, want: fleet.AdmissionVerified},
 		{name: "a clock that is off", change: func(r *fleet.Runner) { r.Skew = -6 * time.Minute }, want: fleet.AdmissionPending},
 		{name: "no heartbeat", change: func(r *fleet.Runner) { r.Beats = 0 }, want: fleet.AdmissionPending},
 		{name: "an unhealthy host", change: func(r *fleet.Runner) { r.Report.Unhealthy = "disk full" }, want: fleet.AdmissionPending},
-		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: "two keys"},
-		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: "operation other"},
-		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: "revoked"},
-		{name: "no evidence where it is required", fleet: identifying, change: func(r *fleet.Runner) { r.Identity = fleet.VerifiedIdentity{} }, want: fleet.AdmissionRejected, why: "enrolled without evidence"},
+		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: reason.TokenUsedTwice{}},
+		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: reason.TokenOfOtherInstance{}},
+		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: reason.CertificateRevoked{}},
+		{name: "no evidence where it is required", fleet: identifying, change: func(r *fleet.Runner) { r.Identity = fleet.VerifiedIdentity{} }, want: fleet.AdmissionRejected, why: reason.IdentityMissing{}},
 		{name: "evidence of another resource than the one that is shown", fleet: identifying, change: func(r *fleet.Runner) {
 			r.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: "i-of-another"}
-		}, want: fleet.AdmissionQuarantined, why: "enrolled as i-of-another"},
+		}, want: fleet.AdmissionQuarantined, why: reason.IdentityDiffers{}},
 		{name: "no address shown yet, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true }, want: fleet.AdmissionPending},
 		{name: "another address, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
-			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9"} }, want: fleet.AdmissionQuarantined, why: "called from 127.0.0.1"},
+			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9"} }, want: fleet.AdmissionQuarantined, why: reason.AddressDiffers{}},
 		{name: "the same address in another spelling, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
 			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9", "::ffff:127.0.0.1"} }, want: fleet.AdmissionVerified},
 		{name: "another image than was asked for", fleet: func(f *fleet.ManagedFleet) { f.Image.Ref = "golden" },
-			resource: func(r *fleet.Resource) { r.Image = "other" }, want: fleet.AdmissionQuarantined, why: "other"},
+			resource: func(r *fleet.Resource) { r.Image = "other" }, want: fleet.AdmissionQuarantined, why: reason.ImageDiffers{}},
 		{name: "no isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
 			r.Report.IsolationEvidence = "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"
-		}, want: fleet.AdmissionRejected, why: "can read /etc/forgeyard/bootstrap.json; where jobs are yours, admission { job_isolation"},
+		}, want: fleet.AdmissionRejected, why: reason.JobsNotIsolated{Message: "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"}},
 		{name: "isolation that is still looked at", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "pending" }, want: fleet.AdmissionPending},
 		{name: "isolation that nobody asks for is still looked at", change: func(r *fleet.Runner) { r.Report.Isolation = "pending" }, want: fleet.AdmissionVerified},
 		{name: "isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
@@ -117,14 +117,14 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		}, want: fleet.AdmissionVerified},
 		{name: "a gpu that only the host speaks of", fleet: func(f *fleet.ManagedFleet) { f.Class.Resources.GPU = 1 }, change: func(r *fleet.Runner) {
 			r.Report.Probes["gpu"] = fleet.Probe{OK: true, Evidence: "trust me"}
-		}, want: fleet.AdmissionRejected, why: `doesn't vouch for "gpu"`},
+		}, want: fleet.AdmissionRejected, why: reason.AttestationMissing{Provider: "local.here", Capability: "gpu"}},
 		{name: "a gpu that the provider vouches for", fleet: func(f *fleet.ManagedFleet) { f.Class.Capabilities = append(f.Class.Capabilities, "gpu") },
 			resource: func(r *fleet.Resource) { r.Attested = []string{"kvm", "gpu"} }, want: fleet.AdmissionVerified},
 		{name: "a signing host that nobody vouches for", fleet: func(f *fleet.ManagedFleet) { f.Class.Signing = true },
-			resource: func(r *fleet.Resource) { r.Attested = []string{"gpu"} }, want: fleet.AdmissionRejected, why: `doesn't vouch for "signing"`},
+			resource: func(r *fleet.Resource) { r.Attested = []string{"gpu"} }, want: fleet.AdmissionRejected, why: reason.AttestationMissing{Provider: "local.here", Capability: "signing"}},
 		{name: "confidential compute before an inspection has shown the host", fleet: func(f *fleet.ManagedFleet) { f.Class.Confidential = true },
 			resource: func(r *fleet.Resource) { r.State = fleet.ResourcePending }, want: fleet.AdmissionPending},
-		{name: "no word on isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "" }, want: fleet.AdmissionRejected, why: "not isolated"},
+		{name: "no word on isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "" }, want: fleet.AdmissionRejected, why: reason.JobsNotIsolated{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 			}
 			w.inspect()
 			i := w.store.instances[first]
-			if i.Admission.State != tt.want || !strings.Contains(i.Reason.Text(), tt.why) {
+			if i.Admission.State != tt.want || !failedFor(i.Reason, tt.why) {
 				t.Errorf("admission %s because %q, want %s because of %q", i.Admission.State, i.Reason, tt.want, tt.why)
 			}
 			if (i.State == fleet.Healthy) != (tt.want == fleet.AdmissionVerified) {
@@ -169,8 +169,8 @@ func TestAdmissionShowsByWhichEvidenceAHostEnrolled(t *testing.T) {
 	w.store.runners[id] = r
 	w.inspect()
 	i := w.only()
-	want := "by " + string(r.Identity.Resource) + " (1234, here) as its provider's signature says; verified with a document of aws on "
-	if i.State != fleet.Healthy || !strings.Contains(i.Admission.Checks[0].Evidence, want) {
+	want := reason.IdentityProven{Resource: string(r.Identity.Resource), Account: "1234", Region: "here", Kind: "aws", Verified: reason.At(r.Identity.Verified)}
+	if i.State != fleet.Healthy || !matches(i.Admission.Checks[0].Evidence, want) {
 		t.Errorf("%s: %+v", i.State, i.Admission)
 	}
 }
@@ -244,7 +244,7 @@ func TestAHostThatNeverEnrollsIsRemovedAtItsDeadline(t *testing.T) {
 	first := w.only()
 	w.inspect()
 	w.pass(fleet.DefaultTimeouts().Boot, nil)
-	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated || !strings.Contains(i.Reason.Text(), "longer than 5m0s") {
+	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated || !deadlinePassed(i.Reason, 5*time.Minute) {
 		t.Fatalf("after the boot deadline: %s %s", i.State, i.Reason)
 	}
 	w.settle()
@@ -304,7 +304,7 @@ func TestAHostWithoutAnAgentForItsPlatformIsNotMade(t *testing.T) {
 	w.store.fleets["f1"] = demoFleet(1, 1)
 	w.step()
 	w.step()
-	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson || !strings.Contains(w.last.Holds()["f1"].Reason.Text(), "No agent for linux-amd64") {
+	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson || !reason.Is[reason.BootstrapUnavailable](w.last.Holds()["f1"].Reason) {
 		t.Errorf("calls %v, decisions %v, holds %+v", w.calls, w.store.decisions, w.last.Holds())
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Noticed is what a provider's plugin told of one of its machines, unasked.
@@ -30,7 +31,7 @@ func (l *Loop) applyNotices(w *step) {
 	for _, r := range w.rows {
 		if r.Live() && r.State != fleet.Terminating && r.State != fleet.Failed {
 			var told []fleet.Notice
-			if r.ProviderInstance != "" && l.provider(r.Provider).WrongAccount(&r.CapacityInstance) == "" {
+			if r.ProviderInstance != "" && l.provider(r.Provider).WrongAccount(&r.CapacityInstance).IsZero() {
 				told = announced[r.Provider][r.ProviderInstance]
 			}
 			w.storeNotice(r, told)
@@ -90,14 +91,14 @@ func (w *step) drainAnnounced(r *row) {
 	}
 	switch cause := lifecycle.CauseOf(i.Kind); {
 	case r.State == fleet.Healthy:
-		w.move(r, fleet.Draining, cause, i.Announcement()+".")
+		w.move(r, fleet.Draining, cause, reason.InterruptionMove{Notice: i.Announced()})
 	case r.State == fleet.Draining && i.TakesAway() && lifecycle.Cause(r.Cause) != cause:
-		w.move(r, fleet.Draining, cause, i.Announcement()+".")
+		w.move(r, fleet.Draining, cause, reason.InterruptionMove{Notice: i.Announced()})
 	case i.TakesAway() && (r.State == fleet.Bootstrapping || r.State == fleet.Enrolling):
-		w.move(r, fleet.Terminating, lifecycle.Withdrawn, i.Announcement()+". It was never given work.")
+		w.move(r, fleet.Terminating, lifecycle.Withdrawn, reason.InterruptionMove{Notice: i.Announced(), Unused: true})
 	}
 	if i.Due(w.now) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.Preempted) {
-		w.move(r, fleet.Terminating, lifecycle.Preempted, i.Announcement()+", and the time has come: what runs on it is lost to the infrastructure.")
+		w.move(r, fleet.Terminating, lifecycle.Preempted, reason.InterruptionMove{Notice: i.Announced(), Due: true})
 	}
 }
 

@@ -39,7 +39,7 @@ func TestANoticeOfTheAgentCordonsTheRunnerAtOnceAndItIsReplaced(t *testing.T) {
 	w.announce(i.ID, w.reclaim(2*time.Minute))
 	w.goOn(5 * time.Second)
 	got := w.store.instances[i.ID]
-	if got.State != fleet.Draining || got.Cause != string(lifecycle.ForInterruption) || !strings.Contains(got.Reason.Text(), "aws spot terminate") {
+	if got.State != fleet.Draining || got.Cause != string(lifecycle.ForInterruption) || !announces(got.Reason, "aws spot terminate") {
 		t.Fatalf("it is %s (%s: %s)", got.State, got.Cause, got.Reason)
 	}
 	if !got.Scheduling.Interrupted || !w.ci.runners[i.ID].Cordoned || got.Scheduling.Forced {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -48,7 +49,7 @@ func (w *step) voidAcknowledgements(address fleet.SchedulerAddress) {
 func (l *Loop) schedulerOf(r *row) *ci.Scheduler { return l.schedulers[r.Scheduling.Scheduler] }
 
 // leaseFree says why no job of a scheduler can be on the row's host or come to it.
-func (l *Loop) leaseFree(r *row) (proof string, ok bool) {
+func (l *Loop) leaseFree(r *row) (proof reason.Reason, ok bool) {
 	return l.schedulerOf(r).LeaseFree(&r.CapacityInstance)
 }
 

@@ -1,13 +1,13 @@
 package loop
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // OrderKind is what a person decides.
@@ -53,8 +53,8 @@ type OrderOutcome struct {
 	ID       string
 	Instance fleet.CapacityInstanceID
 	// Done says what was done, Refused why nothing was.
-	Done    string
-	Refused string
+	Done    reason.Reason
+	Refused reason.Reason
 }
 
 // pendingOrder is an order with the step that took it in: only an inspection that
@@ -100,7 +100,7 @@ func (l *Loop) expireOrder(w *step, o *pendingOrder) OrderOutcome {
 	if r := w.byID[o.Instance]; o.Kind == ResolveGone && r != nil {
 		return l.resolveGone(w, r, nil)
 	}
-	return refuse("its provider couldn't be seen in time: %s", l.provider(o.provider).Unobservable)
+	return refuse(reason.NotInspectedInTime{Because: l.provider(o.provider).Unobservable})
 }
 
 // forgetAppliedOrders forgets the orders that came to their end, after the commit.
@@ -116,13 +116,9 @@ func (l *Loop) orderAwaitsInspection(address fleet.ProviderAddress, p *inventory
 	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.InspectionStep < o.step })
 }
 
-func refuse(format string, args ...any) OrderOutcome {
-	return OrderOutcome{Refused: fmt.Sprintf(format, args...)}
-}
+func refuse(why reason.Detail) OrderOutcome { return OrderOutcome{Refused: reason.Of(why)} }
 
-func done(format string, args ...any) OrderOutcome {
-	return OrderOutcome{Done: fmt.Sprintf(format, args...)}
-}
+func done(what reason.Detail) OrderOutcome { return OrderOutcome{Done: reason.Of(what)} }
 
 // applyOrder does what an order says; the zero outcome says that it waits.
 func (l *Loop) applyOrder(w *step, o *pendingOrder) (OrderOutcome, error) {
@@ -130,11 +126,11 @@ func (l *Loop) applyOrder(w *step, o *pendingOrder) (OrderOutcome, error) {
 	case AdoptResource:
 		return l.adopt(w, o)
 	case TakeNote:
-		return done("the manager goes by it now"), nil
+		return done(reason.ChangeInUse{}), nil
 	}
 	n := slices.IndexFunc(w.rows, func(r *row) bool { return r.ID == o.Instance })
 	if n < 0 {
-		return refuse("the instance %s has ended, or there never was one", o.Instance), nil
+		return refuse(reason.InstanceUnknown{Instance: string(o.Instance)}), nil
 	}
 	r := w.rows[n]
 	switch o.Kind {
@@ -146,46 +142,46 @@ func (l *Loop) applyOrder(w *step, o *pendingOrder) (OrderOutcome, error) {
 		o.provider = r.Provider
 		return l.resolve(w, r, o), nil
 	}
-	return refuse("this version knows no order %q", o.Kind), nil
+	return refuse(reason.OrderUnknown{Order: string(o.Kind)}), nil
 }
 
 // drainByOrder lets an instance leave after its job. One that was never given
 // work is withdrawn.
 func (w *step) drainByOrder(r *row, by string) OrderOutcome {
-	reason := fmt.Sprintf("%s asked for it.", by)
+	why := reason.RequestedBy{By: by}
 	switch r.State {
 	case fleet.Healthy:
-		w.move(r, fleet.Draining, lifecycle.ForOperator, reason)
-		return done("it drains: it leaves after its job, and the fleet makes another where it still wants one")
+		w.move(r, fleet.Draining, lifecycle.ForOperator, why)
+		return done(reason.DrainStarted{})
 	case fleet.Bootstrapping, fleet.Enrolling:
-		w.move(r, fleet.Terminating, lifecycle.Withdrawn, reason)
-		return done("it was never given work and is removed at once")
+		w.move(r, fleet.Terminating, lifecycle.Withdrawn, why)
+		return done(reason.UnusedRemoved{})
 	case fleet.Draining:
 		if lifecycle.Cause(r.Cause) == lifecycle.ForScaleDown { // demand would have it back
-			w.move(r, fleet.Draining, lifecycle.ForOperator, reason)
-			return done("it drains already, and isn't taken back now")
+			w.move(r, fleet.Draining, lifecycle.ForOperator, why)
+			return done(reason.DrainStarted{Before: true, Kept: true})
 		}
-		return done("it is draining already")
+		return done(reason.DrainStarted{Before: true})
 	case fleet.Terminating, fleet.Failed:
-		return done("it is %s already", r.State)
+		return done(reason.InState{State: string(r.State)})
 	case fleet.Quarantined:
-		return refuse("it is quarantined: it gets no work, and leaves once no job can be on it; to give its job up: forgeyard-fleet drain %s --force", r.ID)
+		return refuse(reason.QuarantinedAlready{Instance: string(r.ID)})
 	}
-	return refuse("it is %s: its request is on its way to the provider; wait until it has been answered", r.State)
+	return refuse(reason.RequestUnanswered{State: string(r.State)})
 }
 
 // forceDrain gives up the job of an instance that gets no new one [35].
 func (w *step) forceDrain(r *row, by string) OrderOutcome {
 	switch r.State {
 	case fleet.Draining, fleet.Quarantined:
-		w.move(r, fleet.Terminating, lifecycle.Forced, fmt.Sprintf("%s gave up what may run on it.", by))
-		return done("it is removed without waiting for its job")
+		w.move(r, fleet.Terminating, lifecycle.Forced, reason.JobGivenUp{By: by})
+		return done(reason.RemovedWithJob{})
 	case fleet.Terminating:
-		return done("it is terminating already")
+		return done(reason.InState{State: string(r.State)})
 	case fleet.Healthy:
-		return refuse("it takes work: drain it first without --force, and give it the time to finish its job")
+		return refuse(reason.TakesJobs{Instance: string(r.ID)})
 	}
-	return refuse("it is %s and was never given work: forgeyard-fleet drain %s is enough", r.State, r.ID)
+	return refuse(reason.ForceUnneeded{Instance: string(r.ID), State: string(r.State)})
 }
 
 // resolve takes a person's word for what became of an operation or a resource,
@@ -195,22 +191,22 @@ func (l *Loop) resolve(w *step, r *row, o *pendingOrder) OrderOutcome {
 	_, calling := l.calls[r.Key]
 	switch {
 	case r.State == fleet.Requested:
-		return refuse("nothing was asked of the provider yet")
+		return refuse(reason.NothingRequested{})
 	case calling || r.terminate != nil && l.calls[r.terminate.ID] != "":
-		return refuse("a call to the provider is under way; wait for its answer")
+		return refuse(reason.CallUnderWay{})
 	}
-	inspected := p.Facts != nil && p.Unobservable == "" && p.Listing != nil && p.Listing.Step >= o.step
+	inspected := p.Facts != nil && p.Unobservable.IsZero() && p.Listing != nil && p.Listing.Step >= o.step
 	if !inspected {
 		// A plugin that hasn't started yet will be inspected soon. Only where nothing will,
 		// or an inspection begun since has failed, a person's word is all there is.
-		gaveUp := p.Facts == nil && p.Blocked || p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && p.Unobservable != ""
+		gaveUp := p.Facts == nil && p.Blocked || p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && !p.Unobservable.IsZero()
 		if o.Kind == ResolveGone && gaveUp {
 			return l.resolveGone(w, r, nil)
 		}
 		return OrderOutcome{}
 	}
 	if p.Listing.InFlight(r.Key) {
-		return refuse("a call for its key still runs inside the plugin; wait until it is over")
+		return refuse(reason.CallUnderWay{Plugin: true})
 	}
 	switch o.Kind {
 	case ResolveCreated:
@@ -224,54 +220,54 @@ func (l *Loop) resolve(w *step, r *row, o *pendingOrder) OrderOutcome {
 func (l *Loop) resolveCreated(w *step, r *row, p *inventory.Provider, o *pendingOrder) OrderOutcome {
 	id := o.Resource
 	if id == "" {
-		return refuse("the id of the resource is missing")
+		return refuse(reason.ResourceIDMissing{})
 	}
 	if other, taken := w.recordedElsewhere(r, id); taken {
-		return refuse("%s is the resource of the instance %s", id, other)
+		return refuse(reason.ResourceOfInstance{Resource: string(id), Instance: string(other)})
 	}
 	listed := slices.DeleteFunc(slices.Clone(p.Listing.WithID(id)), func(res fleet.Resource) bool { return !inventory.IsInstance(res) })
 	if len(listed) != 1 {
-		return refuse("the provider lists %d instances of the id %s", len(listed), id)
+		return refuse(reason.ResourcesListed{Provider: string(r.Provider), Resource: string(id), Resources: len(listed)})
 	}
 	if listed[0].Key != "" && listed[0].Key != r.Key {
-		return refuse("%s carries the key %s, and not %s", id, listed[0].Key, r.Key)
+		return refuse(reason.ResourceOfOtherKey{Resource: string(id), Has: string(listed[0].Key), Key: string(r.Key)})
 	}
 	if r.provision.State != fleet.OperationSucceeded {
 		op := r.edit(r.provision)
-		op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.Listing.Began, "A person found what it made."
+		op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, p.Listing.Began, reason.Of(reason.FoundByPerson{Resource: string(id)})
 	}
 	w.record(r, id)
 	r.dirty = true
 	if listed[0].Key == "" {
 		r.Adopted = o.By // nothing but the person's word says that it is the row's
 	}
-	r.conflict("")
+	r.conflict(reason.Reason{})
 	if r.State == fleet.Provisioning {
-		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, fmt.Sprintf("A person found %s.", id))
+		w.move(r, fleet.Bootstrapping, lifecycle.ResourceSeen, reason.FoundByPerson{Resource: string(id)})
 	}
-	return done("%s is recorded as its resource", id)
+	return done(reason.ResourceRecorded{Resource: string(id)})
 }
 
 func (l *Loop) resolveNotCreated(w *step, r *row, listed []fleet.Resource) OrderOutcome {
 	switch {
 	case len(listed) > 0:
-		return refuse("the provider lists %s for its key", listed[0].ID)
+		return refuse(reason.StillListed{Resource: string(listed[0].ID)})
 	case r.everSeen():
-		return refuse("something of it was seen before; if that is gone: forgeyard-fleet instance resolve %s --gone", r.ID)
+		return refuse(reason.SeenBefore{Instance: string(r.ID)})
 	case r.State == fleet.Provisioning:
 		r.settleNotCreated()
-		w.move(r, fleet.Failed, lifecycle.NothingCreated, "A person says that nothing was made.")
+		w.move(r, fleet.Failed, lifecycle.NothingCreated, reason.NotCreatedByWord{})
 	default:
 		r.settleNotCreated()
-		w.gone(r, "A person says that nothing was made.")
+		w.gone(r, reason.NotCreatedByWord{})
 	}
-	return done("it is closed: nothing was made for its key")
+	return done(reason.ClosedByWord{NotCreated: true})
 }
 
 func (r *row) settleNotCreated() {
 	op := r.edit(r.provision)
-	op.State, op.Message = fleet.OperationNotCreated, "A person says that nothing was made."
-	r.conflict("")
+	op.State, op.Reason = fleet.OperationNotCreated, reason.Of(reason.NotCreatedByWord{})
+	r.conflict(reason.Reason{})
 }
 
 // resolveGone ends an instance on a person's word. An agent that beats says
@@ -279,15 +275,15 @@ func (r *row) settleNotCreated() {
 func (l *Loop) resolveGone(w *step, r *row, listed []fleet.Resource) OrderOutcome {
 	switch {
 	case len(listed) > 0:
-		return refuse("the provider lists it: %s", listed[0].ID)
+		return refuse(reason.StillListed{Resource: string(listed[0].ID)})
 	case r.runner != nil && w.now.Sub(r.runner.LastBeat) <= r.fleet.Timeouts.Heartbeat:
-		return refuse("its agent called %s ago", w.now.Sub(r.runner.LastBeat).Truncate(time.Second))
+		return refuse(reason.AgentCalled{Ago: seconds(w.now.Sub(r.runner.LastBeat))})
 	}
 	if r.provision.State.Open() {
 		op := r.edit(r.provision)
-		op.State, op.Message = fleet.OperationNotCreated, "A person says that it is gone."
+		op.State, op.Reason = fleet.OperationNotCreated, reason.Of(reason.GoneByWord{})
 	}
-	r.conflict("")
-	w.gone(r, "A person says that it is gone.")
-	return done("it is closed")
+	r.conflict(reason.Reason{})
+	w.gone(r, reason.GoneByWord{})
+	return done(reason.ClosedByWord{})
 }

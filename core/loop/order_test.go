@@ -2,13 +2,13 @@ package loop
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // tell gives an order, lets the looks that it waits for happen, and returns what
@@ -37,16 +37,16 @@ func (w *world) tell(o Order) OrderOutcome {
 	return OrderOutcome{}
 }
 
-func wantRefused(t *testing.T, got OrderOutcome, why string) {
+func wantRefused[T reason.Detail](t *testing.T, got OrderOutcome) {
 	t.Helper()
-	if got.Done != "" || !strings.Contains(got.Refused, why) {
-		t.Errorf("done %q, refused %q; want it refused because of %q", got.Done, got.Refused, why)
+	if !got.Done.IsZero() || !reason.Is[T](got.Refused) {
+		t.Errorf("done %q, refused %q; want it refused as %s", got.Done, got.Refused, reason.CodeOf[T]())
 	}
 }
 
 func wantDone(t *testing.T, got OrderOutcome) {
 	t.Helper()
-	if got.Done == "" || got.Refused != "" {
+	if got.Done.IsZero() || !got.Refused.IsZero() {
 		t.Errorf("done %q, refused %q", got.Done, got.Refused)
 	}
 }
@@ -77,10 +77,10 @@ func TestAPersonSaysThatNothingWasMade(t *testing.T) {
 
 func TestAPersonSaysWhatWasMade(t *testing.T) {
 	w, i, p := unknown(t)
-	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "lists 0 instances of the id vm-9")
-	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID}), "the id of the resource is missing")
+	wantRefused[reason.ResourcesListed](t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}))
+	wantRefused[reason.ResourceIDMissing](t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID}))
 	w.others = []fleet.Resource{stranger("vm-9", map[string]string{inventory.KeyTag: "another"})}
-	wantRefused(t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}), "carries the key another")
+	wantRefused[reason.ResourceOfOtherKey](t, w.tell(Order{Kind: ResolveCreated, Instance: i.ID, Resource: "vm-9"}))
 	w.others = nil
 	w.make(p)
 	w.hidden[i.Key] = true // as a list that lags
@@ -96,16 +96,16 @@ func TestAPersonSaysWhatWasMade(t *testing.T) {
 func TestAPersonsWordDoesNotBeatWhatIsSeen(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()
-	wantRefused(t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}), "the provider lists vm-")
-	wantRefused(t, w.tell(Order{Kind: ResolveGone, Instance: i.ID}), "the provider lists it")
+	wantRefused[reason.StillListed](t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}))
+	wantRefused[reason.StillListed](t, w.tell(Order{Kind: ResolveGone, Instance: i.ID}))
 	w.hidden[i.Key] = true
 	w.all()
-	wantRefused(t, w.tell(Order{Kind: ResolveGone, Instance: i.ID}), "its agent called")
-	wantRefused(t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}), "something of it was seen before")
-	wantRefused(t, w.tell(Order{Kind: ResolveGone, Instance: "nobody"}), "has ended, or there never was one")
+	wantRefused[reason.AgentCalled](t, w.tell(Order{Kind: ResolveGone, Instance: i.ID}))
+	wantRefused[reason.SeenBefore](t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}))
+	wantRefused[reason.InstanceUnknown](t, w.tell(Order{Kind: ResolveGone, Instance: "nobody"}))
 	w.step(ProviderDown{Provider: local, Reason: "it died"})
-	wantRefused(t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}), "couldn't be seen in time: it died")
-	wantRefused(t, w.tell(Order{Kind: "dance", Instance: i.ID}), "knows no order")
+	wantRefused[reason.NotInspectedInTime](t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}))
+	wantRefused[reason.OrderUnknown](t, w.tell(Order{Kind: "dance", Instance: i.ID}))
 	if got := w.only(); got.ID != i.ID || len(w.terminations()) != 0 {
 		t.Errorf("%s", w.describe())
 	}
@@ -129,7 +129,7 @@ func TestABusyInstanceThatIsReplacedFinishesItsJob(t *testing.T) {
 	i := w.live()[0]
 	w.beat(i.Runner, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseRunning, false })
 	wantDone(t, w.tell(Order{Kind: ReplaceInstance, Instance: i.ID}))
-	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != "operator" || !strings.Contains(got.Reason.Text(), "ada") {
+	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != "operator" || got.Reason != reason.Of(reason.RequestedBy{By: "ada"}) {
 		t.Fatalf("it is %s because of %s: %s", got.State, got.Cause, got.Reason)
 	}
 	wantDone(t, w.tell(Order{Kind: ReplaceInstance, Instance: i.ID})) // once more changes nothing
@@ -148,7 +148,7 @@ func TestADrainIsForcedOnlyWhereNoNewJobCanCome(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()
 	w.running()
-	wantRefused(t, w.tell(Order{Kind: ForceDrain, Instance: i.ID}), "it takes work: drain it first")
+	wantRefused[reason.TakesJobs](t, w.tell(Order{Kind: ForceDrain, Instance: i.ID}))
 	wantDone(t, w.tell(Order{Kind: DrainInstance, Instance: i.ID}))
 	w.running()
 	w.pass(10*time.Minute, w.running)
@@ -198,7 +198,7 @@ func TestACopyIsAdoptedAndTheGenuineOneStays(t *testing.T) {
 	wantDone(t, w.tell(Order{Kind: AdoptResource, Provider: local, Resource: "vm-copy", Fleet: "fleet.demo"}))
 	w.settle()
 	w.inspect()
-	if got := w.terminations(); !slices.Equal(got, []string{"vm-copy"}) || w.only().ID != i.ID || w.only().Conflict != "" {
+	if got := w.terminations(); !slices.Equal(got, []string{"vm-copy"}) || w.only().ID != i.ID || !w.only().Conflict.IsZero() {
 		t.Errorf("terminated %v: %s", got, w.describe())
 	}
 }
@@ -227,14 +227,14 @@ func TestWhatIsSomebodysIsNotAdopted(t *testing.T) {
 	adopt := func(id fleet.ProviderInstanceRef, f fleet.FleetAddress) OrderOutcome {
 		return w.tell(Order{Kind: AdoptResource, Provider: local, Resource: id, Fleet: f})
 	}
-	wantRefused(t, adopt(i.ProviderInstance, "fleet.demo"), "it is the resource of the instance")
-	wantRefused(t, adopt("vol-7", "fleet.demo"), "it belongs to the instance")
-	wantRefused(t, adopt("twice", "fleet.demo"), "2 resources of the id twice")
-	wantRefused(t, adopt("nowhere", "fleet.demo"), `no resource "nowhere"`)
-	wantRefused(t, adopt("", "fleet.demo"), "lists no resource")
-	wantRefused(t, adopt("twice", "fleet.none"), "there is no fleet fleet.none")
+	wantRefused[reason.ResourceOfInstance](t, adopt(i.ProviderInstance, "fleet.demo"))
+	wantRefused[reason.ResourceBelongsTo](t, adopt("vol-7", "fleet.demo"))
+	wantRefused[reason.ResourcesListed](t, adopt("twice", "fleet.demo"))
+	wantRefused[reason.ResourcesListed](t, adopt("nowhere", "fleet.demo"))
+	wantRefused[reason.ResourcesListed](t, adopt("", "fleet.demo"))
+	wantRefused[reason.FleetUnknown](t, adopt("twice", "fleet.none"))
 	w.step(ProviderDown{Provider: local, Reason: "it died"})
-	wantRefused(t, adopt("twice", "fleet.demo"), "couldn't be seen in time")
+	wantRefused[reason.NotInspectedInTime](t, adopt("twice", "fleet.demo"))
 	if len(w.live()) != 1 || len(w.calls) != 0 {
 		t.Errorf("%s", w.describe())
 	}
@@ -253,7 +253,7 @@ func TestAnOrderIsCarriedOutOnceThoughItsCommitFailed(t *testing.T) {
 		t.Fatalf("a step that can't commit: %v, %v", res.Orders, err)
 	}
 	w.store.fail = nil
-	if w.step(); len(w.last.Orders) != 1 || w.last.Orders[0].Done == "" {
+	if w.step(); len(w.last.Orders) != 1 || w.last.Orders[0].Done.IsZero() {
 		t.Errorf("orders %v", w.last.Orders)
 	}
 	if w.step(); len(w.last.Orders) != 0 {

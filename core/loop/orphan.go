@@ -1,13 +1,10 @@
 package loop
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
-	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // collectOrphans takes onto the books what is proven ours and has been listed
@@ -17,7 +14,7 @@ func (l *Loop) collectOrphans(w *step) error {
 	taken := 0
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
-		if p.Facts == nil || p.Unobservable != "" || w.unheard[address] != "" {
+		if p.Facts == nil || !p.Unobservable.IsZero() || !w.unheard[address].IsZero() {
 			continue
 		}
 		for _, u := range p.Unrecorded() {
@@ -27,8 +24,9 @@ func (l *Loop) collectOrphans(w *step) error {
 			if !l.collectable(w, p, u) {
 				continue
 			}
-			reason := fmt.Sprintf("%s has been listed for %s without a live record. %s", text.Capital(inventory.Describe(u.Resource)), p.Listing.Began.Sub(u.FirstSeen).Truncate(time.Second), u.Reason)
-			if err := l.recordOrphan(w, p, u, lifecycle.OrphanFound, reason); err != nil {
+			listed := seconds(p.Listing.Began.Sub(u.FirstSeen))
+			why := reason.Of(reason.OrphanListed{Resource: inventory.NameOf(u.Resource), For: listed, Because: u.Reason})
+			if err := l.recordOrphan(w, p, u, lifecycle.OrphanFound, why); err != nil {
 				return err
 			}
 			taken++
@@ -47,11 +45,11 @@ func (l *Loop) collectable(w *step, p *inventory.Provider, u inventory.Unrecorde
 
 // recordOrphan makes a row in Terminating for an orphan: the ended one that its key
 // made, or a new one from its proven tags where the store has none.
-func (l *Loop) recordOrphan(w *step, p *inventory.Provider, u inventory.Unrecorded, cause lifecycle.Cause, reason string) error {
+func (l *Loop) recordOrphan(w *step, p *inventory.Provider, u inventory.Unrecorded, cause lifecycle.Cause, why reason.Reason) error {
 	f := w.fleets[u.Owner]
 	if u.Ended == nil {
 		claim := inventory.ClaimIn(u.Resource.Tags)
-		return l.recordFound(w, p, f, inventory.Found{Provider: u.Provider, Instance: claim.Instance, Key: claim.Key, Resource: u.Resource, Cause: cause, Reason: reason})
+		return l.recordFound(w, p, f, inventory.Found{Provider: u.Provider, Instance: claim.Instance, Key: claim.Key, Resource: u.Resource, Cause: cause, Reason: why})
 	}
 	r := w.byID[u.Ended.Instance.ID] // departing: gone for us, and not yet for its scheduler
 	if r == nil {
@@ -60,15 +58,12 @@ func (l *Loop) recordOrphan(w *step, p *inventory.Provider, u inventory.Unrecord
 		w.add(r)
 	}
 	op := r.edit(r.provision)
-	op.State, op.CallOver, op.Message = fleet.OperationSucceeded, p.Listing.Began, "Found by inspection after it had ended."
+	op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, p.Listing.Began, reason.Of(reason.FoundByInspection{Ended: true})
 	if inventory.IsInstance(u.Resource) {
 		w.record(r, u.Resource.ID)
 	}
-	r.Conflict, r.Account = "", p.Facts.Account
-	if !w.move(r, fleet.Terminating, cause, reason) {
-		return fmt.Errorf("%s", r.Conflict)
-	}
-	return nil
+	r.Conflict, r.Account = reason.Reason{}, p.Facts.Account
+	return w.tryMove(r, fleet.Terminating, cause, why)
 }
 
 // recordFound stores an instance that is only there to be removed.

@@ -2,12 +2,12 @@ package loop
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // found is what a world's provider has without a record, by id.
@@ -59,7 +59,7 @@ func TestAnOrphanIsRemovedAfterTwoSightingsAndTheGrace(t *testing.T) {
 			w, _, res := ended(t)
 			w.others = []fleet.Resource{orphan(w, res)}
 			w.inspect()
-			if got := w.found()[w.others[0].ID]; got.Classification != fleet.Orphan || !strings.Contains(got.Decide, "removed by itself") || !got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
+			if got := w.found()[w.others[0].ID]; got.Classification != fleet.Orphan || !reason.Is[reason.RemovedAfterGrace](got.Decide) || !got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
 				t.Errorf("after one sighting: %+v", got)
 			}
 			w.work(inventory.DefaultOrphanGrace - time.Minute)
@@ -158,54 +158,54 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 		name  string
 		named bool
 		make  func(w *world, ended fleet.Resource) []fleet.Resource
-		want  string
+		want  reason.Detail
 	}{
-		{"no tags at all", false, func(*world, fleet.Resource) []fleet.Resource { return []fleet.Resource{{ID: "x"}} }, "no proof"},
+		{"no tags at all", false, func(*world, fleet.Resource) []fleet.Resource { return []fleet.Resource{{ID: "x"}} }, reason.ProofRejected{Kind: "no_proof"}},
 		{"our tags and an unknown key, without a proof", false, func(*world, fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", map[string]string{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.KeyTag: "unknown"})}
-		}, "no proof"},
+		}, reason.ProofRejected{Kind: "no_proof"}},
 		{"named by an unknown key", true, func(*world, fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", map[string]string{inventory.KeyTag: "unknown"})}
-		}, "isn't of any operation in the store"},
+		}, reason.KeyUnknown{}},
 		{"the tags of an ended instance without the proof", false, func(_ *world, res fleet.Resource) []fleet.Resource {
 			delete(res.Tags, inventory.ProofTag)
 			return []fleet.Resource{res}
-		}, "no proof"},
+		}, reason.ProofRejected{Kind: "no_proof"}},
 		{"a proof by another key", false, func(*world, fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", tagsOf(other, "demo", "f1", "lost", "lost"))}
-		}, "which this installation doesn't have"},
+		}, reason.ProofRejected{Kind: "unknown_key"}},
 		{"another installation's", false, func(*world, fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", tagsOf(other, "other", "f1", "lost", "lost"))}
-		}, `the installation "other"`},
+		}, reason.OtherInstallation{Installation: "other"}},
 		{"the name of another installation, proven by our own key", false, func(w *world, _ fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", tagsOf(w.keys, "other", "f1", "lost", "lost"))}
-		}, `the installation "other"`},
+		}, reason.OtherInstallation{Installation: "other"}},
 		{"our proof on a resource with another key", false, func(w *world, _ fleet.Resource) []fleet.Resource {
 			res := stranger("x", tagsOf(w.keys, "demo", "f1", "lost", "lost"))
 			res.Key = "found"
 			return []fleet.Resource{res}
-		}, `its proof is of the key "lost"`},
+		}, reason.ProofOfOtherKey{Proven: "lost"}},
 		{"our proof, of an instance that had another key", false, func(w *world, res fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", tagsOf(w.keys, "demo", "f1", res.Tags[inventory.InstanceTag], "lost"))}
-		}, "which was made with another key"},
+		}, reason.InstanceOfOtherKey{}},
 		{"a copy of what an ended instance had", false, func(_ *world, res fleet.Resource) []fleet.Resource {
 			res.ID = "x"
 			return []fleet.Resource{res}
-		}, "this one is a copy"},
+		}, reason.CopyOfEnded{}},
 		{"two copies of what the store never had", false, func(w *world, _ fleet.Resource) []fleet.Resource {
 			tags := tagsOf(w.keys, "demo", "f1", "lost", "lost")
 			return []fleet.Resource{stranger("x", tags), stranger("y", tags)}
-		}, "2 resources carry its key"},
+		}, reason.KeyCopied{Resources: 2}},
 		{"a volume named by somebody", true, func(*world, fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{{ID: "vol", Kind: "volume", BelongsTo: "vm-x"}}
-		}, "isn't of any operation"},
+		}, reason.KeyUnknown{}},
 		{"the ended instance of another account", true, func(w *world, res fleet.Resource) []fleet.Resource {
 			for id, i := range w.store.instances {
 				i.Account = "elsewhere"
 				w.store.instances[id] = i
 			}
 			return []fleet.Resource{res}
-		}, `was made in "elsewhere"`},
+		}, reason.KeyOfOtherPlace{Account: "elsewhere"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -221,8 +221,8 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 				t.Fatalf("it was touched: %s", w.describe())
 			}
 			got := w.found()[w.others[0].ID]
-			if got.Classification != fleet.Foreign || !strings.Contains(got.Reason, tt.want) || !strings.Contains(got.Decide, "instance adopt local.here") {
-				t.Errorf("shown as %+v, want %q", got, tt.want)
+			if got.Classification != fleet.Foreign || !matches(got.Reason, tt.want) || got.Decide != reason.Of(reason.LeftAlone{Provider: string(local), Resource: string(got.ID)}) {
+				t.Errorf("shown as %+v, want %#v", got, tt.want)
 			}
 			if all := w.last.Observations.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
 				t.Errorf("counted %+v", all)
@@ -242,7 +242,7 @@ func TestAnOrphanOfAForgottenFleetIsLeftToAPerson(t *testing.T) {
 	}
 	w.others = []fleet.Resource{res}
 	w.work(2 * time.Hour)
-	if got := w.found()[res.ID]; got.Classification != fleet.Orphan || !strings.Contains(got.Decide, "isn't declared any more") || len(w.calls) != 0 {
+	if got := w.found()[res.ID]; got.Classification != fleet.Orphan || got.Decide != reason.Of(reason.LeftAlone{Provider: string(local), Resource: string(res.ID), Undeclared: true}) || len(w.calls) != 0 {
 		t.Errorf("%+v, calls %v", got, w.calls)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // begun is a world in which the first provision call has just gone out.
@@ -158,7 +159,7 @@ func TestProvisionOutcomes(t *testing.T) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 				w.inspect()
-				if i := w.only(); !strings.Contains(i.Conflict, "a person must check") {
+				if i := w.only(); !reason.Is[reason.CannotRepeat](i.Conflict) {
 					w.t.Errorf("conflict = %q", i.Conflict)
 				}
 			}},
@@ -182,7 +183,7 @@ func TestProvisionOutcomes(t *testing.T) {
 			tt.story(w, p)
 			op := w.operation(p.Operation.ID)
 			if op.State != tt.want {
-				t.Errorf("operation is %s (%s), want %s", op.State, op.Message, tt.want)
+				t.Errorf("operation is %s (%s), want %s", op.State, op.Reason, tt.want)
 			}
 			if len(w.cloud) != tt.cloud {
 				t.Errorf("%d resources, want %d", len(w.cloud), tt.cloud)
@@ -215,7 +216,7 @@ func TestARequestThatIsGivenUpBeforeItGoesOutAgainLeavesNothing(t *testing.T) {
 		}
 	}
 	if op := w.operation(p.Operation.ID); op.State != fleet.OperationNotCreated {
-		t.Errorf("its operation is %s (%s)", op.State, op.Message)
+		t.Errorf("its operation is %s (%s)", op.State, op.Reason)
 	}
 }
 

@@ -1,10 +1,9 @@
 package loop
 
 import (
-	"fmt"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // provenOurs returns the resource of the row that may be deleted next: the
@@ -13,19 +12,19 @@ import (
 // after the intent to terminate was stored shows exactly one resource with it, and no
 // call that could make another; and the evidence at the level of the provider holds in
 // that inspection. The reason says what is missing.
-func (l *Loop) provenOurs(p *inventory.Provider, r *row, m *rowMemory) (fleet.Resource, bool, string) {
+func (l *Loop) provenOurs(p *inventory.Provider, r *row, m *rowMemory) (fleet.Resource, bool, reason.Reason) {
 	if p.Listing == nil || p.Listing.Step < m.intent || p.Listing.Step == 0 {
-		return fleet.Resource{}, false, "No inspection since it was decided."
+		return unproven(reason.InspectionAwaited{})
 	}
-	if r.Conflict != "" {
+	if !r.Conflict.IsZero() {
 		return fleet.Resource{}, false, r.Conflict
 	}
-	if why := p.WrongAccount(&r.CapacityInstance); why != "" {
+	if why := p.WrongAccount(&r.CapacityInstance); !why.IsZero() {
 		return fleet.Resource{}, false, why
 	}
 	if p.Listing.InFlight(r.Key) {
 		// It could still make what is to go, once more.
-		return fleet.Resource{}, false, "A call with its key is still under way in the plugin."
+		return unproven(reason.CallInFlight{})
 	}
 	found := p.Listing.Of(&r.CapacityInstance)
 	switch len(found) {
@@ -35,29 +34,34 @@ func (l *Loop) provenOurs(p *inventory.Provider, r *row, m *rowMemory) (fleet.Re
 		late := finding{began: p.Listing.Began}
 		_, ended := p.Listing.Ended(&r.CapacityInstance)
 		if !ended && (!l.callSettled(p, r, late) || !p.Settled(late.began, m.seen, l.listeningSince)) {
-			return fleet.Resource{}, false, "No resource carries its key yet."
+			return unproven(reason.KeyNotListed{Yet: true})
 		}
 		if left := l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance); len(left) > 0 {
 			return l.nextDangling(r, m, left)
 		}
-		return fleet.Resource{}, false, "No resource carries its key."
+		return unproven(reason.KeyNotListed{})
 	case 1:
 	default:
-		return fleet.Resource{}, false, fmt.Sprintf("%d resources carry its key.", len(found))
+		return unproven(reason.KeyShared{Resources: len(found), Key: string(r.Key)})
 	}
 	if r.ProviderInstance != "" && found[0].ID != r.ProviderInstance {
-		return fleet.Resource{}, false, fmt.Sprintf("%s was recorded, %s carries the key.", r.ProviderInstance, found[0].ID)
+		return unproven(reason.ResourceMismatch{Shown: string(found[0].ID), Key: string(r.Key), Recorded: string(r.ProviderInstance)})
 	}
-	if why := l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, found[0]); why != "" {
+	if why := l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, found[0]); !why.IsZero() {
 		return fleet.Resource{}, false, why
 	}
-	return found[0], true, ""
+	return found[0], true, reason.Reason{}
+}
+
+// unproven is that no resource of a row may be deleted, and why.
+func unproven(why reason.Detail) (fleet.Resource, bool, reason.Reason) {
+	return fleet.Resource{}, false, reason.Of(why)
 }
 
 // nextDangling is what is to be removed next of the resources that an ended instance
 // left, which aren't none. Where all of them have to wait, the operation stands as the
 // tries ended, and the reason says so.
-func (l *Loop) nextDangling(r *row, m *rowMemory, dangling []fleet.Resource) (next fleet.Resource, due bool, why string) {
+func (l *Loop) nextDangling(r *row, m *rowMemory, dangling []fleet.Resource) (next fleet.Resource, due bool, why reason.Reason) {
 	next, due, state, why := m.removals.Next(dangling, l.last)
 	if !due && r.terminate.State != state {
 		r.edit(r.terminate).State = state

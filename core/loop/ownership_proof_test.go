@@ -1,11 +1,11 @@
 package loop
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestTerminationNeedsAnInspectionAfterItsIntent(t *testing.T) {
@@ -78,7 +78,7 @@ func TestACopyWithTheSameKeyLeavesBothUntouched(t *testing.T) {
 		w.wait()
 		w.step()
 	}
-	if got := w.only(); !strings.Contains(got.Conflict, "2 resources carry the key") || len(w.calls) != 0 {
+	if got := w.only(); !reason.Is[reason.KeyShared](got.Conflict) || len(w.calls) != 0 {
 		t.Fatalf("with a copy: %s", w.describe())
 	}
 	w.twins = nil
@@ -103,7 +103,7 @@ func TestARenamedResourceIsNotTakenForOurs(t *testing.T) {
 		w.wait()
 		w.step()
 	}
-	if got := w.only(); !strings.Contains(got.Conflict, "neither is touched") || len(w.calls) != 0 {
+	if got := w.only(); !reason.Is[reason.ResourceMismatch](got.Conflict) && !reason.Is[reason.ResourceTaken](got.Conflict) || len(w.calls) != 0 {
 		t.Errorf("with another id under our key: %s", w.describe())
 	}
 }
@@ -124,13 +124,13 @@ func TestCredentialsForAnotherAccountMakeNothingLookGone(t *testing.T) {
 		}
 		w.inspect()
 	}
-	if len(w.calls) != 0 || len(w.live()) != 2 || !strings.Contains(w.live()[0].Conflict, `"account B"`) {
+	if len(w.calls) != 0 || len(w.live()) != 2 || !reason.Is[reason.WrongAccount](w.live()[0].Conflict) {
 		t.Fatalf("seen from another account: %s", w.describe())
 	}
 	w.cloud, w.facts.Account = mine, "account A"
 	w.restart()
 	w.settle()
-	if len(w.calls) != 0 || len(w.live()) != 2 || w.live()[0].Conflict != "" {
+	if len(w.calls) != 0 || len(w.live()) != 2 || !w.live()[0].Conflict.IsZero() {
 		t.Errorf("back in the right account: %s", w.describe())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // signed is a world whose provider stores tags and whose fleet has n runners.
@@ -92,46 +93,46 @@ func TestWhatIsNotProvenOursIsHeldAndNeverDeleted(t *testing.T) {
 		name  string
 		named bool // the provider names by key and doesn't store proofs for sure
 		spoil func(w *world, a, b fleet.OperationID)
-		want  string
+		want  reason.Detail
 	}{
 		{"its proof is gone", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { delete(r.Tags, inventory.ProofTag) })
-		}, "it carries no proof of ours"},
+		}, reason.ProofRejected{Kind: "no_proof"}},
 		{"its tags are gone", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags = nil })
-		}, "aren't those that it was made with"},
+		}, reason.TagsDiffer{}},
 		{"its proof is no proof", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags[inventory.ProofTag] = "by-hand" })
-		}, "can't be one"},
+		}, reason.ProofRejected{Kind: "malformed"}},
 		{"its proof is by another installation's key", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags[inventory.ProofTag], _ = other.Prove(inventory.ClaimIn(r.Tags)) })
-		}, "which this installation doesn't have"},
+		}, reason.ProofRejected{Kind: "unknown_key"}},
 		{"its tags are those of another instance", false, func(w *world, a, b fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags = w.cloud[b].Tags })
-		}, inventory.InstanceTag},
+		}, reason.TagContradicts{Tag: inventory.InstanceTag}},
 		{"its proof is that of another instance", false, func(w *world, a, b fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags[inventory.ProofTag] = w.cloud[b].Tags[inventory.ProofTag] })
-		}, "made for something else"},
+		}, reason.ProofRejected{Kind: "another_claim"}},
 		{"its fleet's tag was changed", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags[inventory.FleetTag] = "f2" })
-		}, inventory.FleetTag},
+		}, reason.TagContradicts{Tag: inventory.FleetTag}},
 		{"it is another installation's, with a good proof there", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) {
 				r.Tags = tagsOf(other, "other", "f1", r.Tags[inventory.InstanceTag], string(a))
 			})
-		}, inventory.InstallationTag},
+		}, reason.TagContradicts{Tag: inventory.InstallationTag}},
 		{"a named one has the tags of another instance", true, func(w *world, a, b fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags = w.cloud[b].Tags })
-		}, inventory.InstanceTag},
+		}, reason.TagContradicts{Tag: inventory.InstanceTag}},
 		{"its recorded id is listed under another key", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Key = "somebody-elses" })
-		}, "is listed under key"},
+		}, reason.KeyChanged{}},
 		{"another's recorded id is listed under its key", true, func(w *world, a, b fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.ID = w.cloud[b].ID })
-		}, "listed under"},
+		}, reason.KeysContested{}},
 		{"another id is listed under its key", true, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.ID = "renamed" })
-		}, "was recorded"},
+		}, reason.ResourceMismatch{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,8 +150,8 @@ func TestWhatIsNotProvenOursIsHeldAndNeverDeleted(t *testing.T) {
 			if slices.Contains(w.terminations(), string(i.Key)) || slices.Contains(w.terminations(), string(w.cloud[i.Key].ID)) {
 				t.Fatalf("it was deleted: %v", w.calls)
 			}
-			if got := w.store.instances[i.ID]; !got.Live() || !strings.Contains(got.Conflict, tt.want) {
-				t.Errorf("it is %s (%s): %q, want %q", got.State, got.Reason, got.Conflict, tt.want)
+			if got := w.store.instances[i.ID]; !got.Live() || !matches(doubtOf(got.Conflict), tt.want) {
+				t.Errorf("it is %s (%s): %q, want %#v", got.State, got.Reason, got.Conflict, tt.want)
 			}
 			w.cloud[i.Key] = genuine // a person has set it right
 			w.settle()
@@ -203,7 +204,7 @@ func TestAStoreFromBeforeProofsKeepsWorkingWhereTheKeyIsTheName(t *testing.T) {
 	}
 	w.restart()
 	w.settle()
-	if len(w.live()) != 2 || w.live()[0].Conflict != "" {
+	if len(w.live()) != 2 || !w.live()[0].Conflict.IsZero() {
 		t.Fatalf("%s", w.describe())
 	}
 	w.remove()
@@ -225,7 +226,7 @@ func TestACopyIsNotForgottenBecauseAListLacksIt(t *testing.T) {
 	half.Inspection.Complete = false
 	half.Inspection.Resources = whole.Inspection.Resources[:1]
 	w.step(half)
-	if got := w.only(); !strings.Contains(got.Conflict, "2 resources carry the key") {
+	if got := w.only(); !reason.Is[reason.KeyShared](got.Conflict) {
 		t.Errorf("after half a list: %q", got.Conflict)
 	}
 	w.remove()
@@ -266,7 +267,7 @@ func TestALevelThatCannotBeCheckedDeletesNothing(t *testing.T) {
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
 	w.remove()
 	w.work(time.Hour)
-	if i := w.only(); len(w.terminations()) != 0 || !strings.Contains(i.Conflict, "can't check") {
+	if i := w.only(); len(w.terminations()) != 0 || !reason.Is[reason.OwnershipDoubtful](i.Conflict) {
 		t.Errorf("%s", w.describe())
 	}
 }

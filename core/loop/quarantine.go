@@ -1,10 +1,9 @@
 package loop
 
 import (
-	"fmt"
-
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // applyQuarantines takes what people quarantined out of work. A job that runs goes on; what
@@ -20,40 +19,37 @@ func (l *Loop) applyQuarantines(w *step) {
 		if !quarantined {
 			continue
 		}
-		reason := quarantineReason(q)
+		why := quarantinedBy(q)
 		switch r.State {
 		case fleet.Requested:
-			if w.move(r, fleet.Terminated, lifecycle.Cancelled, reason) {
+			if w.move(r, fleet.Terminated, lifecycle.Cancelled, why) {
 				op := r.edit(r.provision)
-				op.State, op.Message = fleet.OperationNotCreated, "Cancelled before it was sent."
+				op.State, op.Reason = fleet.OperationNotCreated, reason.Of(reason.NotSent{})
 			}
 		case fleet.Provisioning:
 			if r.provision.State == fleet.OperationPending {
-				w.move(r, fleet.Failed, lifecycle.Withdrawn, reason+" Its request doesn't go out again.")
+				why.Unsent = true
+				w.move(r, fleet.Failed, lifecycle.Withdrawn, why)
 			}
 		case fleet.Enrolling, fleet.Healthy:
-			w.move(r, fleet.Quarantined, lifecycle.ForQuarantine, reason)
+			w.move(r, fleet.Quarantined, lifecycle.ForQuarantine, why)
 		case fleet.Draining:
 			if r.Drain == fleet.Cordoned { // it could be taken back
-				w.move(r, fleet.Quarantined, lifecycle.ForQuarantine, reason)
+				w.move(r, fleet.Quarantined, lifecycle.ForQuarantine, why)
 			}
 		}
 	}
 }
 
-func quarantineReason(q fleet.Quarantine) string {
-	what := "it"
+func quarantinedBy(q fleet.Quarantine) reason.QuarantinedBy {
+	why := reason.QuarantinedBy{By: q.By, Comment: q.Reason}
 	switch {
 	case q.Fleet != "":
-		what = "its fleet"
+		why.Target = "fleet"
 	case q.Image != "":
-		what = "its image"
+		why.Target = "image"
 	}
-	text := fmt.Sprintf("%s quarantined %s", q.By, what)
-	if q.Reason != "" {
-		text += ": " + q.Reason
-	}
-	return text + "."
+	return why
 }
 
 // quarantineLifted says that an instance was quarantined by a person who has taken that

@@ -8,6 +8,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 var ada = fleet.Attribution{By: "ada", Reason: "incident 12"}
@@ -75,7 +76,7 @@ func TestAQuarantinedInstanceGetsNoJobKeepsItsOwnAndIsReplaced(t *testing.T) {
 	w.store.overrides.Quarantines = []fleet.Quarantine{{Instance: first.ID, Attribution: ada}}
 	w.step()
 	got := w.store.instances[first.ID]
-	if got.State != fleet.Quarantined || !strings.Contains(got.Reason.Text(), "ada quarantined it: incident 12") {
+	if got.State != fleet.Quarantined || got.Reason != reason.Of(reason.QuarantinedBy{By: "ada", Comment: "incident 12"}) {
 		t.Fatalf("it is %s: %s", got.State, got.Reason)
 	}
 	if lifecycle.InstructionFor(got) != lifecycle.Stop {

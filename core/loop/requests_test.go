@@ -86,7 +86,7 @@ func TestWhatCouldNotBeDeletedIsNotMade(t *testing.T) {
 	w.store.fleets["f1"] = demoFleet(1, 2)
 	w.step()
 	w.step()
-	if i := w.only(); len(w.calls) != 0 || !strings.Contains(i.Conflict, "makes nothing that it can't delete") {
+	if i := w.only(); len(w.calls) != 0 || !reason.Is[reason.NotDeletable](i.Conflict) {
 		t.Errorf("calls %v, %s", w.calls, i.Conflict)
 	}
 }
@@ -124,7 +124,7 @@ func TestALateInspectionDoesNotHideThatTheProviderIsDown(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	seen := w.look()
-	if w.step(ProviderDown{Provider: local, Reason: "it died"}, seen); w.last.Observations.Unobserved[local] != "it died" {
+	if w.step(ProviderDown{Provider: local, Reason: "it died"}, seen); w.last.Observations.Unobserved[local] != reason.Of(reason.PluginDown{Message: "it died"}) {
 		t.Errorf("unobserved %v", w.last.Observations.Unobserved)
 	}
 }
@@ -172,7 +172,7 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 	if !hold.NeedsPerson || !reason.Is[reason.ProviderDown](hold.Reason) || !w.last.Holds()["f2"].Reason.IsZero() {
 		t.Errorf("holds %v", w.last.Holds())
 	}
-	if got := w.last.Observations.Unobserved[local]; got != "It died 5 times." {
+	if got := w.last.Observations.Unobserved[local]; got != reason.Of(reason.PluginDown{Message: "It died 5 times."}) {
 		t.Errorf("status would say %q", got)
 	}
 	if got := w.last.Observations.Blocked[local]; !strings.Contains(got, "panic: oh") {

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -17,12 +19,12 @@ import (
 func (l *Loop) result(w *step, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects: effects, Serial: w.stored.Serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
-		Orders: w.outcomes, Observations: l.observationsOf(w), Damaged: slices.Sorted(maps.Values(w.damaged)),
+		Orders: w.outcomes, Observations: l.observationsOf(w), Damaged: valuesByKey(w.damaged),
 	}
 	res.Settled = len(l.orders) == 0
 	l.instancesInto(&res, w)
 	for _, address := range l.schedulersIn(w) {
-		if l.scheduler(address).Unobservable == ci.NotAnsweredYet { // nobody knows what it wants
+		if reason.Is[reason.SchedulerNotAnswered](l.scheduler(address).Unobservable) { // nobody knows what it wants
 			res.Settled = false
 		}
 	}
@@ -32,6 +34,15 @@ func (l *Loop) result(w *step, plan planner.Output, effects []Effect) Result {
 		}
 	}
 	return res
+}
+
+// valuesByKey are the values of a map in the order of their keys.
+func valuesByKey[K cmp.Ordered, V any](m map[K]V) []V {
+	values := make([]V, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		values = append(values, m[key])
+	}
+	return values
 }
 
 // instancesInto adds the instances, and which of them are silent or not settled.
@@ -49,7 +60,7 @@ func (l *Loop) instancesInto(res *Result, w *step) {
 		}
 		untold := r.State == fleet.Healthy && r.fleet.Scheduler != "" && !l.row(r.ID).runner.CanConnect(r.Scheduling)
 		settled := lifecycle.Settled(r.State) || w.frozen(r) || r.State == fleet.Bootstrapping && !r.joinUntil().IsZero()
-		if untold || !settled || r.Live() && l.provider(r.Provider).Unobservable != "" || !l.knowsToRun(w, r) {
+		if untold || !settled || r.Live() && !l.provider(r.Provider).Unobservable.IsZero() || !l.knowsToRun(w, r) {
 			res.Settled = false
 		}
 	}

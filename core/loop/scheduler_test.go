@@ -9,6 +9,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -121,7 +122,7 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	if now := w.only(); now.State != fleet.Healthy || now.ID != i.ID {
 		t.Fatalf("%s: %s", now.State, w.describe())
 	}
-	if why := w.last.Observations.Schedulers[queueCI]; why != "connection refused" {
+	if why := w.last.Observations.Schedulers[queueCI]; why != reason.Of(reason.SchedulerError{Message: "connection refused"}) {
 		t.Errorf("the result says %q", why)
 	}
 	w.ci.down = ""
@@ -147,7 +148,11 @@ func TestNothingIsSettledBeforeTheSchedulerHasAnsweredOrFailed(t *testing.T) {
 			if !w.last.Settled {
 				t.Errorf("not settled by now: %s", w.describe())
 			}
-			if why := w.last.Observations.Schedulers[queueCI]; why != down {
+			var want reason.Reason
+			if down != "" {
+				want = reason.Of(reason.SchedulerError{Message: down})
+			}
+			if why := w.last.Observations.Schedulers[queueCI]; why != want {
 				t.Errorf("it can't be seen: %q", why)
 			}
 		})

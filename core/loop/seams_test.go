@@ -63,7 +63,7 @@ func TestAVolumeIsNoInstanceWhateverAPersonSays(t *testing.T) {
 	}
 	w.inspect()
 	w.inspect()
-	if outcome.Done != "" {
+	if !outcome.Done.IsZero() {
 		t.Errorf("a volume became the instance's machine: %s", outcome.Done)
 	}
 }
@@ -204,7 +204,7 @@ func TestNobodyClosesARequestWhoseCallStillRuns(t *testing.T) {
 			break
 		}
 	}
-	if outcome.Done != "" {
+	if !outcome.Done.IsZero() {
 		t.Error("the plugin lists the key as in flight, and the instance was closed as never made")
 	}
 }
@@ -277,7 +277,7 @@ func TestGoneIsNotBelievedBeforeTheProviderWasLookedAt(t *testing.T) {
 			break
 		}
 	}
-	if outcome.Refused == "" || !w.store.instances[i.ID].Live() {
+	if outcome.Refused.IsZero() || !w.store.instances[i.ID].Live() {
 		t.Errorf("%+v; the instance is %s", outcome, w.store.instances[i.ID].State)
 	}
 }

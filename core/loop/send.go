@@ -2,12 +2,12 @@ package loop
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // send picks what goes out now and marks it as in progress, in the same
@@ -59,7 +59,7 @@ func (l *Loop) maySend(w *step, p *inventory.Provider, r *row) bool {
 		r.conflict(inventory.Undeletable(*p.Facts))
 		return false
 	}
-	if why := r.unassigned(*p.Facts); why != "" {
+	if why := r.unassigned(*p.Facts); !why.IsZero() {
 		r.conflict(why)
 		return false
 	}
@@ -74,7 +74,7 @@ func (w *step) beginProvision(p *inventory.Provider, r *row) (Provision, bool) {
 		return Provision{}, false
 	}
 	if r.State == fleet.Requested {
-		w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, "The request is stored and goes to the provider.")
+		w.move(r, fleet.Provisioning, lifecycle.IntentCommitted, reason.RequestStored{})
 	}
 	r.Account, r.dirty = p.Facts.Account, true
 	beginCall(r, op)
@@ -88,7 +88,7 @@ func (w *step) beginProvision(p *inventory.Provider, r *row) (Provision, bool) {
 func (r *row) intent() (fleet.ProvisionIntent, bool) {
 	var intent fleet.ProvisionIntent
 	if err := json.Unmarshal(r.provision.Request, &intent); err != nil {
-		r.conflict(fmt.Sprintf("The stored request of %s can't be read: %v.", r.provision.ID, err))
+		r.conflict(reason.Of(reason.RequestUnreadable{Operation: string(r.provision.ID), Message: err.Error()}))
 		return intent, false
 	}
 	return intent, true
@@ -104,8 +104,8 @@ func (l *Loop) sendTerminate(w *step, p *inventory.Provider, r *row) Effect {
 		return nil
 	}
 	if l.mustTakeJobsBack(w, r) {
-		if why := "It waits for its scheduler to take the jobs back."; op.Message != why {
-			r.edit(op).Message = why
+		if why := reason.Of(reason.SchedulerTakesJobsBack{}); op.Reason != why {
+			r.edit(op).Reason = why
 		}
 		return nil
 	}
@@ -115,8 +115,8 @@ func (l *Loop) sendTerminate(w *step, p *inventory.Provider, r *row) Effect {
 	}
 	resource, ok, why := l.provenOurs(p, r, m)
 	if !ok {
-		if op.Message != why {
-			r.edit(op).Message = why
+		if op.Reason != why {
+			r.edit(op).Reason = why
 		}
 		return nil
 	}
@@ -128,7 +128,7 @@ func (l *Loop) sendTerminate(w *step, p *inventory.Provider, r *row) Effect {
 func beginCall(r *row, op *fleet.Operation) {
 	r.edit(op)
 	op.State, op.Attempts, op.CallOver = fleet.OperationInProgress, op.Attempts+1, time.Time{}
-	op.Class, op.Message = "", ""
+	op.Class, op.Reason = "", reason.Reason{}
 }
 
 // inspections returns an Inspect effect for every provider that is due.

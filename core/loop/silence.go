@@ -1,11 +1,11 @@
 package loop
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -36,10 +36,10 @@ func (l *Loop) detectMassSilence(w *step) {
 			p.beats = append(p.beats, lifecycle.Heard(*r.runner, l.listeningSince, w.now))
 		}
 	}
-	w.unheard = map[fleet.ProviderAddress]string{}
+	w.unheard = map[fleet.ProviderAddress]reason.Reason{}
 	for address, p := range byProvider {
 		if lifecycle.SilentTogether(p.beats, p.all, p.heartbeat) {
-			w.unheard[address] = fmt.Sprintf("%d of %d runners fell silent together, so it may be the manager that hears nothing", len(p.beats), p.all)
+			w.unheard[address] = reason.Of(reason.RunnersSilentTogether{Silent: len(p.beats), Runners: p.all})
 		}
 	}
 }

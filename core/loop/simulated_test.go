@@ -63,7 +63,7 @@ func TestAClockThatIsSetForwardDoesNotMakeAVanishedListBelieved(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.step()
 	w.inspect()
-	if len(w.live()) != 4 || w.last.Observations.Unobserved[local] == "" {
+	if len(w.live()) != 4 || w.last.Observations.Unobserved[local].IsZero() {
 		t.Errorf("%s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 }

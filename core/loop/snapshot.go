@@ -1,12 +1,11 @@
 package loop
 
 import (
-	"cmp"
 	"maps"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/ci"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -46,12 +45,12 @@ func (l *Loop) observationsOf(w *step) snapshot.Observations {
 		Since: l.listeningSince, Unheard: maps.Clone(w.unheard), Unobserved: l.unobserved(w), Faults: l.faults(),
 		Blocked: map[fleet.ProviderAddress]string{}, Inspected: map[fleet.ProviderAddress]time.Time{},
 		Accounts: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{},
-		Demand: l.demand(w), Schedulers: map[fleet.SchedulerAddress]string{}, Usage: l.usages(w),
+		Demand: l.demand(w), Schedulers: map[fleet.SchedulerAddress]reason.Reason{}, Usage: l.usages(w),
 		Scaled: maps.Clone(l.scaled), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts, Holds: w.holds(),
 	}
 	for address, p := range l.providers {
 		if p.Blocked {
-			o.Blocked[address] = cmp.Or(p.Detail, p.Down)
+			o.Blocked[address] = p.Detail
 		}
 		if p.Account != "" {
 			o.Accounts[address] = p.Account
@@ -64,7 +63,7 @@ func (l *Loop) observationsOf(w *step) snapshot.Observations {
 		}
 	}
 	for _, address := range l.schedulersIn(w) {
-		if why := l.scheduler(address).Unobservable; why != "" && why != ci.NotAnsweredYet {
+		if why := l.scheduler(address).Unobservable; !why.IsZero() && !reason.Is[reason.SchedulerNotAnswered](why) {
 			o.Schedulers[address] = why
 		}
 	}

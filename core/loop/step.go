@@ -2,7 +2,6 @@ package loop
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,13 +37,13 @@ type step struct {
 	backoffs      map[fleet.RunnerFleetID]backoff
 	circuits      market.Circuits
 	// damaged are the rows that make no sense, by the fleet that they hold.
-	damaged map[fleet.RunnerFleetID]string
+	damaged map[fleet.RunnerFleetID]reason.Reason
 	// withoutBootstrap are the fleets whose new hosts couldn't be let in, with the reason.
-	withoutBootstrap map[fleet.RunnerFleetID]string
+	withoutBootstrap map[fleet.RunnerFleetID]reason.Reason
 	// blocked are the fleets whose provider only a person can bring back.
 	blocked map[fleet.RunnerFleetID]reason.Reason
 	// unheard are the providers whose runners fell silent together.
-	unheard   map[fleet.ProviderAddress]string
+	unheard   map[fleet.ProviderAddress]reason.Reason
 	decisions []fleet.Decision
 	// forecasts are what models say, and needed what is stored of what fleets need.
 	forecasts   map[fleet.RunnerFleetID]forecast.Prediction
@@ -90,8 +89,8 @@ func newStep(now time.Time, s snapshot.State) *step {
 		byResource:       make(map[recordedResource][]*row, len(s.Instances)),
 		byBatch:          map[fleet.OperationID][]*row{},
 		failedBatches:    map[fleet.OperationID]bool{},
-		damaged:          map[fleet.RunnerFleetID]string{},
-		withoutBootstrap: map[fleet.RunnerFleetID]string{},
+		damaged:          map[fleet.RunnerFleetID]reason.Reason{},
+		withoutBootstrap: map[fleet.RunnerFleetID]reason.Reason{},
 	}
 	for _, f := range s.Governed() {
 		w.fleets[f.ID] = f
@@ -120,9 +119,9 @@ func newStep(now time.Time, s snapshot.State) *step {
 		r := byID[i.ID]
 		switch _, known := w.fleets[i.Fleet]; {
 		case !known:
-			w.damaged[i.Fleet] = fmt.Sprintf("the store has instance %s of fleet %s but not the fleet", i.ID, i.Fleet)
+			w.damaged[i.Fleet] = reason.Of(reason.FleetRowMissing{Instance: string(i.ID), Fleet: string(i.Fleet)})
 		case r.provision == nil:
-			w.damaged[i.Fleet] = fmt.Sprintf("the store has instance %s without its provision operation %s", i.ID, i.Key)
+			w.damaged[i.Fleet] = reason.Of(reason.OperationRowMissing{Instance: string(i.ID), Operation: string(i.Key)})
 		default:
 			w.rows = append(w.rows, r)
 			w.byID[i.ID], w.byKey[i.Key] = r, r
@@ -147,20 +146,25 @@ func (r *row) attach(op *fleet.Operation) {
 // moveFor takes the instance through one edge of the lifecycle. A move that the
 // table lacks is a bug; the instance then stays as it is, and says so.
 func (w *step) moveFor(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, why reason.Reason) bool {
+	return w.tryMove(r, to, cause, why) == nil
+}
+
+// tryMove is moveFor with the error that a missing edge is.
+func (w *step) tryMove(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, why reason.Reason) error {
 	from := r.State
 	if err := lifecycle.Move(&r.CapacityInstance, to, cause, w.now, why); err != nil {
-		r.conflict(err.Error())
-		return false
+		r.conflict(reason.Of(reason.MoveRejected{Message: err.Error()}))
+		return err
 	}
 	r.dirty = true
 	w.ends = append(w.ends, end{r, cause, from})
 	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: why})
-	return true
+	return nil
 }
 
-// move is moveFor with a text, until the loop has a reason of its own for each move.
-func (w *step) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, words string) bool {
-	return w.moveFor(r, to, cause, reason.Plain(words))
+// move is moveFor with a reason of the loop's own.
+func (w *step) move(r *row, to fleet.CapacityInstanceState, cause lifecycle.Cause, why reason.Detail) bool {
+	return w.moveFor(r, to, cause, reason.Of(why))
 }
 
 // edit marks an operation of the row as changed and returns it.
@@ -172,8 +176,8 @@ func (r *row) edit(op *fleet.Operation) *fleet.Operation {
 	return op
 }
 
-// conflict records why nothing is done about an instance; "" lifts it.
-func (r *row) conflict(why string) {
+// conflict records why nothing is done about an instance; no reason lifts it.
+func (r *row) conflict(why reason.Reason) {
 	if r.Conflict != why {
 		r.Conflict, r.dirty = why, true
 	}

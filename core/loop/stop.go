@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // Absorb commits the answers among events without planning anything: what an
@@ -33,14 +34,14 @@ func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 	clear(l.calls)
 	clear(l.batches)
 	clear(l.schedulerCallsUnderWay)
-	l.markUnknown(w, "The manager stopped before the answer came.")
+	l.markUnknown(w, reason.AnswerLost{Stopping: true})
 	l.recordAllNeeds(w)
 	return l.commit(ctx, w)
 }
 
 // markUnknown turns calls without a listener into unknown outcomes [47, 153]: those
 // of an earlier process, and those whose commit failed after it was stored.
-func (l *Loop) markUnknown(w *step, why string) {
+func (l *Loop) markUnknown(w *step, why reason.Detail) {
 	for _, r := range w.rows {
 		for _, op := range []*fleet.Operation{r.provision, r.terminate} {
 			if op == nil {
@@ -48,7 +49,7 @@ func (l *Loop) markUnknown(w *step, why string) {
 			}
 			if _, listened := l.calls[op.ID]; op.State == fleet.OperationInProgress && !listened {
 				r.edit(op).State = fleet.OperationUnknown
-				op.CallOver, op.Message = time.Time{}, why
+				op.CallOver, op.Reason = time.Time{}, reason.Of(why)
 			}
 			if op.CallOver.After(w.now) { // the clock was set back
 				r.edit(op).CallOver = w.now

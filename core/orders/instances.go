@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // ResolveRequest says what became of an instance, where the manager can't find out
@@ -51,6 +52,8 @@ type AdoptRequest struct {
 type InstanceReceipt struct {
 	Instance fleet.CapacityInstanceID `json:"instance"`
 	Done     string                   `json:"done"`
+	// Reason is what Done says, as data.
+	Reason reason.Reason `json:"reason,omitzero"`
 }
 
 // ResolveInstance records what became of an instance. What the provider lists, and
@@ -136,10 +139,10 @@ func (h Handler) carryOut(ctx context.Context, useCase, subject string, o loop.O
 	if err != nil {
 		return InstanceReceipt{}, err
 	}
-	if outcome.Refused != "" {
-		return InstanceReceipt{}, access.Conflict("%s is refused: %s", subject, outcome.Refused)
+	if !outcome.Refused.IsZero() {
+		return InstanceReceipt{}, access.Refused(subject, outcome.Refused)
 	}
-	return InstanceReceipt{Instance: outcome.Instance, Done: outcome.Done}, nil
+	return InstanceReceipt{Instance: outcome.Instance, Done: outcome.Done.Text(), Reason: outcome.Done}, nil
 }
 
 // adoptSubject says in words what is adopted.

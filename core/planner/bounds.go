@@ -63,8 +63,8 @@ func (in *planning) unseen(f fleet.ManagedFleet) reason.Reason {
 		return reason.Reason{}
 	case !asked:
 		return reason.Of(reason.SchedulerNotAsked{Scheduler: string(f.Scheduler)})
-	case d.Unobserved != "":
-		return reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: d.Unobserved})
+	case !d.Unobserved.IsZero():
+		return reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Because: d.Unobserved})
 	}
 	return reason.Reason{}
 }

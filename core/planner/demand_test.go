@@ -107,7 +107,7 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 		{"what works for another scheduler is no capacity for this one", f, []snapshot.Instance{elsewhere(f, 0)}, demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
 		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, fleet_protected"},
 		{"nor does it shrink by itself", protected, []snapshot.Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "fleet_protected"},
-		{"a scheduler that can't be seen takes nothing away", f, []snapshot.Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "it answered 503"}}, time.Time{}, 1, "nothing"},
+		{"a scheduler that can't be seen takes nothing away", f, []snapshot.Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "it answered 503"})}}, time.Time{}, 1, "nothing"},
 		{"one that was never asked neither", f, []snapshot.Instance{idle(f, 0, time.Hour)}, nil, time.Time{}, 1, "nothing"},
 		{"min holds even unseen", burst(2, 4, 0), nil, nil, time.Time{}, 2, "create 2"},
 	} {
@@ -226,13 +226,13 @@ func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
 		for _, p := range out.Fleets {
 			n := slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })
 			f := in.Fleets[n]
-			if p.Desired > f.Scaling.Max && in.Demand[f.Scheduler].Unobserved == "" {
+			if p.Desired > f.Scaling.Max && in.Demand[f.Scheduler].Unobserved.IsZero() {
 				t.Fatalf("%s: desired %d over max %d", p.Address, p.Desired, f.Scaling.Max)
 			}
 			if p.Create > 0 && p.Counts.Footprint+p.Create > f.Scaling.Max {
 				t.Fatalf("%s: %d instances and %d more are over max %d", p.Address, p.Counts.Footprint, p.Create, f.Scaling.Max)
 			}
-			unobserved := in.Demand[f.Scheduler].Unobserved != ""
+			unobserved := !in.Demand[f.Scheduler].Unobserved.IsZero()
 			for _, a := range p.Actions {
 				i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 				if a.Kind == Drain && (i.Leases > 0 || unobserved || i.IdleSince.IsZero()) {
@@ -247,7 +247,7 @@ func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
 }
 
 func drawDemand(t *rapid.T) input {
-	in := input{Now: now, AgentVersion: agentVersion, Demand: map[fleet.SchedulerAddress]snapshot.Demand{}, Unobserved: map[fleet.ProviderAddress]string{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}
+	in := input{Now: now, AgentVersion: agentVersion, Demand: map[fleet.SchedulerAddress]snapshot.Demand{}, Unobserved: map[fleet.ProviderAddress]reason.Reason{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}
 	for n := range rapid.IntRange(1, 4).Draw(t, "fleets") {
 		min := rapid.IntRange(0, 2).Draw(t, "min")
 		f := burst(min, min+rapid.IntRange(0, 5).Draw(t, "more"), rapid.IntRange(0, 2).Draw(t, "warm"))
@@ -276,7 +276,7 @@ func drawDemand(t *rapid.T) input {
 			in.Instances = append(in.Instances, i)
 		}
 	}
-	d := snapshot.Demand{Uncordons: rapid.Bool().Draw(t, "uncordons"), Unobserved: rapid.SampledFrom([]string{"", "", "", "It answered 503."}).Draw(t, "unobserved")}
+	d := snapshot.Demand{Uncordons: rapid.Bool().Draw(t, "uncordons"), Unobserved: rapid.SampledFrom([]reason.Reason{{}, {}, {}, reason.Of(reason.SchedulerError{Message: "It answered 503."})}).Draw(t, "unobserved")}
 	for range rapid.IntRange(0, 5).Draw(t, "groups") {
 		g := waiting(rapid.IntRange(0, 30).Draw(t, "jobs"))
 		g.Resources.CPUMilli = int64(rapid.SampledFrom([]int{0, 500, 1000, 4000, 5000}).Draw(t, "cpu"))

@@ -73,7 +73,7 @@ func drawEverything(t *rapid.T) input {
 		}
 	}
 	if on("unobserved", 3) {
-		in.Unobserved["local.here"] = "timeout"
+		in.Unobserved["local.here"] = reason.Of(reason.InspectionFailed{Message: "timeout"})
 	}
 	if on("a frozen provider", 8) {
 		in.Overrides.Freezes = append(in.Overrides.Freezes, fleet.Freeze{Provider: "local.here", ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada})
@@ -221,7 +221,7 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		for _, a := range p.Actions {
 			i := instanceOf(in, a)
 			_, unobserved := in.Unobserved[i.Provider]
-			unobservable := f.Scheduler != "" && f.Operational != fleet.FleetDraining && in.Demand[f.Scheduler].Unobserved != ""
+			unobservable := f.Scheduler != "" && f.Operational != fleet.FleetDraining && !in.Demand[f.Scheduler].Unobserved.IsZero()
 			if a.Kind != Reactivate && (unobserved && i.State != fleet.Requested || unobservable && a.Kind == Drain) {
 				return fmt.Sprintf("%s of %s, which is %s: %s", a.Kind, i.ID, i.State, a.Reason)
 			}

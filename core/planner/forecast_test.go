@@ -78,7 +78,7 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 }
 
 func TestWhatIsNeededIsUnknownWhileTheSchedulerCannotBeSeen(t *testing.T) {
-	in := input{Now: now, Fleets: []fleet.ManagedFleet{foreseeing(burst(0, 10, 0))}, Demand: map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "timeout"}},
+	in := input{Now: now, Fleets: []fleet.ManagedFleet{foreseeing(burst(0, 10, 0))}, Demand: map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "timeout"})}},
 		Forecasts: map[fleet.RunnerFleetID]forecast.Prediction{"f1": expecting(6)}}
 	if p := planInput(in).Fleets[0]; p.Needed != nil || p.Desired != 0 {
 		t.Errorf("needed are %v and %d wanted: %v", p.Needed, p.Desired, p.Bounds)

@@ -111,8 +111,8 @@ func isGuardrail(d reason.Detail) bool {
 }
 
 // unobservable says that a provider can't be inspected, and why.
-func unobservable(p fleet.ProviderAddress, why string) reason.Reason {
-	return reason.Of(reason.ProviderUnobservable{Provider: string(p), Message: why})
+func unobservable(p fleet.ProviderAddress, why reason.Reason) reason.Reason {
+	return reason.Of(reason.ProviderUnobservable{Provider: string(p), Because: why})
 }
 
 // nextChange is when the fleet's numbers change by time alone: a grace or a
@@ -155,7 +155,7 @@ func nextChange(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 // runs, which has no end of its own. One at a time, so that a fleet that was made
 // at once doesn't leave at once. It returns how many leave.
 func (p *FleetPlan) retire(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) int {
-	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive || in.Demand[f.Scheduler].Unobserved != "" {
+	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive || !in.Demand[f.Scheduler].Unobserved.IsZero() {
 		return 0
 	}
 	var oldest *snapshot.Instance

@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
@@ -18,8 +19,8 @@ type input struct {
 	AgentVersion     string
 	Fleets           []fleet.ManagedFleet
 	Instances        []snapshot.Instance
-	Unobserved       map[fleet.ProviderAddress]string
-	Faults           map[fleet.ProviderAddress]string
+	Unobserved       map[fleet.ProviderAddress]reason.Reason
+	Faults           map[fleet.ProviderAddress]reason.Reason
 	Demand           map[fleet.SchedulerAddress]snapshot.Demand
 	Scaled           map[fleet.RunnerFleetID]time.Time
 	Holds            map[fleet.RunnerFleetID]snapshot.Hold

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -114,7 +115,7 @@ func TestAHostThatLeftTheFileIsReleasedAndItsClaimWithdrawn(t *testing.T) {
 	}
 	// Nothing is concluded about a provider that can't be seen.
 	unobserved := planInput(input{Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{onHost(f, "a", fleet.Healthy)}, Assets: inventory("b"),
-		Unobserved: map[fleet.ProviderAddress]string{"manual.lab": "down"}, AgentVersion: "0.1.0"}).Fleets[0]
+		Unobserved: map[fleet.ProviderAddress]reason.Reason{"manual.lab": reason.Of(reason.InspectionFailed{Message: "down"})}, AgentVersion: "0.1.0"}).Fleets[0]
 	if len(unobserved.Actions) > 0 {
 		t.Errorf("unobserved, it does %+v", unobserved.Actions)
 	}

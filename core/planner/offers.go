@@ -63,7 +63,7 @@ type fleetOffers struct {
 	// silent says that its market has never answered, unasked that nobody could ask.
 	silent, unasked bool
 	// fault is what went wrong with its provider last; "": nothing that is known.
-	fault string
+	fault reason.Reason
 	// spread counts the fleet's instances by place, for whatever it is spread over.
 	spread map[string]int
 }

@@ -242,7 +242,7 @@ func TestWhateverPeopleDecideTheBoundsHold(t *testing.T) {
 func holdsForOne(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 	f = in.Overrides.Apply(f)
 	least, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now)
-	unobserved := f.Scheduler != "" && in.Demand[f.Scheduler].Unobserved != ""
+	unobserved := f.Scheduler != "" && !in.Demand[f.Scheduler].Unobserved.IsZero()
 	if f.Operational != fleet.FleetDraining && (p.Desired > most || p.Desired < min(least, most)) && !unobserved {
 		t.Fatalf("%s: desired %d outside %d to %d: %s", p.Address, p.Desired, least, most, chain(p))
 	}

@@ -37,7 +37,7 @@ func (in *planning) plan() Output {
 func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []UnplacedDemand) {
 	byScheduler := map[fleet.SchedulerAddress][]*supply{}
 	for _, f := range in.fleets {
-		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Unobserved == "" {
+		if d, asked := in.Demand[f.Scheduler]; f.Scheduler != "" && asked && d.Unobserved.IsZero() {
 			_, there := unjoined(f, in.byFleet[f.ID])
 			byScheduler[f.Scheduler] = append(byScheduler[f.Scheduler], supplyOf(in, f, there, d))
 		}
@@ -45,7 +45,7 @@ func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []UnplacedDemand
 	supplies := map[fleet.RunnerFleetID]*supply{}
 	var unplaced []UnplacedDemand
 	for _, address := range slices.Sorted(maps.Keys(in.Demand)) {
-		if in.Demand[address].Unobserved != "" {
+		if !in.Demand[address].Unobserved.IsZero() {
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)

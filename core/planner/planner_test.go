@@ -138,7 +138,7 @@ func TestPlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := input{Now: now, Fleets: []fleet.ManagedFleet{tt.fleet}, Instances: tt.instances, AgentVersion: agentVersion}
 			if tt.unobserved != "" {
-				in.Unobserved = map[fleet.ProviderAddress]string{"local.here": tt.unobserved}
+				in.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: tt.unobserved})}
 			}
 			if tt.hold != nil {
 				in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": *tt.hold}
@@ -182,7 +182,7 @@ func world(t *rapid.T) input {
 		in.Instances = append(in.Instances, i)
 	}
 	if rapid.Bool().Draw(t, "unobserved") {
-		in.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
+		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"})}
 	}
 	return in
 }

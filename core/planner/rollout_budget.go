@@ -121,8 +121,8 @@ func (in *planning) unseenFor(f fleet.ManagedFleet, instances []snapshot.Instanc
 			return unobservable(i.Provider, why)
 		}
 	}
-	if why := in.Demand[f.Scheduler].Unobserved; f.Scheduler != "" && why != "" {
-		return reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: why})
+	if why := in.Demand[f.Scheduler].Unobserved; f.Scheduler != "" && !why.IsZero() {
+		return reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Because: why})
 	}
 	return reason.Reason{}
 }

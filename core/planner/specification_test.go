@@ -104,7 +104,7 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 			t.Errorf("%s: %s before the outage", test.name, got)
 		}
 		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{first.ID: {Reason: reason.Plain("The region doesn't answer."), Until: now.Add(time.Minute)}}
-		in.Unobserved = map[fleet.ProviderAddress]string{first.Provider: "503"}
+		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{first.Provider: reason.Of(reason.InspectionFailed{Message: "503"})}
 		out, unplaced := planInput(in), 0
 		for _, u := range out.Unplaced {
 			unplaced += u.Count
@@ -317,7 +317,7 @@ func TestThousandsOfRunnersAreDecidedAboutInOnePlan(t *testing.T) {
 func TestNoScaleDownWhileAnObservationIsMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawOverrides(t, drawDemand(t))
-		in.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
+		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"})}
 		for _, p := range planInput(in).Fleets {
 			for _, a := range p.Actions {
 				i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]

@@ -13,15 +13,16 @@ import (
 func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 	f := trading(1, 4)
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}}
+	noCredentials := reason.Of(reason.PluginDown{Message: "no credentials were found"})
 	for _, test := range []struct {
 		name  string
-		fault string
+		fault reason.Reason
 		want  reason.Reason
 	}{
-		{"nothing is known yet", "", reason.Of(reason.OffersUnknown{})},
-		{"it has failed", "no credentials were found", reason.Of(reason.OffersUnknown{Message: "no credentials were found"})},
+		{"nothing is known yet", reason.Reason{}, reason.Of(reason.OffersUnknown{})},
+		{"it has failed", noCredentials, reason.Of(reason.OffersUnknown{Because: noCredentials})},
 	} {
-		in.Faults = map[fleet.ProviderAddress]string{f.Provider: test.fault}
+		in.Faults = map[fleet.ProviderAddress]reason.Reason{f.Provider: test.fault}
 		p := planInput(in).Fleets[0]
 		if p.Constrained == nil || p.Constrained.Reason != test.want || p.Waiting[0] != reason.Of(reason.NoOffer{Missing: 1, Because: test.want}) || p.Create != 0 {
 			t.Errorf("%s: %s, held %+v, want %q", test.name, story(p), p.Constrained, test.want)
@@ -58,7 +59,7 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 		want   reason.Detail
 	}{
 		{"nobody has asked it", nil, reason.SchedulerNotAsked{Scheduler: "forgeyard.ci"}},
-		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: "connection refused"}}, reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"}},
+		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "connection refused"})}}, reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}},
 		{"it has answered", demand(), nil},
 	} {
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{one}, Demand: test.demand}).Fleets[0]

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
@@ -104,7 +105,7 @@ func TestASchedulePassesNoOtherBound(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := demand()
 			if test.unobserved != "" {
-				d[ci] = snapshot.Demand{Unobserved: test.unobserved}
+				d[ci] = snapshot.Demand{Unobserved: reason.Of(reason.SchedulerError{Message: test.unobserved})}
 			}
 			p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: d, AgentVersion: agentVersion}).Fleets[0]
 			if got := story(p); got != test.want {

@@ -161,8 +161,8 @@ func fill(b *testing.B, s *store.Store, rows []fleet.ManagedFleet, each int) {
 				Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: f.InstanceDigest(), Reason: reason.Plain("Every check of admission passed."),
 			}
 			instance.Admission.State, instance.Admission.Policy = fleet.AdmissionVerified, f.Admission
-			for _, check := range []string{"identity", "class", "provider", "platform", "capabilities", "version", "time", "health", "job isolation"} {
-				instance.Admission.Checks = append(instance.Admission.Checks, fleet.AdmissionCheck{Name: check, Result: fleet.Passed, Evidence: "what was seen of " + check})
+			for _, check := range []string{"identity", "class", "provider", "platform", "capabilities", "version", "time", "health", "job_isolation"} {
+				instance.Admission.Checks = append(instance.Admission.Checks, fleet.AdmissionCheck{Name: check, Result: fleet.Passed, Evidence: reason.Of(reason.JobsIsolated{Message: "what was seen of " + check})})
 			}
 			change.Instances = append(change.Instances, instance)
 			change.Operations = append(change.Operations, fleet.Operation{

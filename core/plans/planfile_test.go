@@ -172,10 +172,12 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 		"the key of a map": func(p *SavedPlan, evil string) {
 			p.Plan.Approval.Fleets = map[fleet.FleetAddress]int64{fleet.FleetAddress(evil): 1}
 		},
-		"whoever saved it":       func(p *SavedPlan, evil string) { p.Plan.Approval.Saved.By = evil },
-		"the program":            func(p *SavedPlan, evil string) { p.Program = evil },
-		"the installation":       func(p *SavedPlan, evil string) { p.Plan.Installation = evil },
-		"a resource":             func(p *SavedPlan, evil string) { p.Plan.Unrecorded = []fleet.UnrecordedResource{{Reason: evil}} },
+		"whoever saved it": func(p *SavedPlan, evil string) { p.Plan.Approval.Saved.By = evil },
+		"the program":      func(p *SavedPlan, evil string) { p.Program = evil },
+		"the installation": func(p *SavedPlan, evil string) { p.Plan.Installation = evil },
+		"a resource": func(p *SavedPlan, evil string) {
+			p.Plan.Unrecorded = []fleet.UnrecordedResource{{Reason: reason.Plain(evil)}}
+		},
 		"a warning":              func(p *SavedPlan, evil string) { p.Plan.Warnings = config.Diagnostics{{Summary: evil}} },
 		"a variable's name":      func(p *SavedPlan, evil string) { p.Sensitive.Needed = []string{evil} },
 		"the name of a file":     func(p *SavedPlan, evil string) { p.Submission.Sources[0].Name = evil },

@@ -22,13 +22,13 @@ type Progress struct {
 	Settled bool `json:"settled"`
 	Stuck   bool `json:"stuck"`
 	// Serial is of the definition that the step worked with.
-	Serial     int64                                 `json:"serial"`
-	Unresolved int                                   `json:"unresolved"`
-	Holds      map[fleet.RunnerFleetID]snapshot.Hold `json:"holds,omitempty"`
-	Blocked    map[fleet.ProviderAddress]string      `json:"blocked,omitempty"`
-	Unobserved map[fleet.ProviderAddress]string      `json:"unobserved,omitempty"`
+	Serial     int64                                   `json:"serial"`
+	Unresolved int                                     `json:"unresolved"`
+	Holds      map[fleet.RunnerFleetID]snapshot.Hold   `json:"holds,omitempty"`
+	Blocked    map[fleet.ProviderAddress]string        `json:"blocked,omitempty"`
+	Unobserved map[fleet.ProviderAddress]reason.Reason `json:"unobserved,omitempty"`
 	// Faults are what went wrong with providers last.
-	Faults map[fleet.ProviderAddress]string `json:"faults,omitempty"`
+	Faults map[fleet.ProviderAddress]reason.Reason `json:"faults,omitempty"`
 	// Unrecorded is what providers have that no live instance accounts for.
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 	// Silent are the instances whose agents have missed their heartbeats, with
@@ -38,8 +38,8 @@ type Progress struct {
 	Observed map[fleet.ProviderAddress]time.Time `json:"observed,omitempty"`
 	// Schedulers are those that can't be seen, with the reason, and Unplaced the
 	// waiting work that nothing covers.
-	Schedulers map[fleet.SchedulerAddress]string `json:"schedulers,omitempty"`
-	Unplaced   []planner.UnplacedDemand          `json:"unplaced,omitempty"`
+	Schedulers map[fleet.SchedulerAddress]reason.Reason `json:"schedulers,omitempty"`
+	Unplaced   []planner.UnplacedDemand                 `json:"unplaced,omitempty"`
 	// Rollouts are those that are under way.
 	Rollouts map[fleet.FleetAddress]planner.RolloutPlan `json:"rollouts,omitempty"`
 	// Waits are what else keeps fleets from what they should have.

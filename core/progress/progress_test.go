@@ -7,10 +7,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 func TestLimitedCallerSeesNoJobsNearestToOtherFleets(t *testing.T) {
-	p := Progress{Schedulers: map[fleet.SchedulerAddress]string{"forgeyard.ci": "refused"}, Unplaced: unplacedNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
+	p := Progress{Schedulers: map[fleet.SchedulerAddress]reason.Reason{"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "refused"})}, Unplaced: unplacedNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
 	seen := p.VisibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
 	if len(seen.Unplaced) != 1 || len(seen.Unplaced[0].Nearest) != 1 || seen.Unplaced[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unplaced[1].Nearest) != 2 {
 		t.Errorf("it sees %+v and %v; %+v is left", seen.Unplaced, seen.Schedulers, p.Unplaced)

@@ -127,7 +127,7 @@ func (q Queries) operationEvents(ctx context.Context, addresses map[fleet.Runner
 			continue // it was never sent, or hasn't ended
 		}
 		e := Event{At: op.CallOver, Kind: OperationEvent, ID: string(op.ID), Fleet: addresses[op.Fleet], Instance: op.Instance,
-			What: fmt.Sprintf("%s %s", op.Kind, op.State), Text: op.Message}
+			What: fmt.Sprintf("%s %s", op.Kind, op.State), Text: op.Reason.Text(), Reason: op.Reason}
 		if e.Text == "" {
 			e.Text = fmt.Sprintf("provider.%s, call %d.", op.Provider, op.Attempts)
 		}

@@ -11,23 +11,23 @@ import (
 // happened.
 type ProviderUnobservable struct {
 	Provider string `json:"provider"`
-	Message  string `json:"message"`
+	Because  Reason `json:"because"`
 }
 
 // Text implements Detail.
 func (d ProviderUnobservable) Text() string {
-	return fmt.Sprintf("provider %s can't be inspected (%s)", d.Provider, text.Clause(d.Message))
+	return fmt.Sprintf("provider %s can't be inspected (%s)", d.Provider, d.Because.Text())
 }
 
 // SchedulerUnreachable: a scheduler doesn't say what its jobs need.
 type SchedulerUnreachable struct {
 	Scheduler string `json:"scheduler"`
-	Message   string `json:"message"`
+	Because   Reason `json:"because"`
 }
 
 // Text implements Detail.
 func (d SchedulerUnreachable) Text() string {
-	return fmt.Sprintf("scheduler.%s is unreachable (%s)", d.Scheduler, text.Clause(d.Message))
+	return fmt.Sprintf("scheduler.%s is unreachable (%s)", d.Scheduler, d.Because.Text())
 }
 
 // SchedulerNotAsked: no manager has asked a scheduler yet how many jobs are queued.
@@ -144,10 +144,10 @@ func (d RequestPending) Text() string {
 }
 
 var excessReasons = []Detail{
-	ProviderUnobservable{"local.here", "connection refused"},
-	SchedulerUnreachable{"forgeyard.ci", "connection refused"},
+	ProviderUnobservable{"local.here", Of(InspectionIncomplete{})},
+	SchedulerUnreachable{"forgeyard.ci", Of(SchedulerError{"connection refused"})},
 	SchedulerNotAsked{"forgeyard.ci"},
-	Unobservable{Excess: 2, Desired: 3, Because: Of(ProviderUnobservable{"local.here", "connection refused"})},
+	Unobservable{Excess: 2, Desired: 3, Because: Of(ProviderUnobservable{"local.here", Of(InspectionIncomplete{})})},
 	RunnersLost{2, 3, "7 runners were lost in the last hour"},
 	IdleGrace{2, 3, Duration(10 * time.Minute)},
 	Cooldown{2, 3, Duration(5 * time.Minute)},

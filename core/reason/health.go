@@ -12,12 +12,12 @@ import (
 // itself.
 type InstanceConflict struct {
 	Instance string `json:"instance"`
-	Message  string `json:"message"`
+	Because  Reason `json:"because"`
 }
 
 // Text implements Detail.
 func (d InstanceConflict) Text() string {
-	return fmt.Sprintf("instance %s: %s", d.Instance, text.Clause(d.Message))
+	return fmt.Sprintf("instance %s: %s", d.Instance, d.Because.Text())
 }
 
 // RunnersSilent: heartbeats of runners are missing.
@@ -138,17 +138,22 @@ type InstanceOverdue struct {
 	Instance string   `json:"instance"`
 	State    string   `json:"state"`
 	Limit    Duration `json:"limit"`
-	// Message is what the provider said last.
-	Message string `json:"message,omitempty"`
+	// Because is what became of its removal last; zero: nothing did.
+	Because Reason `json:"because,omitzero"`
 }
 
 // Text implements Detail.
 func (d InstanceOverdue) Text() string {
 	said := fmt.Sprintf("instance %s %s for longer than %s", d.Instance, d.State, d.Limit)
-	if d.Message != "" {
-		said += ": " + text.Clause(d.Message)
+	return withCause(said, d.Because)
+}
+
+// withCause is a text with the reason for it, where there is one.
+func withCause(said string, because Reason) string {
+	if because.IsZero() {
+		return said
 	}
-	return said
+	return said + ": " + because.Text()
 }
 
 // Interruption: the provider announced something about an instance.
@@ -165,8 +170,8 @@ type Interruption struct {
 	Withdrawn Instant `json:"withdrawn,omitempty"`
 }
 
-// Text implements Detail.
-func (d Interruption) Text() string {
+// announcement is what was announced, without what follows from it.
+func (d Interruption) announcement() string {
 	said := "the provider may take it away soon"
 	switch d.Kind {
 	case "interruption":
@@ -181,6 +186,12 @@ func (d Interruption) Text() string {
 	if d.Heard != 0 {
 		said += " at " + text.Moment(d.Heard.Time())
 	}
+	return said
+}
+
+// Text implements Detail.
+func (d Interruption) Text() string {
+	said := d.announcement()
 	if d.Instance != "" {
 		said = "instance " + d.Instance + ": " + said
 	}
@@ -194,7 +205,7 @@ func (d Interruption) Text() string {
 }
 
 var healthReasons = []Detail{
-	InstanceConflict{"01k9", "two resources carry its key"},
+	InstanceConflict{"01k9", Of(KeyShared{2, "01k8"})},
 	RunnersSilent{2},
 	LastJobsFailed{2, 5},
 	ResourcesUnrecorded{"local.here", 2, 1},
@@ -203,7 +214,7 @@ var healthReasons = []Detail{
 	InstancesMissing{Missing: 2, Desired: 5},
 	DemandUnmet{3, Of(LimitedByMax{Max: 4})},
 	SchedulerConcern{"runners_lost", "7 runners were lost in the last hour"},
-	InstanceOverdue{"01k9", "terminating", Duration(10 * time.Minute), "the volume is attached"},
+	InstanceOverdue{"01k9", "terminating", Duration(10 * time.Minute), Of(ProviderError{"the volume is attached"})},
 	Interruption{Instance: "01k9", Kind: "interruption", Deadline: exampleInstant, Source: "agent",
 		Heard: exampleInstant},
 }

@@ -55,6 +55,14 @@ func (r *Reason) UnmarshalJSON(content []byte) error {
 		*r = Reason{}
 		return nil
 	}
+	if content[0] == '"' { // an earlier version stored texts
+		var words string
+		if err := json.Unmarshal(content, &words); err != nil {
+			return fmt.Errorf("read the text of a reason: %w", err)
+		}
+		*r = Plain(words)
+		return nil
+	}
 	var in record
 	if err := json.Unmarshal(content, &in); err != nil {
 		return fmt.Errorf("read a reason: %w", err)

@@ -16,16 +16,16 @@ type OfferRefused struct {
 
 // OffersUnknown: it isn't known what a fleet's instances could be made of.
 type OffersUnknown struct {
-	// Message is what went wrong; "": the provider is being asked.
-	Message string `json:"message,omitempty"`
+	// Because is what went wrong; zero: the provider is being asked.
+	Because Reason `json:"because,omitzero"`
 }
 
 // Text implements Detail.
 func (d OffersUnknown) Text() string {
-	if d.Message == "" {
+	if d.Because.IsZero() {
 		return "the provider's offers are not known yet, it is being asked"
 	}
-	return "the provider's offers are not known: " + text.Clause(d.Message)
+	return "the provider's offers are not known: " + d.Because.Text()
 }
 
 // OffersEmpty: the provider has no offer for the fleet's instance block.

@@ -56,7 +56,7 @@ func TestTextsArePhrasesInPlainEnglish(t *testing.T) {
 func TestWhatAnotherVersionWroteStaysAsItIs(t *testing.T) {
 	for name, written := range map[string]string{
 		"an unknown code":      `{"code":"phase_of_the_moon","params":{"phase":"full"},"text":"the moon is full"}`,
-		"an unknown parameter": `{"code":"note","params":{"words":"a","lines":2},"text":"a"}`,
+		"an unknown parameter": `{"code":"stored_text","params":{"words":"a","lines":2},"text":"a"}`,
 		"no parameters":        `{"code":"phase_of_the_moon","text":"the moon is full"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +78,15 @@ func TestWhatAnotherVersionWroteStaysAsItIs(t *testing.T) {
 	}
 }
 
+func TestReasonThatWasStoredAsATextIsRead(t *testing.T) {
+	for written, want := range map[string]Reason{`"it failed."`: Plain("it failed."), `""`: {}} {
+		var r Reason
+		if err := json.Unmarshal([]byte(written), &r); err != nil || r != want {
+			t.Errorf("%s became %#v, %v", written, r.Params, err)
+		}
+	}
+}
+
 func TestNoReasonIsNull(t *testing.T) {
 	var holder struct {
 		Reason Reason `json:"reason"`
@@ -96,15 +105,15 @@ func TestNoReasonIsNull(t *testing.T) {
 }
 
 func TestKindsOfReasonsAreToldApart(t *testing.T) {
-	r := Of(Note{"a"})
-	if d, ok := As[Note](r); !ok || d.Words != "a" {
+	r := Of(StoredText{"a"})
+	if d, ok := As[StoredText](r); !ok || d.Words != "a" {
 		t.Errorf("As gives %v, %v", d, ok)
 	}
-	if Is[Unknown](r) || !Is[Note](r) || Is[Note](Reason{}) {
+	if Is[Unknown](r) || !Is[StoredText](r) || Is[StoredText](Reason{}) {
 		t.Error("Is takes one kind for another")
 	}
-	if CodeOf[Note]() != "note" || r.Code() != "note" {
-		t.Errorf("codes %q and %q", CodeOf[Note](), r.Code())
+	if CodeOf[StoredText]() != "stored_text" || r.Code() != "stored_text" {
+		t.Errorf("codes %q and %q", CodeOf[StoredText](), r.Code())
 	}
 }
 

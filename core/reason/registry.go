@@ -25,13 +25,21 @@ func Groups() []Group {
 		{"Offers", offerReasons},
 		{"What keeps instances from leaving", excessReasons},
 		{"What happens to instances", actionReasons},
+		{"Moves of instances", instanceReasons},
+		{"Proof that an instance has no job", idleReasons},
+		{"Why an instance is left alone", conflictReasons},
+		{"Calls to providers", operationReasons},
+		{"Admission", admissionReasons},
+		{"What can't be observed", observationReasons},
+		{"Whose a resource is", ownershipReasons},
+		{"Orders of people", orderReasons},
 		{"Outdated instances", driftReasons},
 		{"Queued jobs", queuedReasons},
 		{"Rollouts", rolloutReasons},
 		{"What people decided", overrideReasons},
 		{"Reservations", reservationReasons},
 		{"Health", healthReasons},
-		{"Not yet of a kind of its own", noteReasons},
+		{"Stored by an earlier version", storedReasons},
 	}
 }
 

@@ -150,7 +150,7 @@ func (d LimitedByMax) Text() string {
 
 var sizeReasons = []Detail{
 	NoScheduler{},
-	DemandUnknown{Of(SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"})},
+	DemandUnknown{Of(SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: Of(SchedulerError{"connection refused"})})},
 	NoJobsQueued{BusyRunners: 2},
 	JobsQueued{Jobs: 12, Runners: 4},
 	FleetRemoved{},

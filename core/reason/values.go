@@ -3,6 +3,7 @@ package reason
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
@@ -146,4 +147,30 @@ const minute = int64(time.Minute)
 // passed is how much of a time has passed: "4 of 15 minutes".
 func passed(part, whole Duration) string {
 	return text.Passed(time.Duration(part), time.Duration(whole))
+}
+
+// ResourceName names a resource of a provider.
+type ResourceName struct {
+	ID string `json:"id"`
+	// Kind is volume, address, …; left out: it is an instance.
+	Kind string `json:"kind,omitempty"`
+}
+
+func (r ResourceName) text() string {
+	if r.Kind == "" {
+		return r.ID
+	}
+	return fmt.Sprintf("the %s %s", r.Kind, r.ID)
+}
+
+// CheckResult is a check of an admission with what it found.
+type CheckResult struct {
+	Check string `json:"check"`
+	Found Reason `json:"found"`
+}
+
+func (c CheckResult) text() string { return c.Check + ": " + c.Found.Text() }
+
+func checksText(checks List[CheckResult]) string {
+	return strings.Join(checks.parts(CheckResult.text), "; ")
 }

@@ -19,15 +19,16 @@ type Observations struct {
 	Since time.Time
 	// Unheard names the providers whose runners fell silent together, with the
 	// reason: their silence says nothing about them.
-	Unheard map[fleet.ProviderAddress]string
+	Unheard map[fleet.ProviderAddress]reason.Reason
 	// Unobserved names the providers whose last inspection failed, was incomplete or
 	// never happened, with the reason, those Unheard among them. Not observed is not
 	// zero: nothing is taken away from their fleets.
-	Unobserved map[fleet.ProviderAddress]string
+	Unobserved map[fleet.ProviderAddress]reason.Reason
 	// Faults are what went wrong with providers last, where something did: a plugin
 	// that doesn't start, a configuration that is refused, an inspection that failed.
-	Faults map[fleet.ProviderAddress]string
-	// Blocked names the providers that only a person can bring back, with the reason.
+	Faults map[fleet.ProviderAddress]reason.Reason
+	// Blocked names the providers that only a person can bring back, with all that their
+	// plugin's host has to say, which may have many lines.
 	Blocked map[fleet.ProviderAddress]string
 	// Inspected is when the last complete inspection of each provider began.
 	Inspected map[fleet.ProviderAddress]time.Time
@@ -41,7 +42,7 @@ type Observations struct {
 	Demand map[fleet.SchedulerAddress]Demand
 	// Schedulers are those that can't be observed, with the reason; not those whose
 	// first answer is still awaited.
-	Schedulers map[fleet.SchedulerAddress]string
+	Schedulers map[fleet.SchedulerAddress]reason.Reason
 	// Usage is what the schedulers show of single instances.
 	Usage map[fleet.CapacityInstanceID]Usage
 	// Offers are what the providers with a market said last. A market that is
@@ -66,9 +67,9 @@ type Observations struct {
 // Demand is what one scheduler says, or why it can't be observed.
 type Demand struct {
 	Snapshot fleet.CapacityDemandSnapshot
-	// Unobserved is why nothing may be concluded now; "": the snapshot holds. Not
+	// Unobserved is why nothing may be concluded now; zero: the snapshot holds. Not
 	// observed is not zero: the scheduler's fleets keep what they have.
-	Unobserved string
+	Unobserved reason.Reason
 	// Uncordons says that the scheduler gives a cordoned runner new leases when
 	// it is asked to, so that a drain can be taken back.
 	Uncordons bool

@@ -40,7 +40,7 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 		{"heartbeats that nobody listens to", func(s *Snapshot) { silent(s); s.Observations = Observations{} }, Instance{}},
 		{"silence of all runners of its provider", func(s *Snapshot) {
 			silent(s)
-			s.Unheard = map[fleet.ProviderAddress]string{"local.here": "3 of 3"}
+			s.Unheard = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.RunnersSilentTogether{Silent: 3, Runners: 3})}
 		}, Instance{}},
 		{"an agent that ended", func(s *Snapshot) { s.Runners[0].Left = now }, Instance{Left: true}},
 		{"a job that its agent runs", func(s *Snapshot) { s.Runners[0].Report.Phase = fleet.PhaseRunning }, Instance{Busy: true}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // realistic fills the instance, operation and runner number n as a running
@@ -22,7 +23,7 @@ func realistic(n int) (fleet.CapacityInstance, fleet.Operation, fleet.Runner) {
 	instance.Admission.State = fleet.AdmissionVerified
 	for _, check := range []string{"identity", "provider", "trust", "capabilities", "skew", "version", "health", "isolation"} {
 		instance.Admission.Checks = append(instance.Admission.Checks,
-			fleet.AdmissionCheck{Name: check, Result: fleet.Passed, Evidence: "what was seen for " + check})
+			fleet.AdmissionCheck{Name: check, Result: fleet.Passed, Evidence: reason.Of(reason.JobsIsolated{Message: "what was seen for " + check})})
 	}
 	operation.State, operation.Attempts, operation.CallOver = fleet.OperationSucceeded, 1, now
 	operation.Nonce, operation.TokenHash, operation.TokenExpires = make([]byte, 16), digest, now.Add(time.Hour)

@@ -41,7 +41,7 @@ func loadSeesOneMoment(t *testing.T, location string) {
 	stamp := func(n int) error {
 		c := change(1, batch+6)
 		for i := range c.Instances {
-			c.Instances[i].Reason, c.Operations[i].Message = reason.Plain(fmt.Sprint(n)), fmt.Sprint(n)
+			c.Instances[i].Reason, c.Operations[i].Reason = reason.Plain(fmt.Sprint(n)), reason.Plain(fmt.Sprint(n))
 		}
 		return writer.Commit(t.Context(), c)
 	}
@@ -54,8 +54,8 @@ func loadSeesOneMoment(t *testing.T, location string) {
 		}
 		first := state.Instances[0].Reason
 		for i := range state.Instances {
-			if state.Instances[i].Reason != first || state.Operations[i].Message != first.Text() {
-				t.Errorf("one load saw the stamps %s, %s and %s", first, state.Instances[i].Reason, state.Operations[i].Message)
+			if state.Instances[i].Reason != first || state.Operations[i].Reason != first {
+				t.Errorf("one load saw the stamps %s, %s and %s", first, state.Instances[i].Reason, state.Operations[i].Reason)
 				return
 			}
 		}

@@ -56,7 +56,7 @@ func (f *filler) fill(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		f.fill(v.Elem())
 	case reflect.Interface:
-		v.Set(reflect.ValueOf(reason.Note{Words: fmt.Sprint("note ", f.next)}))
+		v.Set(reflect.ValueOf(reason.StoredText{Words: fmt.Sprint("note ", f.next)}))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f.fill(v.Field(i))
@@ -149,14 +149,14 @@ func anyBytesFromOutsiders(t *testing.T, location string) {
 	must(t, err)
 	must(t, s.SetSetting(t.Context(), "name", outsider))
 	c := change(1, 1)
-	c.Instances[0].Reason, c.Operations[0].Message = reason.Plain(outsider), outsider
+	c.Instances[0].Reason, c.Operations[0].Reason = reason.Plain(outsider), reason.Plain(outsider)
 	must(t, s.Commit(t.Context(), c))
 	runner := enrolled(1)
 	runner.Report.LastExit = outsider
 	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	state, err := s.Load(t.Context())
 	must(t, err)
-	for _, got := range []string{state.Instances[0].Reason.Text(), state.Operations[0].Message, state.Runners[0].Report.LastExit} {
+	for _, got := range []string{state.Instances[0].Reason.Text(), state.Operations[0].Reason.Text(), state.Runners[0].Report.LastExit} {
 		if got != kept {
 			t.Errorf("got %q, want %q", got, kept)
 		}

@@ -97,8 +97,8 @@ func Fleets(s snapshot.Snapshot) []Fleet {
 		}
 		v.Overrides, v.Cost, v.Rollout = p.Overrides, p.Cost, p.Rollout
 		v.Unseen = p.Unseen
-		if why := s.Demand[f.Scheduler].Unobserved; why != "" {
-			v.Unseen = reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Message: why})
+		if why := s.Demand[f.Scheduler].Unobserved; !why.IsZero() {
+			v.Unseen = reason.Of(reason.SchedulerUnreachable{Scheduler: string(f.Scheduler), Because: why})
 		}
 		if o, holds := s.Overrides.ScaleOverride(f, s.Now); holds {
 			v.Min, v.Max, v.Override = o.Least(v.Min), o.Most(v.Max), &o

@@ -35,7 +35,7 @@ func unplacedNear(all []planner.UnplacedDemand, f fleet.ManagedFleet) (near []pl
 
 // concernsOf are a scheduler's concerns about hosts of the fleet's class.
 func concernsOf(d snapshot.Demand, f fleet.ManagedFleet) (own []fleet.DemandConcern) {
-	if d.Unobserved != "" {
+	if !d.Unobserved.IsZero() {
 		return nil
 	}
 	for _, c := range d.Snapshot.Concerns {
@@ -81,7 +81,7 @@ func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p plann
 		if most := lifecycle.Deadline(i.State, f.Timeouts); s.Now.Sub(i.Since) > most {
 			why := reason.InstanceOverdue{Instance: string(i.ID), State: string(i.State), Limit: reason.Duration(most)}
 			if i.State == fleet.Terminating && i.terminate != nil {
-				why.Message = i.terminate.Message
+				why.Because = i.terminate.Reason
 			}
 			d.say(CapacityConstrained, why)
 		}
@@ -91,8 +91,8 @@ func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p plann
 
 func (d *diagnosis) ofRunners(members []member, counts planner.Counts) {
 	for _, i := range members {
-		if i.Conflict != "" {
-			d.say(Unhealthy, reason.InstanceConflict{Instance: string(i.ID), Message: i.Conflict})
+		if !i.Conflict.IsZero() {
+			d.say(Unhealthy, reason.InstanceConflict{Instance: string(i.ID), Because: i.Conflict})
 		}
 	}
 	if counts.Silent > 0 {
@@ -105,7 +105,7 @@ func (d *diagnosis) ofRunners(members []member, counts planner.Counts) {
 
 func (d *diagnosis) ofProvider(s snapshot.Snapshot, address fleet.ProviderAddress, unresolved int) {
 	if why, unobserved := s.Unobserved[address]; unobserved {
-		d.say(ProviderDegraded, reason.ProviderUnobservable{Provider: string(address), Message: why})
+		d.say(ProviderDegraded, reason.ProviderUnobservable{Provider: string(address), Because: why})
 	}
 	if u := s.Unrecorded[address]; u.Orphans+u.Foreign > 0 {
 		d.note(reason.ResourcesUnrecorded{Provider: string(address), Orphans: u.Orphans, Foreign: u.Foreign})
@@ -141,9 +141,8 @@ func (d *diagnosis) ofPlan(s snapshot.Snapshot, f fleet.ManagedFleet, p planner.
 
 // followsFrom says that a fleet's offers aren't known for the reason for which its provider
 // can't be inspected, which was said of the provider.
-func followsFrom(hold reason.Reason, unobserved string) bool {
-	d, unknown := reason.As[reason.OffersUnknown](hold)
-	return unknown && unobserved != "" && d.Message == unobserved
+func followsFrom(hold, unobserved reason.Reason) bool {
+	return reason.Is[reason.OffersUnknown](hold) && reason.SameCause(hold, unobserved)
 }
 
 // ofScheduler is what its scheduler says, and the jobs that it has no capacity for.

@@ -29,7 +29,7 @@ type Instance struct {
 	MachineType      string                      `json:"machine_type,omitempty"`
 	Addresses        []string                    `json:"addresses,omitempty"`
 	Detail           string                      `json:"detail,omitempty"`
-	Conflict         string                      `json:"conflict,omitempty"`
+	Conflict         reason.Reason               `json:"conflict,omitzero"`
 	Admission        fleet.Admission             `json:"admission"`
 	// Interruption is the gravest thing that its provider announced; nil: nothing.
 	Interruption *Interruption `json:"interruption,omitempty"`
@@ -97,7 +97,7 @@ type Operation struct {
 	Created  time.Time            `json:"created"`
 	Attempts int                  `json:"attempts"`
 	Class    fleet.ErrorClass     `json:"class,omitempty"`
-	Message  string               `json:"message,omitempty"`
+	Reason   reason.Reason        `json:"reason,omitzero"`
 }
 
 // Instances lists the live instances by fleet and age.
@@ -144,7 +144,7 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 	}
 	for _, op := range operations {
 		v.Operations = append(v.Operations, Operation{
-			ID: op.ID, Kind: op.Kind, State: op.State, Created: op.Created, Attempts: op.Attempts, Class: op.Class, Message: op.Message,
+			ID: op.ID, Kind: op.Kind, State: op.State, Created: op.Created, Attempts: op.Attempts, Class: op.Class, Reason: op.Reason,
 		})
 	}
 	slices.SortFunc(v.Operations, func(a, b Operation) int { return cmp.Compare(a.ID, b.ID) })

@@ -21,8 +21,9 @@ func interruptionOf(i *fleet.Interruption) *Interruption {
 
 // announced is what was announced about an instance, by whom, and what follows from it.
 func announced(i fleet.Interruption, instance fleet.CapacityInstanceID) reason.Reason {
-	return reason.Of(reason.Interruption{Instance: string(instance), Kind: string(i.Kind), Deadline: reason.At(i.Deadline), Message: i.Detail,
-		Source: string(i.Source), Heard: reason.At(i.Heard), Withdrawn: reason.At(i.Withdrawn)})
+	why := i.Announced()
+	why.Instance = string(instance)
+	return reason.Of(why)
 }
 
 // interruptions are a fleet's instances about which something was announced.

@@ -53,7 +53,9 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 		reason string
 	}{
 		{name: "all there", state: state(fleet.Healthy, fleet.Healthy), want: Healthy},
-		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) { s.Instances[0].Conflict = "2 resources carry the key" },
+		{name: "a conflict", state: state(fleet.Healthy, fleet.Healthy), change: func(s *snapshot.State) {
+			s.Instances[0].Conflict = reason.Of(reason.KeyShared{Resources: 2, Key: "k1"})
+		},
 			want: Unhealthy, reason: "a: 2 resources carry the key"},
 		{name: "jobs that fail are told and are not the fleet's health", state: state(fleet.Healthy, fleet.Healthy),
 			change: func(s *snapshot.State) { s.Runners[0].Report.LastExit = "exit status 3" }, want: Healthy, reason: "the last job failed on 1 of 2 runners"},
@@ -61,7 +63,7 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 			want: Unhealthy, reason: "no heartbeat from 1"},
 		{name: "a provider that can't be seen", state: state(fleet.Healthy, fleet.Healthy),
 			moment: func(m *snapshot.Observations) {
-				m.Unobserved = map[fleet.ProviderAddress]string{"local.here": "timeout"}
+				m.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"})}
 			}, want: ProviderDegraded, reason: "timeout"},
 		{name: "an unknown outcome", state: state(fleet.Healthy, fleet.Provisioning), change: func(s *snapshot.State) {
 			s.Operations = []fleet.Operation{{ID: "kb", Fleet: "f1", Instance: "b", State: fleet.OperationUnknown}}
@@ -75,7 +77,7 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 			want: CapacityConstrained, reason: "draining for longer than 2h"},
 		{name: "a termination beyond its deadline, and why", state: state(fleet.Healthy, fleet.Healthy, fleet.Terminating), change: func(s *snapshot.State) {
 			s.Instances[2].Since = now.Add(-3 * time.Hour)
-			s.Operations = []fleet.Operation{{ID: "tc", Kind: fleet.TerminateOperation, Fleet: "f1", Instance: "c", State: fleet.OperationRefused, Message: "vol-7 is held by i-1"}}
+			s.Operations = []fleet.Operation{{ID: "tc", Kind: fleet.TerminateOperation, Fleet: "f1", Instance: "c", State: fleet.OperationRefused, Reason: reason.Of(reason.ProviderError{Message: "vol-7 is held by i-1"})}}
 		}, want: CapacityConstrained, reason: "terminating for longer than 15m: vol-7 is held by i-1"},
 		{name: "a held fleet", state: state(fleet.Healthy), moment: func(m *snapshot.Observations) {
 			m.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("no hosts left")}}
@@ -114,7 +116,8 @@ func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
 	}{
 		{"a provider that doesn't start, without any instance", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{}
-			m.Faults, m.Unobserved = map[fleet.ProviderAddress]string{"local.here": why}, map[fleet.ProviderAddress]string{"local.here": why}
+			down := map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: why})}
+			m.Faults, m.Unobserved = down, down
 		}, ProviderDegraded, "local.here can't be inspected (" + why},
 		{"a market that refuses to answer", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{key: {Failure: why}}
@@ -177,9 +180,9 @@ func TestAFleetSaysWhatItsSchedulerWantsInVain(t *testing.T) {
 
 func TestASchedulerThatCannotBeSeenIsToldWithItsReason(t *testing.T) {
 	m := observing()
-	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Unobserved: "connection refused"}}
+	m.Demand = map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Unobserved: reason.Of(reason.SchedulerError{Message: "connection refused"})}}
 	got := Fleets(with(following(fleet.Healthy), m))[0]
-	if got.Unseen != reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Message: "connection refused"}) || got.Health != CapacityConstrained || got.Desired != 1 ||
+	if got.Unseen != reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}) || got.Health != CapacityConstrained || got.Desired != 1 ||
 		!slices.Contains(got.Reasons, reason.Of(reason.DemandUnknown{Because: got.Unseen})) {
 		t.Errorf("%s, %d wanted, because of %q", got.Health, got.Desired, got.Reasons)
 	}

@@ -101,7 +101,7 @@ func (w *world) describe() string {
 		text += fmt.Sprintf("[%s %s since %s (%s) conflict %q provision %s", i.ID, i.State, i.Since.Sub(beginning), i.Reason, i.Conflict, w.store.operations[i.Key].State)
 		for _, op := range w.store.operations {
 			if op.Instance == id && op.Kind == fleet.TerminateOperation {
-				text += fmt.Sprintf(" terminate %s %s %q", op.ID, op.State, op.Message)
+				text += fmt.Sprintf(" terminate %s %s %q", op.ID, op.State, op.Reason)
 			}
 		}
 		text += fmt.Sprintf(" scheduling %+v] ", i.Scheduling)

@@ -332,7 +332,7 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
 	}
 	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.QueuedDemand) bool { return q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) })
-	if d.Unobserved != "" || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
+	if !d.Unobserved.IsZero() || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
 	}

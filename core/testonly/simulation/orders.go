@@ -90,7 +90,7 @@ func (w *world) carriedOut(outcomes []loop.OrderOutcome) {
 		o := w.people.orders[outcome.ID]
 		delete(w.people.orders, outcome.ID)
 		w.say("ORDER %s %s%s: %s%s", o.Kind, o.Instance, o.Resource, outcome.Done, outcome.Refused)
-		if outcome.Done == "" {
+		if outcome.Done.IsZero() {
 			continue
 		}
 		switch o.Kind {

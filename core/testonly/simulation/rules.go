@@ -130,7 +130,7 @@ func (w *world) entitlementsHold() {
 // for other reasons.
 func (w *world) nothingIsMadeForTheUnentitled(res loop.Result) {
 	d := res.Observations.Demand[w.ci.address]
-	if len(w.rules.policy.Entitlements) == 0 || d.Unobserved != "" {
+	if len(w.rules.policy.Entitlements) == 0 || !d.Unobserved.IsZero() {
 		return
 	}
 	for _, q := range d.Snapshot.Queued {
