@@ -105,7 +105,7 @@ func (a *app) completes(c *cobra.Command, argument names, flag string, value nam
 const completionWait = 2 * time.Second
 
 // liveNames asks the manager that runs, or else reads the state directory. What
-// fails is no name: a shell has no place for errors.
+// fails completes nothing: a shell has no place for errors.
 func (a *app) liveNames(c *cobra.Command, begun string, find names) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(caller(c), completionWait)
 	defer cancel()

@@ -89,7 +89,7 @@ func (a *app) renderExplanation(f view.Fleet, manager string) {
 	}
 }
 
-// renderScheduler says whose demand the fleet follows, and where nobody knows it.
+// renderScheduler says whose demand the fleet follows, and says where it is unknown.
 func (a *app) renderScheduler(f view.Fleet, manager string) {
 	switch {
 	case f.Scheduler == "":

@@ -229,8 +229,8 @@ func (a *app) orderRollout(c *cobra.Command, flags overrideFlags, question strin
 }
 
 // agreed asks for confirmation, unless there is nothing to ask or --auto-approve was
-// given. A request that would be refused is refused before the question: nobody should
-// answer it in vain; a nil check can't tell. A declined question is an error.
+// given. A request that would be refused is refused before the question, so that no
+// answer is wasted; a nil check can't tell. A declined question is an error.
 func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.Context, installation.Reader) error, question string) (bool, error) {
 	if question == "" || flags.autoApprove {
 		return true, nil

@@ -249,7 +249,7 @@ func (a *app) listUnrecorded(ctx context.Context, look installation.Reader, mana
 	return nil
 }
 
-// renderUnrecorded shows each resource with why it is left alone and what decides.
+// renderUnrecorded shows each resource with the reason why it isn't touched.
 func (a *app) renderUnrecorded(found []fleet.UnrecordedResource) {
 	for _, u := range found {
 		a.printf("  %s: %s %s at %s: %s\n", u.Classification, u.Kind, u.ID, u.Provider, u.Reason)

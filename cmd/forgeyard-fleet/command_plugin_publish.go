@@ -98,7 +98,7 @@ func (a *app) renderPublished(p pluginstore.Published, asJSON bool) error {
 	return nil
 }
 
-// splitReference parts HOST/PATH:VERSION; a host's port is no version.
+// splitReference parts HOST/PATH:VERSION; a host's port isn't a version.
 func splitReference(reference string) (source, version string) {
 	if at := strings.LastIndexByte(reference, ':'); at > strings.LastIndexByte(reference, '/') {
 		return reference[:at], reference[at+1:]

@@ -42,7 +42,7 @@ func (a *app) reviewosApplyCommand() *cobra.Command {
 		Short: "Apply a ReviewOS fleet file to pools and queues",
 		Long: "Apply a fleet file to the pools, queues, pauses, repositories and required signatures of a ReviewOS instance.\n" +
 			"A second apply changes nothing. Nothing is ever removed: what the instance has and the file doesn't mention is\n" +
-			"listed as drift and left alone.",
+			"listed as drift and not touched.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := readReviewOSFile(args[0])

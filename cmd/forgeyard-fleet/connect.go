@@ -69,7 +69,7 @@ func (a *app) reading(ctx context.Context, o workspace.Options, do func(installa
 
 // running is the way to the manager that runs: where --server says, or the
 // daemon of this machine. It is nil where none answers; an apply that holds the
-// lock for itself answers nobody.
+// lock for itself answers no calls.
 func (a *app) running(ctx context.Context, o workspace.Options) (*connection, error) {
 	if a.flags.server != "" {
 		c, err := a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
@@ -111,9 +111,9 @@ func (a *app) env(name string) string {
 	return value
 }
 
-// caller is the context of a command with the user who runs it: whoever may open
-// the state directory may do everything with it. A manager elsewhere judges by
-// its own means.
+// caller is the context of a command with the user who runs it: anyone who may open
+// the state directory may do everything with it. A manager elsewhere
+// authenticates by its own means.
 func caller(c *cobra.Command) context.Context {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {

@@ -54,7 +54,7 @@ func (t *proxyTrap) serve() {
 			t.came = append(t.came, target)
 		}
 		t.mutex.Unlock()
-		_, _ = conn.Write([]byte("HTTP/1.1 502 there is no network\r\n\r\n"))
+		_, _ = conn.Write([]byte("HTTP/1.1 502 no network\r\n\r\n"))
 		_ = conn.Close()
 	}
 }

@@ -81,7 +81,7 @@ func TestEveryRequestMemberHasAFlagOrArgument(t *testing.T) {
 	}
 }
 
-func TestARefusedValueIsToldAsItWasTyped(t *testing.T) {
+func TestRefusedValueIsShownAsItWasTyped(t *testing.T) {
 	for _, test := range []struct {
 		command, location, message, want string
 	}{

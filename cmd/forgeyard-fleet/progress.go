@@ -17,7 +17,7 @@ import (
 
 // progressLines shows each move of each instance as a line; on a terminal a last
 // line that changes in place sums up where everything is. Elsewhere a line says
-// what is waited for where nothing else has been said for a while: whoever reads
+// what is waited for where nothing else has been said for a while: a reader of
 // the log of a pipeline must see that it isn't hung.
 type progressLines struct {
 	app   *app

@@ -101,7 +101,7 @@ func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 }
 
 // A soak of minutes looks like an apply that hangs.
-func TestARolloutIsToldAtEachOfItsStages(t *testing.T) {
+func TestRolloutIsShownAtEachStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := (&app{out: &out, now: time.Now}).newProgressLines()

@@ -18,7 +18,7 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	answer := make(chan string, 1)
 	go func() {
 		// Without a line there is no "yes", whatever the reason. A read can't be
-		// broken off: one that nobody waits for any more ends with the process.
+		// broken off: an abandoned one ends with the process.
 		line, _ := bufio.NewReader(a.in).ReadString('\n')
 		answer <- line
 	}()

@@ -60,7 +60,7 @@ func (a *app) offersAge(r *planner.OfferReport) string {
 	return text
 }
 
-// price is what an offer costs, marked where it is no promise.
+// price is what an offer costs, marked where it is an estimate.
 func price(c planner.OfferChoice) string {
 	if c.Hourly.Currency == "" {
 		return ""

@@ -50,7 +50,7 @@ func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool)
 	return exitStatus(exitUnresolved)
 }
 
-// renderUnfinished says what is still waited for, and who goes on.
+// renderUnfinished says what is unfinished, and who continues it.
 func (a *app) renderUnfinished(last progress.Progress, wait time.Duration, daemon bool) {
 	next := "The next apply continues from here."
 	if daemon {

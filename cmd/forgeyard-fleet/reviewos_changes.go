@@ -15,7 +15,7 @@ type reviewosChange struct {
 }
 
 // reviewosChanges compares a file with an instance. What the file doesn't mention
-// is drift, and left alone: there is no change that removes anything.
+// is drift, and not touched: no change removes anything.
 func reviewosChanges(file reviewosFile, shape reviewos.Shape) (changes []reviewosChange, drift []string) {
 	for _, pool := range file.Pools {
 		at := slices.IndexFunc(shape.Pools, func(p reviewos.ShapePool) bool { return p.Name == pool.Name })

@@ -130,7 +130,7 @@ func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
 	case q.Name == "":
 		r.fail(at, "a queue needs a name, as in \"name: linux-x64\"")
 	case q.Paused && q.Reason == "":
-		r.fail(at, "the queue %.60q is paused without a reason; write one for whoever wonders later, as in \"reason: waiting for the new mac mini\"", q.Name)
+		r.fail(at, "the queue %.60q is paused without a reason; add one for later readers, as in \"reason: waiting for the new mac mini\"", q.Name)
 	case !q.Paused && q.Reason != "":
 		r.fail(at, "the queue %.60q has a reason and isn't paused; remove it, or write \"state: paused\"", q.Name)
 	}
@@ -140,7 +140,7 @@ func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
 func (r *fleetFileReader) repository(n *yaml.Node) string {
 	text := r.text(n, "a repository")
 	if owner, name, _ := strings.Cut(text, "/"); text != "" && (owner == "" || name == "" || strings.Contains(name, "/")) {
-		r.fail(n, "%.60q is no repository; write its owner and its name, as in acme/api", text)
+		r.fail(n, "%.60q is not a repository; write its owner and its name, as in acme/api", text)
 	}
 	return text
 }

@@ -266,7 +266,7 @@ func TestEveryCommandThatReadsHasJSON(t *testing.T) {
 }
 
 // A read that fails leaves standard output to those who parse it.
-func TestAReadThatFailsSaysSoOnStandardErrorAlone(t *testing.T) {
+func TestFailedReadWritesOnlyToStandardError(t *testing.T) {
 	d := newDesk(t)
 	for _, args := range [][]string{
 		{"status", "--json", "--dir", d.files}, {"list", "--json", "--dir", d.files}, {"instance", "list", "--json", "--dir", d.files},

@@ -1,6 +1,6 @@
 // Command forgeyard-queue is the reference scheduler: a small job queue in memory
 // that speaks the fleet manager's contract (docs/scheduler-api.md), with what is
-// needed to submit jobs to it. It is no CI system: it knows no repositories, no
+// needed to submit jobs to it. It isn't a CI system: it knows no repositories, no
 // pipelines and no users, and what it holds ends with its process.
 package main
 

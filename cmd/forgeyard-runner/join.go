@@ -31,7 +31,7 @@ type joiner struct {
 	// service starts the agent through the host's service manager; nil: there is
 	// none, or not for this user.
 	service func(ctx context.Context, folder string) (logs string, err error)
-	// patience is how long an agent of before may take to end, and the new one to
+	// patience is how long the previous agent may take to end, and the new one to
 	// enroll.
 	patience time.Duration
 }
@@ -181,7 +181,7 @@ func installBinary(from, to string) error {
 }
 
 // startAndWait starts the agent and waits until it has enrolled, was refused, or
-// patience is over: then it goes on trying by itself.
+// patience is over: then it keeps trying by itself.
 func (j joiner) startAndWait(ctx context.Context, document bootstrap.Document) int {
 	// An agent that has enrolled before has nothing to wait for but an early end.
 	before, again := agent.Enrolled(stateIn(j.folder), document.Token)

@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
 		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath, Stay: *stay, Metadata: metadata,
 		// The file that runs, even where it was replaced since, and out of the way of
-		// whoever may not enter its folder.
+		// users who may not enter its folder.
 		Helper: []string{"/proc/self/exe", helperArgument},
 	})
 	if code := exitCode(log, err); code != exitRefused {
@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // metadataVariable names another metadata service than the platform's, on this
 // host, to rehearse an interruption: "aws http://127.0.0.1:1234". It is read from
-// the environment of whoever starts the agent; jobs don't have a say in that, and
+// the environment of the user who starts the agent; jobs don't have a say in that, and
 // what such a service can do is what the platform's can: have this host drained.
 const metadataVariable = "FORGEYARD_RUNNER_METADATA"
 

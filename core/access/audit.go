@@ -52,8 +52,8 @@ func (l AuditLog) Audit(ctx context.Context, limit int) ([]AuditRecord, error) {
 	return records, nil
 }
 
-// NewAuditRecord says that the caller of the context does something now. Whoever
-// writes it keeps it in the transaction of what it tells of.
+// NewAuditRecord says that the caller of the context does something now. Its
+// writer keeps it in the transaction of what it tells of.
 func NewAuditRecord(ctx context.Context, now time.Time, action, detail string) (store.AuditRecord, error) {
 	id, err := fleet.NewULID(now, rand.Reader)
 	return store.AuditRecord{ID: id, At: now.UTC(), By: CallerOf(ctx).Name, Action: action, Detail: detail}, err

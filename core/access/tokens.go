@@ -53,7 +53,7 @@ type NewToken struct {
 // TokenList shows the API tokens of a store.
 type TokenList struct{ store *store.Store }
 
-// NewTokenList is of a store that may be open for reading alone.
+// NewTokenList is of a store that may be read-only.
 func NewTokenList(s *store.Store) TokenList { return TokenList{s} }
 
 // TokenStore makes, checks and deletes API tokens.

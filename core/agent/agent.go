@@ -27,10 +27,10 @@ type AlreadyRunningError = lockfile.HeldError
 type Config struct {
 	// ManagerURL is the https address of the manager.
 	ManagerURL string
-	// TLS gives a new configuration that trusts one manager and nobody else, by its
+	// TLS gives a new configuration that trusts one manager only, by its
 	// VerifyConnection: that of the bootstrap document, or, where trust isn't zero,
-	// the one that this names. Validity is judged by the configuration's Time with
-	// checkTime alone.
+	// the one that this names. Validity is checked against the configuration's Time only
+	// with checkTime.
 	TLS func(trust agentapi.Trust, checkTime bool) *tls.Config
 	// Token is spent once; it is a secret until then.
 	Token string
@@ -44,8 +44,8 @@ type Config struct {
 	LockFile string
 	// Probes shows capabilities by name; nil: HostProbes().
 	Probes map[string]Probe
-	// HostMark is passed on to every job in HostMarkVariable, so that whoever
-	// started the agent finds its jobs even when the agent is no more; empty: none.
+	// HostMark is passed on to every job in HostMarkVariable, so that a process which
+	// started the agent finds its jobs even when the agent has ended; empty: none.
 	HostMark string
 	// Stay makes the end of the process by a signal no end of the runner: it says
 	// nothing to the manager, and the same runner is expected back, as after a

@@ -32,7 +32,7 @@ type client struct {
 	config               Config
 }
 
-// UntrustedManagerError says that whoever answers isn't the manager that the
+// UntrustedManagerError says that the server isn't the manager that the
 // bootstrap document names. Nothing was sent to it.
 type UntrustedManagerError struct {
 	Err error // what the check of its certificate said
@@ -81,8 +81,7 @@ func newClient(c Config, t agentapi.Trust) (*client, error) {
 	return k, nil
 }
 
-// trust makes the next connections to the manager that t names and to nobody
-// else; zero: the bootstrap document's. No call may be under way.
+// trust makes the next connections to the manager that t names and to no other; zero: the bootstrap document's. No call may be under way.
 func (k *client) trust(t agentapi.Trust) {
 	if k.enrolled != nil {
 		k.close()

@@ -41,8 +41,8 @@ func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadata.C
 		if reaction, refused := reactionTo(err); reaction != agentapi.TryAgain {
 			return 0, fmt.Errorf("enroll this host: %w", refused)
 		}
-		var stranger *UntrustedManagerError
-		if errors.As(err, &stranger) {
+		var wrongManager *UntrustedManagerError
+		if errors.As(err, &wrongManager) {
 			if untrusted++; untrusted >= untrustedTries {
 				return 0, fmt.Errorf("enroll this host: %w", err)
 			}

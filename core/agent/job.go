@@ -80,7 +80,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 	}
 	j.cmd.Stdout, j.cmd.Stderr = j.log.in, j.log.in
 	if u != nil {
-		// Scripts open /dev/stdout by name, which asks for rights to the pipe anew.
+		// Scripts open /dev/stdout by name, which asks for rights to the pipe again.
 		if err := j.log.in.Chown(u.UID, u.GID); err != nil {
 			j.log.close()
 			return nil, fmt.Errorf("give the job its output: %w", err)
@@ -100,7 +100,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 	record.PID = j.cmd.Process.Pid
 	record.Started, _ = process.Identify(record.PID)
 	if err := h.begin(record, d.Cleanup); err != nil {
-		// The mark finds the job too; losing the pid alone is no reason to stop it.
+		// The mark finds the job too; losing only the pid is no reason to stop it.
 		c.Logger.Warn("could not record the job's process", "error", err)
 	}
 	return j, nil

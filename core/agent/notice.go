@@ -42,7 +42,7 @@ type interruptionFile struct {
 }
 
 // loadNotices reads what stood when the agent ended: until the metadata service
-// says otherwise it stands. What can't be read is found out anew.
+// says otherwise it stands. What can't be read is asked for again.
 func (r *runner) loadNotices() {
 	content, err := os.ReadFile(noticesPath(r.Config))
 	if err == nil {

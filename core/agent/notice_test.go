@@ -31,7 +31,7 @@ func noticing(t *testing.T, values map[string]string) (*jobHost, *metadatafake.S
 	return h, platform
 }
 
-func TestANoticeIsToldAtOnceAndItsWithdrawalToo(t *testing.T) {
+func TestNoticeAndItsWithdrawalAreReportedAtOnce(t *testing.T) {
 	h, platform := noticing(t, nil)
 	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}} // the next beat is due in a minute
 	end := h.begin(h.against(m))
@@ -87,7 +87,7 @@ func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 
 // What comes while a beat is under way isn't in it, and its answer says when the
 // next one is due.
-func TestANoticeThatComesWhileABeatIsUnderWayIsToldAtOnce(t *testing.T) {
+func TestNoticeDuringAHeartbeatIsReportedAtOnce(t *testing.T) {
 	h, platform := noticing(t, nil)
 	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}} // the next beat is due in a minute
 	began, goOn := make(chan struct{}), make(chan struct{})
@@ -152,7 +152,7 @@ func TestOneValueThatCannotBeReadHidesNoOtherAndWithdrawsNothing(t *testing.T) {
 	}
 }
 
-func TestTheWorkerIsAskedToEndAndToldByItsFileWhatTheManagerKnows(t *testing.T) {
+func TestWorkerGetsTheInterruptionFileAndIsAskedToEnd(t *testing.T) {
 	h, folder := newJobHost(t), t.TempDir() // a host without a platform that gives notice
 	m := &playedManager{t: t, directive: workerRun(folder, 0), next: 50 * time.Millisecond}
 	end := h.begin(h.against(m))

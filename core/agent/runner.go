@@ -24,7 +24,7 @@ const (
 	// minJobInterval is the least time between two runs of the command.
 	minJobInterval = 100 * time.Millisecond
 	// minHeartbeatInterval is the least time between two beats because of a change that
-	// nobody waits for: a command of milliseconds must not make a storm.
+	// wakes no caller: a command of milliseconds must not make a storm.
 	minHeartbeatInterval = time.Second
 	// probeRetry is how often a capability that wasn't shown is looked for again.
 	probeRetry = 10 * time.Second
@@ -211,7 +211,7 @@ func (r *runner) end(why error) error {
 	return why
 }
 
-// nextMoment is when something is due by time alone.
+// nextMoment is when time makes something due.
 func (r *runner) nextMoment() time.Time {
 	next := time.Now().Add(time.Hour)
 	sooner := func(t time.Time) {

@@ -72,7 +72,7 @@ func (r *runner) jobsRun() int {
 }
 
 // keepHeartbeatResponse makes the manager's answer what is wanted. Without an answer
-// nothing changes: the job goes on.
+// nothing changes: the job continues.
 func (r *runner) keepHeartbeatResponse(answer agentapi.HeartbeatResponse, err error) {
 	r.finishTrustTrial(err)
 	if err != nil {

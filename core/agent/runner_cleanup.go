@@ -104,7 +104,7 @@ func (r *runner) removeRemains() (complaint string) {
 	return ""
 }
 
-// findRemains finds the files of a job that the agent of before could not
+// findRemains finds the files of a job that the previous agent could not
 // remove, where its history doesn't tell of them.
 func (r *runner) findRemains() {
 	if r.history.record.Running != nil || r.history.record.Left != nil {

@@ -32,7 +32,7 @@ func (r *runner) startJobIfWanted() {
 	r.scheduleHeartbeatIfChanged()
 }
 
-// startJob starts a job as the settled user. Whether it is isolated is shown anew
+// startJob starts a job as the settled user. Whether it is isolated is shown again
 // each time: somebody may have taken away the routing rules.
 func (r *runner) startJob() (*job, error) {
 	var u *isolation.User

@@ -7,8 +7,8 @@ import (
 
 // stopWorkerIfUnwanted tells a scheduler's worker, once, that no more jobs are to be
 // taken: it ends after the job that it has, however long that takes. Only the
-// worker's own process is told; its job goes on. One whose scheduler tells it isn't
-// told twice: nobody here knows what a signal would do to its job.
+// worker's own process is told; its job continues. One whose scheduler tells it isn't
+// told twice: what a signal would do to its job is unknown here.
 func (r *runner) stopWorkerIfUnwanted() {
 	unwanted := r.directive.Want == agentapi.WantStop || r.refused != nil || r.interruption() != nil
 	if r.job == nil || !r.job.worker || r.job.stoppedByScheduler || r.job.stopRequested || !unwanted {

@@ -170,10 +170,10 @@ type Directive struct {
 	// Cleanup is run after each job, as the agent's own user; empty: nothing.
 	Cleanup []string `json:"cleanup,omitempty"`
 	MaxJobs int      `json:"max_jobs,omitempty"`
-	// MaxAgeSeconds counts from the agent's enrollment, whatever was started anew
+	// MaxAgeSeconds counts from the agent's enrollment, whatever was restarted
 	// since; 0: no limit.
 	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`
-	// Interruption says that the manager knows that the host is taken away, whoever
+	// Interruption says that the manager knows that the host is taken away, whatever
 	// told it; nil: it knows of nothing. No job is begun from then on.
 	Interruption *Interruption `json:"interruption,omitempty"`
 }

@@ -15,7 +15,7 @@ const (
 	CodeIdentityNotMember = "identity_not_member"
 	// CodeIdentityStale: the evidence is too old; a newer one may be good.
 	CodeIdentityStale = "identity_stale"
-	// CodeIdentityUnverified: nobody can say now whether the evidence is good.
+	// CodeIdentityUnverified: the evidence can't be verified now.
 	CodeIdentityUnverified = "identity_unverified"
 	// CodeRevoked is sent on purpose, because somebody took the runner's right to
 	// run anything away. No other code ends a job.
@@ -40,7 +40,7 @@ type Reaction string
 const (
 	// TryAgain: the call is made again, after a while.
 	TryAgain Reaction = "tries again"
-	// GiveUp: of use to nobody before the agent is a runner. A runner that gets
+	// GiveUp: trying again is useless before the agent is a runner. A runner that gets
 	// it has a job to finish and a manager that may be mended.
 	GiveUp Reaction = "gives up while enrolling, and tries again afterwards"
 	// FinishJob acts as a stop: the running job is finished, no other is begun,

@@ -139,7 +139,7 @@ func TestAnAgentRefusesAnotherManager(t *testing.T) {
 	}
 }
 
-func TestAHostWithAWrongClockIsToldBothTimesAndEnrollsWhenItIsSet(t *testing.T) {
+func TestHostWithWrongClockEnrollsOnceItIsSet(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{})

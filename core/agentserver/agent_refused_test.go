@@ -111,7 +111,7 @@ func TestAnAgentThatTheManagerTakesAgainGoesOn(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatIsToldToWaitFinishesItsJobAndStays(t *testing.T) {
+func TestWaitingAgentFinishesItsJobAndStays(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.work(fleet.RunnerPolicy{})

@@ -104,7 +104,7 @@ func TestAnEd25519KeyMayEnroll(t *testing.T) {
 	}
 }
 
-func TestACommandIsToldToAdmittedRunnersOnly(t *testing.T) {
+func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}, Env: map[string]string{"SECRET": "x"}, User: "ci", Cleanup: []string{"sweep"}, MaxAge: 1500 * time.Millisecond})

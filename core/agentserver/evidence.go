@@ -13,7 +13,7 @@ import (
 )
 
 // Verifier asks the plugin of a provider block whether evidence is of an instance.
-// A *fleet.IdentityRefusedError is certain; after any other error nobody knows.
+// A *fleet.IdentityRefusedError is certain; after any other error the identity is unknown.
 type Verifier func(context.Context, fleet.ProviderAddress, fleet.IdentityQuestion) (fleet.VerifiedIdentity, error)
 
 const (
@@ -72,7 +72,7 @@ func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subj
 	found, refused := s.verify(ctx, subject.Instance.Provider, fleet.IdentityQuestion{
 		Evidence: evidence, Fleet: subject.Fleet.Address, Key: subject.Operation.ID, Resource: resource,
 	})
-	if refused == nil && found.Resource != resource { // whoever verifies compares it, too
+	if refused == nil && found.Resource != resource { // the verifier compares it, too
 		refused = forbidden(agentapi.CodeIdentityRefused, "the identity document is of %s, but instance %s is %s", clean(string(found.Resource), maxName), subject.Instance.ID, resource)
 	}
 	if refused != nil {
@@ -121,7 +121,7 @@ func (s *Server) verify(ctx context.Context, provider fleet.ProviderAddress, que
 	return found, nil
 }
 
-// unverified says that nothing is known: nobody is admitted for it, and nobody
+// unverified says that nothing is known: no host is admitted for it, and none is
 // refused for good.
 func unverified(format string, arguments ...any) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, code: agentapi.CodeIdentityUnverified, detail: fmt.Sprintf(format, arguments...)}

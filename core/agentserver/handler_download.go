@@ -8,7 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-// download sends the agent for a target. Whoever asks checks the bytes against
+// download sends the agent for a target. The caller checks the bytes against
 // the hash in its bootstrap document.
 func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -144,7 +144,7 @@ func (s *Server) refuseEnrollment(call agentapi.EnrollRequest, subject fleet.Enr
 }
 
 // refuseOtherKey records that a spent token came with another key. Before
-// admission nobody can say which of the two is the host, so the instance is
+// admission it is unknown which of the two is the host, so the instance is
 // quarantined; afterwards a job may have read the token, which must not be a way
 // to take its own host down.
 func (s *Server) refuseOtherKey(r *http.Request, subject fleet.EnrollmentSubject) *refusal {

@@ -9,7 +9,7 @@ import (
 )
 
 // heartbeat records the agent's state and answers what the manager wants of it
-// now, derived from the stored state of its instance alone.
+// now, derived only from the stored state of its instance.
 func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 	caller, err := s.authorize(r, refuseExpired)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // leave records that the agent ended by itself and has no job. It is stored
-// before the answer: nobody will say it again.
+// before the answer: it isn't reported again.
 func (s *Server) leave(r *http.Request, body []byte) (any, error) {
 	caller, err := s.authorize(r, refuseExpired)
 	if err != nil {

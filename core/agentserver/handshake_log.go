@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// codeHandshake is what the log and status call a caller that refused us: nobody
-// is told of it.
+// codeHandshake is what the log and status call a caller that refused us: it
+// gets no answer.
 const codeHandshake = "handshake"
 
 // handshakeLog makes refusals of what the HTTP server has to say about callers
 // that broke the handshake off because of our certificate: most often a host that
 // was made by another installation, or whose authority was dropped. The rest is
-// for whoever debugs.
+// for debugging.
 type handshakeLog struct{ s *Server }
 
 var brokenHandshake = regexp.MustCompile(`^http: TLS handshake error from (\S+): remote error: tls: ([a-z ]+)`)

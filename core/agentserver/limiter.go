@@ -47,7 +47,7 @@ func newAddressLimit() *addressLimit {
 	return &addressLimit{failures: rate.NewLimiter(failureRate, failureBurst)}
 }
 
-// begin admits a call; nil: the address has failed too often. Whoever was admitted
+// begin admits a call; nil: the address has failed too often. A caller that was admitted
 // calls end once.
 func (l *anonymousLimiter) begin(address string, now time.Time) (end func(failed bool, now time.Time)) {
 	l.mu.Lock()

@@ -33,7 +33,7 @@ func TestAnAgentWhoseManagerMovedGoesOnAskingAtItsURL(t *testing.T) {
 	w.shows(h, "it is heard again where it knows the manager", func(r fleet.Runner) bool { return r.Beats > before.Beats })
 }
 
-func TestAnAgentThatLostItsStateIsRefusedAndTheHostIsToldWhy(t *testing.T) {
+func TestAgentThatLostItsStateIsRefusedWithAReason(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{})
@@ -61,7 +61,7 @@ func TestAnAgentThatLostItsStateIsRefusedAndTheHostIsToldWhy(t *testing.T) {
 	}
 }
 
-func TestARenewalIsJudgedByTheManagersClockAndToldAsADuration(t *testing.T) {
+func TestRenewalFollowsTheManagersClock(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{})

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-func TestADeadlineThatIsToldAgainAsADurationStaysTheSame(t *testing.T) {
+func TestRepeatedDeadlineStaysTheSame(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	said := func(left float64) []agentapi.Notice {
 		return []agentapi.Notice{{ID: "spot", Kind: agentapi.NoticeInterruption, DeadlineSeconds: &left, Detail: "AWS spot: terminate"}}

@@ -288,7 +288,7 @@ func (w *world) refusal(code string) fleet.Refusal {
 	return all[n]
 }
 
-func TestARevokedRunnersCallsAreToldOfItsInstance(t *testing.T) {
+func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
 	h := w.provision(fleet.RunnerPolicy{})

@@ -222,7 +222,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (answer any, err e
 	if r.Method != http.MethodPost {
 		return nil, &refusal{status: http.StatusMethodNotAllowed, code: agentapi.CodeBadRequest, detail: "this endpoint takes POST"}
 	}
-	// The body is read before a slot is taken: a slow sender costs nobody else.
+	// The body is read before a slot is taken: a slow sender delays no other caller.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, agentapi.MaxBodyBytes))
 	if err != nil {
 		var tooLarge *http.MaxBytesError

@@ -46,7 +46,7 @@ type Client struct {
 
 var _ installation.Service = (*Client)(nil)
 
-// UnreachableError says that nobody answers at an endpoint, or whoever does
+// UnreachableError says that nothing answers at an endpoint, or something that
 // isn't trusted.
 type UnreachableError struct {
 	At  string

@@ -23,7 +23,7 @@ func (c *Client) Plan(ctx context.Context, s plans.Submission) (plans.Plan, erro
 	return p, err
 }
 
-// Apply is installation.Service's. It isn't tried again by itself: planning anew says
+// Apply is installation.Service's. It isn't tried again by itself: planning again says
 // whether it went through.
 func (c *Client) Apply(ctx context.Context, s plans.Submission, approved plans.Approval) (plans.Receipt, error) {
 	if approved.Fleets == nil {

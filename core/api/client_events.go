@@ -24,7 +24,7 @@ const (
 	maxLine = 64 << 20
 )
 
-// Watch is installation.Service's. It doesn't connect again: whoever watches decides
+// Watch is installation.Service's. It doesn't connect again: the caller decides
 // what the end means.
 func (c *Client) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {
 	return func(yield func(progress.Progress, error) bool) {
@@ -55,7 +55,7 @@ func (c *Client) watch(ctx context.Context, each func(progress.Progress) bool) e
 			if err := plainjson.Read(data, &p); err != nil {
 				return fmt.Errorf("read an event of the manager at %s: %w; is it of another version?", c.at, err)
 			}
-			watchdog.Stop() // whoever takes their time isn't the manager's silence
+			watchdog.Stop() // a slow reader isn't the manager's silence
 			if !each(p) {
 				return errEnough
 			}

@@ -234,7 +234,7 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 	s.err = nil
 }
 
-func TestWhatFailsInsideIsToldToTheMachinesOwnerAlone(t *testing.T) {
+func TestInternalErrorsAreShownOnlyToTheMachinesOwner(t *testing.T) {
 	s := lab()
 	c := map[string]*Client{"socket": dial(t, onSocket(t, handler(s, nil))), "tls": dial(t, onTLS(t, handler(s, tokens{secret: everything}), secret))}
 	s.err = errors.New("the disk /dev/secret is full")

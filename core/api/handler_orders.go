@@ -21,7 +21,7 @@ type DrainRequest struct {
 	Force bool `json:"force,omitempty" doc:"Give up the job of an instance that is draining or quarantined."`
 }
 
-// AdoptRequest names a resource that is nobody's and the fleet on whose books it
+// AdoptRequest names a resource of no instance and the fleet on whose books it
 // is removed.
 type AdoptRequest struct {
 	Provider fleet.ProviderAddress     `json:"provider" minLength:"1" maxLength:"256" doc:"The provider that lists the resource: PLUGIN.NAME."`

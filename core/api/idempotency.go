@@ -11,7 +11,7 @@ import (
 )
 
 // replays remembers the applies that were carried out under a key, so that one
-// whose answer was lost can be sent again. It is memory alone: after a restart
+// whose answer was lost can be sent again. It is only in memory: after a restart
 // the same apply finds its definition current, or its plan stale.
 type replays struct {
 	now func() time.Time
@@ -22,7 +22,7 @@ type replays struct {
 	order []replayKey
 }
 
-// replayKey is of one caller: nobody gets another's answer.
+// replayKey is of one caller: no caller gets another's answer.
 type replayKey struct{ caller, key string }
 
 type replay struct {
@@ -43,7 +43,7 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, byKey: map[replayKey]*replay{}}
 }
 
-// once carries out the request of a key and digest, or waits for whoever does
+// once carries out the request of a key and digest, or waits for the call that does
 // and gives their receipt. What failed isn't remembered.
 func (r *replays) once(ctx context.Context, key, digest string, do func() (plans.Receipt, error)) (plans.Receipt, error) {
 	caller := access.CallerOf(ctx)

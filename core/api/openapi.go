@@ -39,7 +39,7 @@ const (
 	schemaPrefix = "#/components/schemas/"
 )
 
-// document is where huma begins: JSON alone, and none of the routes of its own.
+// document is where huma begins: only JSON, and none of the routes of its own.
 func document() huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{

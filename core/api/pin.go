@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// UntrustedError says that whoever answers isn't the manager that the endpoint
+// UntrustedError says that the server isn't the manager that the endpoint
 // names. Nothing was sent to it, least of all the token.
 type UntrustedError struct{ Reason string }
 

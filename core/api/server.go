@@ -39,7 +39,7 @@ func TLSConfig(certificate func() (*tls.Certificate, error)) *tls.Config {
 	}
 }
 
-// ListenUnix opens the socket at path, for its owner alone. A socket that is
+// ListenUnix opens the socket at path, only for its owner. A socket that is
 // there is taken away first: only the holder of the writer's lock may call it.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
@@ -59,7 +59,7 @@ func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the manager's socket: %w", err)
 	}
-	// Whoever gets in before this line is still asked for their user.
+	// A caller that connects before this line is still asked for its user.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("close the manager's socket to others: %w", err), l.Close())
 	}

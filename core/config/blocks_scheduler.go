@@ -21,7 +21,7 @@ type queueBlock struct {
 	Tenant      string            `fleet:"tenant" example:"acme" doc:"The tenant whose jobs wait in it: fleets with a 'scope' of another tenant run none of them. Left out: anybody's."`
 	Project     string            `fleet:"project" example:"acme/web" doc:"The project of that tenant whose jobs wait in it."`
 	Preemptible bool              `fleet:"preemptible" default:"false" example:"true" doc:"Its jobs may run on instances that a provider can take away."`
-	Hostile     bool              `fleet:"hostile" default:"false" example:"false" doc:"Its jobs are untrusted, such as those of strangers' changes: they run only where the class has the 'isolation' of 'policy.hostile_isolation'. ReviewOS doesn't mark its jobs; without this none of them counts as hostile."`
+	Hostile     bool              `fleet:"hostile" default:"false" example:"false" doc:"Its jobs are untrusted, such as those of outside contributions: they run only where the class has the 'isolation' of 'policy.hostile_isolation'. ReviewOS doesn't mark its jobs; without this none of them counts as hostile."`
 	Labels      []string          `fleet:"labels" list:"set" form:"filled" default:"[]" example:"[\"ubuntu-latest\", \"self-hosted\"]" doc:"Labels that its runners get."`
 	Tags        map[string]string `fleet:"tags" default:"{}" example:"{ region = \"eu\" }" doc:"Tags that its runners get."`
 	Job         *jobBlock         `fleet:"job,block" doc:"What one job takes of an instance, at most what the class has. Left out: a whole instance."`

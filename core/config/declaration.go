@@ -163,7 +163,7 @@ func compileAttribute(field blocktag.Field) (*attribute, error) {
 		return one, err
 	}
 	if one.notYet != "" && notYetSentences[one.notYet] == (notYetSentence{}) {
-		return one, fmt.Errorf("there is no sentence %q", one.notYet)
+		return one, fmt.Errorf("unknown sentence %q", one.notYet)
 	}
 	one.sensitive = one.sensitive || one.typ.kind == kindSecret
 	if field.HasDefault {
@@ -229,7 +229,7 @@ func compileType(goType reflect.Type, tag reflect.StructTag) (valueType, error) 
 		element.list = ""
 		if name := tag.Get("keys"); name != "" {
 			if typ.keys = forms[name]; typ.keys == nil {
-				return typ, fmt.Errorf("there is no form %q", name)
+				return typ, fmt.Errorf("unknown form %q", name)
 			}
 		}
 		typ.element, typ.kind = &element, fleet.KindList
@@ -246,7 +246,7 @@ func compileType(goType reflect.Type, tag reflect.StructTag) (valueType, error) 
 func (t *valueType) setTexts(tag reflect.StructTag) error {
 	if name := tag.Get("form"); name != "" {
 		if t.form = forms[name]; t.form == nil {
-			return fmt.Errorf("there is no form %q", name)
+			return fmt.Errorf("unknown form %q", name)
 		}
 	}
 	if values := tag.Get("oneof"); values != "" {

@@ -275,13 +275,13 @@ func TestWrongTagsAreFound(t *testing.T) {
 		"no tag": {reflect.TypeFor[struct{ Size int }](), "no fleet tag"},
 		"an unknown form": {reflect.TypeFor[struct {
 			Name string `fleet:"name" form:"odd"`
-		}](), `there is no form "odd"`},
+		}](), `unknown form "odd"`},
 		"an unknown form of keys": {reflect.TypeFor[struct {
 			Env map[string]string `fleet:"env" keys:"odd"`
-		}](), `there is no form "odd"`},
+		}](), `unknown form "odd"`},
 		"an unknown sentence": {reflect.TypeFor[struct {
 			Name string `fleet:"name" notyet:"soon"`
-		}](), `there is no sentence "soon"`},
+		}](), `unknown sentence "soon"`},
 		"a bound that isn't a number": {reflect.TypeFor[struct {
 			Size int `fleet:"size" min:"x" max:"1"`
 		}](), "invalid syntax"},

@@ -79,7 +79,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Column)
 }
 
-// maxDiagnostics bounds what one load reports: past it nobody reads on, and a
+// maxDiagnostics bounds what one load reports: more than anybody reads, and a
 // file of rubbish must not cost memory for each of its lines.
 const maxDiagnostics = 500
 

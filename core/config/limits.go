@@ -161,7 +161,7 @@ func (c *collector) shallow(tokens hclsyntax.Tokens) bool {
 	return fine
 }
 
-// modestNumber refuses literals such as 1e999999999, whose text form alone
+// modestNumber refuses literals such as 1e999999999, whose mere text form
 // fills the memory.
 func modestNumber(literal string) bool {
 	if len(literal) > 64 {

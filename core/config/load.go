@@ -27,7 +27,7 @@ type Loaded struct {
 	report    *collector
 	providers map[fleet.ProviderAddress]blockSource
 	instances map[fleet.FleetAddress]blockSource
-	// schedulers are no plugins' bodies and are complained about in the same way.
+	// schedulers aren't plugins' bodies and are reported in the same way.
 	schedulers map[fleet.SchedulerAddress]blockSource
 	removed    map[fleet.FleetAddress]removal
 }

@@ -27,7 +27,7 @@ type Requirements struct {
 	constraint version.Constraints
 }
 
-// LoadRequirements reads the forgeyard block alone. The rest of the files must
+// LoadRequirements reads only the forgeyard block. The rest of the files must
 // parse, and that is all that is asked of it.
 func LoadRequirements(sources []Source) (Requirements, Diagnostics) {
 	l := newLoader()

@@ -17,7 +17,7 @@ import (
 var secretType = cty.Capsule("secret reference", reflect.TypeFor[fleet.SecretReference]())
 
 // secretFunc makes a reference out of its place. The secret itself is read by
-// whoever uses it, and never here.
+// its user, and never here.
 var secretFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "place", Type: cty.String}},
 	Type:   function.StaticReturnType(secretType),

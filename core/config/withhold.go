@@ -79,7 +79,7 @@ func withoutDefaults(source Source, names []string) Source {
 	return Source{Name: source.Name, Bytes: file.Bytes()}
 }
 
-// Only gives what sets the variables of these names. Files are written anew from
+// Only gives what sets the variables of these names. Files are rewritten from
 // their values, without comments; one that doesn't parse sets nothing.
 func (v Variables) Only(names []string) Variables {
 	var only Variables
@@ -102,7 +102,7 @@ func (v Variables) Only(names []string) Variables {
 	return only
 }
 
-// onlyInFile is a file of variables with the lines of some names alone.
+// onlyInFile is a file of variables with only the lines of some names.
 func onlyInFile(file Source, names []string) []byte {
 	l := newLoader()
 	parsed, ok := l.parse(file)

@@ -129,7 +129,7 @@ func (d *Daemon) assemble() {
 	d.orders = orders.NewHandler(d.store, d.options.Clock, d.Queries, d.loop)
 	d.joins = orders.Joins{
 		Store: d.store, Clock: d.options.Clock, Version: d.options.Version,
-		Tokens: &d.Enrollment, Alone: &d.applying, Bootstrap: d.joinBootstrap, Loop: d.loop,
+		Tokens: &d.Enrollment, Applying: &d.applying, Bootstrap: d.joinBootstrap, Loop: d.loop,
 	}
 }
 

@@ -48,7 +48,7 @@ func eventful(t *testing.T) *Daemon {
 	return m
 }
 
-func TestWhatHappenedIsToldInTheOrderOfTimeToWhomItConcerns(t *testing.T) {
+func TestEventsAreOrderedAndLimitedToTheCaller(t *testing.T) {
 	m := eventful(t)
 	everything := access.LocalUser("ada")
 	reader := access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}

@@ -10,7 +10,7 @@ import (
 )
 
 // Each new try of the plugin hid why the last one had failed.
-func TestWhyAPluginFailedIsToldWhileItIsStartedAgain(t *testing.T) {
+func TestPluginFailureIsShownWhileItRestarts(t *testing.T) {
 	var told []loop.Event
 	p := newProviders(&Daemon{options: options(t)})
 	p.start(t.Context(), func(_ context.Context, e loop.Event) { told = append(told, e) })

@@ -42,7 +42,7 @@ func rolledOut(t *testing.T, now *time.Time, change func(*fleet.Rollout)) *Daemo
 	return m
 }
 
-func TestARollbackIsForWhomMayManageImagesAndOfFleetsThatHaveAnImageOfBefore(t *testing.T) {
+func TestRollbackNeedsPermissionAndAnEarlierGoodImage(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := rolledOut(t, &now, nil)
 	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}

@@ -200,7 +200,7 @@ func (y *yard) conflict(err error, says string) {
 	}
 }
 
-func TestARotatedAuthorityLosesNoAgentAndEndsWhenNobodyKnowsItAlone(t *testing.T) {
+func TestRotatedAuthorityEndsOnceNoAgentNeedsIt(t *testing.T) {
 	y := newYard(t)
 	_, working := y.request()
 	_, late := y.request() // its host boots after the rotation

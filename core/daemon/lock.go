@@ -46,14 +46,12 @@ type writerLock struct {
 	note  string
 }
 
-const lockName = "manager.lock"
-
 // takeWriterLock takes the lock of a state directory. The kernel lets go of it
 // when the process ends, however it ends. Who holds it is noted beside it, for
 // people only.
 func takeWriterLock(state string, h Holder) (*writerLock, error) {
 	l := &writerLock{flock: flock.New(workspace.WriterLock(state)), note: filepath.Join(state, "manager.json")}
-	// Whoever asks whether it is held holds it for a moment, too.
+	// Held takes it for a moment, too.
 	brief, cancel := context.WithTimeout(context.Background(), briefly)
 	defer cancel()
 	taken, err := l.flock.TryLockContext(brief, briefly/20)

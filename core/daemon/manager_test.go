@@ -136,7 +136,7 @@ func TestTheChosenPortIsKept(t *testing.T) {
 	}
 }
 
-func TestAnOwnershipKeyIsReplacedAsOftenAsOneLikesAndTheOldOnesStay(t *testing.T) {
+func TestOwnershipKeyRotatesRepeatedlyAndOldKeysStay(t *testing.T) {
 	o := options(t)
 	m := open(t, o)
 	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))

@@ -254,7 +254,7 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	}
 }
 
-func TestAReasonThatSteersATerminalIsRefusedAndMakesNoPlanUnreadable(t *testing.T) {
+func TestReasonWithControlCharactersIsRefused(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
 	for _, reason := range []string{"\x1b[2J", "all is well\nfleet.demo is healthy", strings.Repeat("x", 501)} {

@@ -60,7 +60,7 @@ fleet "one" {
 }
 `
 
-func TestThePolicyOfAProviderBlockIsWrittenByItsPluginForItsFleets(t *testing.T) {
+func TestProviderPolicyIsWrittenByItsPlugin(t *testing.T) {
 	dir, builds, plugins := t.TempDir(), t.TempDir(), t.TempDir()
 	run, err := os.MkdirTemp("", "run") // a socket's name is short
 	if err != nil {

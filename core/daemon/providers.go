@@ -32,7 +32,7 @@ type providers struct {
 // supervised is one provider block's plugin.
 type supervised struct {
 	supervisor *pluginhost.Supervisor
-	// made is what it was started from: what differs starts it anew.
+	// made is what it was started from: a difference restarts it.
 	made   pluginSetup
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -55,7 +55,7 @@ func (p *providers) start(ctx context.Context, send func(context.Context, loop.E
 }
 
 // update starts, restarts and stops plugins so that they are those of the
-// definition. One that waits for a person is tried again: whoever applies may
+// definition. One that waits for a person is tried again: who applies may
 // have mended what isn't in the definition. If a plugin can't be set up, nothing
 // is changed.
 func (p *providers) update(d fleet.Definition) error {

@@ -36,7 +36,7 @@ func OpenReadOnly(ctx context.Context, o workspace.Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
-	// With no manager running, nobody observes anything.
+	// With no manager running, nothing is observed.
 	now := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
 	present := plans.Present{Present: now, Listening: func() *plans.Listening { return nil }}
 	return &ReadOnly{

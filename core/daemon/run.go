@@ -56,7 +56,7 @@ type running struct {
 }
 
 // Start begins to reconcile what was applied last, and answers agents on the
-// listener, which Stop closes. It goes on until Stop, or until Failed says that
+// listener, which Stop closes. It runs until Stop, or until Failed says that
 // it can't.
 func (d *Daemon) Start(ctx context.Context, listener net.Listener) (err error) {
 	d.mu.Lock()
@@ -184,7 +184,7 @@ func (d *Daemon) Stop(hurry <-chan struct{}) error {
 // agentServer answers agents until it is closed.
 type agentServer struct {
 	server *agentserver.Server
-	// ended is closed when nobody listens any more, with err.
+	// ended is closed when the listener has ended, with err.
 	ended chan struct{}
 	err   error
 }

@@ -2,5 +2,5 @@
 // line and the API use it: small interfaces, one for each noun.
 //
 // The daemon is one in its own process, and so is the API's client over a socket or
-// HTTPS. Whoever has one doesn't know which.
+// HTTPS. Its user doesn't know which.
 package installation

@@ -47,7 +47,7 @@ type Reader interface {
 	// Tokens lists the API tokens without their secrets.
 	Tokens(ctx context.Context) ([]access.Token, error)
 	// CheckOrders says what the same orders of a Service would do, or fails as they
-	// would, and changes nothing: so that nobody is asked about what is refused
+	// would, and changes nothing: so that no question is asked about what is refused
 	// afterwards. It needs the permission of the order.
 	CheckOrders() Orders
 }

@@ -22,7 +22,7 @@ import (
 // first. The keys themselves are in files; the store says which of them count.
 //
 // A rotation makes the new key's file and then writes the keyring. Killed in
-// between, the file is one that nobody counts on, and the next rotation takes it.
+// between, the file is unused, and the next rotation takes it.
 // A deletion writes the keyring and then removes the file; killed in between, the next
 // start removes it.
 type keyring []keyRecord
@@ -31,7 +31,7 @@ type keyring []keyRecord
 type keyRecord struct {
 	ID   string `json:"id"`
 	File string `json:"file"`
-	// Created is zero for the first key of an installation of before there were
+	// Created is zero for the first key of an installation from before there were
 	// keyrings.
 	Created time.Time `json:"created,omitzero"`
 	// Retired is when the next key took over, Deleted when this one ceased to be
@@ -70,7 +70,7 @@ type keyKind struct {
 	purpose, replaces string
 	// load reads a key's file, and makes a key where there is none.
 	load func(path string) (namedKey, error)
-	// use gives the keys to whoever works with them: the one in use, and those that
+	// use gives the keys to their user: the one in use, and those that
 	// are still trusted.
 	use func(newest namedKey, older []namedKey) error
 	// needs names what an old key can't be deleted for yet; none: nothing.
@@ -164,8 +164,7 @@ func (k *Keyrings) firstKey(ctx context.Context, kind keyKind) (keyring, error) 
 	return ring, k.store.SetSetting(ctx, kind.setting(), string(text))
 }
 
-// useKeys reads the files of all keys that count and gives them to whoever works
-// with them.
+// useKeys reads the files of all keys that count and gives them to their user.
 func (k *Keyrings) useKeys(kind keyKind, ring keyring) error {
 	var keys []namedKey
 	for _, record := range ring.trusted() {

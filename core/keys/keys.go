@@ -138,7 +138,7 @@ func (k *Keyrings) neededFor(kind keyKind, key namedKey, record keyRecord, state
 
 // RotateKey makes a new key of a kind and uses it from now on. One rotation must
 // be over before the next begins: of two in a row, the key between them would be
-// trusted by hosts that nobody thought of.
+// trusted by forgotten hosts.
 func (k *Keyrings) RotateKey(ctx context.Context, name string) (Key, error) {
 	if err := k.authorizeKeys(ctx, "key rotate"); err != nil {
 		return Key{}, err

@@ -23,7 +23,7 @@ type Handler struct {
 	queries query.Queries
 	// loop is the running one; nil: none runs.
 	loop func() *Loop
-	// check says that nothing is stored and nobody is told.
+	// check says that nothing is stored, and no loop notified.
 	check bool
 }
 
@@ -34,8 +34,8 @@ func NewHandler(s *store.Store, clock func() time.Time, queries query.Queries, l
 }
 
 // NewChecker makes every order say what it would do, or fail as it would, and
-// changes nothing: so that nobody is asked about what is refused afterwards. Its
-// store may be open for reading alone.
+// changes nothing: so that no question is asked about what is refused afterwards.
+// Its store may be read-only.
 func NewChecker(s *store.Store, clock func() time.Time, queries query.Queries) Handler {
 	return Handler{store: s, clock: clock, queries: queries, check: true, loop: func() *Loop { return nil }}
 }

@@ -147,7 +147,7 @@ func (h Handler) carryOut(ctx context.Context, useCase, subject string, o loop.O
 
 // adoptSubject says in words what is adopted.
 func (h Handler) adoptSubject(ctx context.Context, caller access.Caller, useCase string, r AdoptRequest) (string, error) {
-	if len(caller.Fleets) > 0 { // what is nobody's is of no fleet that they may touch
+	if len(caller.Fleets) > 0 { // an orphan is of no fleet that they may touch
 		return "", &access.DeniedError{Caller: caller.Name, UseCase: useCase, Fleet: r.Fleet}
 	}
 	fleets, err := h.store.Fleets(ctx)

@@ -51,8 +51,8 @@ type Joins struct {
 	// Version is of this program, whose agents hosts get.
 	Version string
 	Tokens  *pki.Tokens
-	// Alone is held so that no fleet changes between the choice and the claim.
-	Alone sync.Locker
+	// Applying is held so that no fleet changes between the choice and the claim.
+	Applying sync.Locker
 	// Bootstrap is the first-boot document of a provider's host, with what a person
 	// should know about the address in it.
 	Bootstrap func(context.Context, fleet.ProviderAddress, fleet.Platform) (fleet.BootstrapIntent, []string, error)
@@ -69,8 +69,8 @@ func (j Joins) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	if err != nil {
 		return JoinTicket{}, err
 	}
-	j.Alone.Lock()
-	defer j.Alone.Unlock()
+	j.Applying.Lock()
+	defer j.Applying.Unlock()
 	state, err := j.Store.Load(ctx)
 	if err != nil {
 		return JoinTicket{}, err

@@ -26,8 +26,8 @@ type OverrideReceipt struct {
 }
 
 const (
-	// LongestOverride bounds what expires by itself: what lasts longer belongs into
-	// the file.
+	// LongestOverride bounds what expires by itself: a permanent change is the
+	// file's.
 	LongestOverride = 30 * 24 * time.Hour
 	// longestReason is enough for a sentence and a link.
 	longestReason = 500

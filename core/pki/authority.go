@@ -94,7 +94,7 @@ func LoadAuthorityFile(path, installation string, now time.Time) (*Authority, er
 	a.pool.AddCert(certificate)
 	if filepath.Base(path) != AuthorityFile {
 		// An agent asks for the manager by a name of the authority that it pins, so
-		// that each is shown a certificate that it can judge.
+		// that each is shown a certificate that it can verify.
 		a.name = a.KeyID() + "." + a.name
 	}
 	return a, nil

@@ -45,7 +45,7 @@ func readOrCreateKeyFile(path string, types []string, create func() ([]*pem.Bloc
 	if err := createKeyFile(path, content); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create key file %s: %w", path, err)
 	}
-	// Read back even what was just written: whoever was first wins, and a disk
+	// Read back even what was just written: the first writer wins, and a disk
 	// that lost the bytes is found now.
 	return readKeyFile(path, types)
 }
@@ -70,7 +70,7 @@ func readKeyFile(path string, types []string) ([]*pem.Block, error) {
 	return blocks, nil
 }
 
-// readPrivately reads a file that nobody but its owner may read.
+// readPrivately reads a file that only its owner may read.
 func readPrivately(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -111,7 +111,7 @@ func createKeyFile(path string, content []byte) error {
 const unfinished = ".new-"
 
 // RemoveUnfinishedKeys removes what a process left in the folder that died while
-// it made a key: a key that nobody uses, or a second name of one that is in use.
+// it made a key: an unused key, or a second name of one that is in use.
 // Only the holder of the writer's lock may call it, before it loads its keys.
 func RemoveUnfinishedKeys(folder string) error {
 	entries, err := os.ReadDir(folder)

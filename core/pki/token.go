@@ -19,8 +19,8 @@ import (
 
 // Tokens makes and checks enrollment tokens [54, 55]. A token is derived from the
 // installation's enrollment key, the provision operation and its stored nonce:
-// the same request can be made again after a crash, and the store alone is not
-// enough to enroll.
+// the same request can be made again after a crash, and a copy of the store is
+// not enough to enroll.
 //
 //	fyt1.OPERATION-ID.BASE32 of HMAC-SHA-256(key, "fyt1" 0 OPERATION-ID 0 nonce)
 //
@@ -63,7 +63,7 @@ func LoadTokens(folder string) (*Tokens, error) {
 	return t, nil
 }
 
-// Use makes tokens with the newest key from now on, and goes on taking those of
+// Use makes tokens with the newest key from now on, and still accepts those of
 // the older ones.
 func (t *Tokens) Use(newest *TokenKey, older ...*TokenKey) {
 	keys := append([]*TokenKey{newest}, older...)
@@ -113,7 +113,7 @@ func (t *Tokens) Token(operation fleet.OperationID, nonce []byte) string {
 }
 
 // TokenOf is the token of a stored operation, whichever key it was made with: what
-// is sent again is the same again. Without that key it is one that nobody takes.
+// is sent again is the same again. Without that key it is invalid.
 func (t *Tokens) TokenOf(o fleet.Operation) string {
 	for _, k := range *t.keys.Load() {
 		if k.Made(o) {

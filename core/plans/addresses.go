@@ -9,7 +9,7 @@ import (
 )
 
 // warnOldAddress warns of a changed address of the manager: agents know the one of their
-// bootstrap document and no other, so those that run would call where nobody
+// bootstrap document and no other, so those that run would call where nothing
 // answers.
 func warnOldAddress(before, after fleet.Definition, state snapshot.State) config.Diagnostics {
 	agents, old, url := 0, "", ""
@@ -35,7 +35,7 @@ func warnOldAddress(before, after fleet.Definition, state snapshot.State) config
 type Listening struct{ Wanted, At string }
 
 // warnIgnoredListen warns of a listen that the running manager doesn't follow: a serve that began
-// before the first apply has a port of its own, and hosts would call where nobody
+// before the first apply has a port of its own, and hosts would call where nothing
 // answers.
 func warnIgnoredListen(now *Listening, after fleet.Definition) config.Diagnostics {
 	wanted := after.Manager.Listen

@@ -8,7 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-func TestAChangedAddressOfTheManagerWarnsOfTheHostsThatKnowTheOldOne(t *testing.T) {
+func TestChangedManagerAddressWarnsOfHostsWithTheOldOne(t *testing.T) {
 	old := fleet.ManagerSettings{Listen: "10.0.0.1:7443", Advertise: "https://fleet.example:7443"}
 	two := snapshot.State{Instances: []fleet.CapacityInstance{{ID: "a", State: fleet.Healthy}, {ID: "b", State: fleet.Bootstrapping}}}
 	for _, c := range []struct {

@@ -21,28 +21,28 @@ import (
 // Applier makes what a plan says the current definition.
 type Applier struct {
 	Planner
-	// alone is held by an apply, from the fresh plan to the plugins' update.
-	alone sync.Locker
+	// applying is held by an apply, from the fresh plan to the plugins' update.
+	applying sync.Locker
 	// tell hands a definition to a running loop and its plugins.
 	tell func(fleet.Definition) error
 }
 
-// NewApplier is of a store that is open for writing. Whoever else needs fleets that
-// don't change holds alone, too. tell hands a definition that was applied to a
+// NewApplier is of a store that is open for writing. Other code that needs fleets that
+// don't change holds applying, too. tell hands a definition that was applied to a
 // running loop and its plugins.
-func NewApplier(p Planner, alone sync.Locker, tell func(fleet.Definition) error) *Applier {
-	return &Applier{p, alone, tell}
+func NewApplier(p Planner, applying sync.Locker, tell func(fleet.Definition) error) *Applier {
+	return &Applier{p, applying, tell}
 }
 
-// Apply plans the submission anew, makes sure that it still means what was
+// Apply plans the submission again, makes sure that it still means what was
 // approved, and makes its definition current. The loop does the rest.
 func (a *Applier) Apply(ctx context.Context, s Submission, approved Approval) (Receipt, error) {
 	caller, err := access.Authorize(ctx, "apply")
 	if err != nil {
 		return Receipt{}, err
 	}
-	a.alone.Lock()
-	defer a.alone.Unlock()
+	a.applying.Lock()
+	defer a.applying.Unlock()
 	if err := a.mayUse(ctx, approved); err != nil {
 		return Receipt{}, err
 	}

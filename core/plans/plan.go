@@ -34,7 +34,7 @@ type Plan struct {
 	// Definition is the digest of what the files say.
 	Definition string `json:"definition"`
 	// Unrecorded is what providers have that no live instance accounts for, where a
-	// manager runs and sees it. It is no change.
+	// manager runs and sees it. It isn't a change.
 	Unrecorded []fleet.UnrecordedResource `json:"unrecorded,omitempty"`
 
 	// Accounts says what the credentials of each provider reach, as a running manager

@@ -50,7 +50,7 @@ func visibleChanges(all []config.Change, caller access.Caller) []config.Change {
 }
 
 // readable is what may be said of a definition before its secrets are looked at: a
-// caller who is limited to fleets may name those alone that were applied, for who
+// caller who is limited to fleets may name only those that were applied, for who
 // plans a block learns whether the file that it refers to is there, and sometimes
 // what is in it.
 func (p Planner) readable(ctx context.Context, caller access.Caller) func(fleet.Definition) error {

@@ -73,7 +73,7 @@ func Parse(content []byte) (SavedPlan, error) {
 
 // plain refuses a plan in whose text, apart from the files that it applies, there
 // are characters that steer a terminal: they could erase what is shown of the
-// plan, or show something else, before the eyes of whoever is asked to approve it.
+// plan, or show something else, before the eyes of the person who is to approve it.
 func (p SavedPlan) plain() error {
 	p.Submission.Lock = "" // a file, too; the contents of the others are in base64
 	p.Plan.Warnings = slices.Clone(p.Plan.Warnings)
@@ -168,7 +168,7 @@ func WriteFile(path string, p SavedPlan) error {
 	return nil
 }
 
-// mayOverwrite refuses a path where something is that is no plan file.
+// mayOverwrite refuses a path of an existing file that isn't a plan file.
 func mayOverwrite(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

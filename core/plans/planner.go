@@ -29,7 +29,7 @@ type Present struct {
 	Listening func() *Listening
 }
 
-// NewPlanner is of a store that may be open for reading alone.
+// NewPlanner is of a store that may be read-only.
 func NewPlanner(s *store.Store, o workspace.Options, now Present) Planner {
 	return Planner{store: s, options: o, now: now}
 }

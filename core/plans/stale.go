@@ -15,7 +15,7 @@ import (
 // somebody else applied in between, or what the plan was made from differs.
 type StaleError struct {
 	// By applied the definition Serial at At: the last that changed something which
-	// the plan touches. Empty: nobody applied anything, and Reason says what differs.
+	// the plan touches. Empty: nothing was applied, and Reason says what differs.
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Serial int64     `json:"serial"`

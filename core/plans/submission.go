@@ -19,7 +19,7 @@ type Submission struct {
 	Prune bool `json:"prune,omitempty"`
 	// Approved has a plan refused as its apply would be: with a *StaleError where it
 	// no longer means what was approved, and a *ConflictError where it was used. Nil: it
-	// is planned anew. An apply has its own.
+	// is planned again. An apply has its own.
 	Approved *Approval `json:"approved,omitempty"`
 }
 

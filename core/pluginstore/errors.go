@@ -105,6 +105,19 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s has no %s; compare the source in required_plugins with where its author publishes it", e.Where, e.What)
 }
 
+// OtherDigestError says that a layout has the locked version with another digest.
+type OtherDigestError struct {
+	Plugin, Version, Digest string
+	Missing                 *MissingError
+}
+
+func (e *OtherDigestError) Error() string {
+	return fmt.Sprintf("%s has %s with another digest (%s), and not the locked one; to take it, run: forgeyard-fleet plugin update %s",
+		e.Missing.Where, e.Version, e.Digest, e.Plugin)
+}
+
+func (e *OtherDigestError) Unwrap() error { return e.Missing }
+
 // NoVersionError says that no published version fits.
 type NoVersionError struct {
 	Plugin, Source, Constraint string

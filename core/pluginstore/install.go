@@ -161,7 +161,7 @@ func (i Installer) fill(ctx context.Context, r Required, old LockedPlugin) (Inst
 func (i Installer) locked(ctx context.Context, from repository, old LockedPlugin) (release, error) {
 	descriptor, err := from.resolve(ctx, old.Index)
 	if err != nil {
-		return release{}, err
+		return release{}, otherDigest(ctx, from, old, err)
 	}
 	if descriptor.Digest.String() != old.Index {
 		return release{}, &TamperedError{What: "index", Digest: old.Index, Found: descriptor.Digest.String()}
@@ -179,6 +179,20 @@ func (i Installer) locked(ctx context.Context, from repository, old LockedPlugin
 			tagOf(old.Version), old.Source, old.Index, named.Digest))
 	}
 	return found, nil
+}
+
+// otherDigest explains a locked release that is missing where its version exists
+// with another digest, as after a second build of the same version.
+func otherDigest(ctx context.Context, from repository, old LockedPlugin, err error) error {
+	var missing *MissingError
+	if _, isLayout := from.(*layout); !isLayout || !errors.As(err, &missing) {
+		return err
+	}
+	named, failed := from.resolve(ctx, tagOf(old.Version))
+	if failed != nil {
+		return err
+	}
+	return &OtherDigestError{Plugin: old.Name, Version: old.Version, Digest: named.Digest.String(), Missing: missing}
 }
 
 func (i Installer) checkSigner(ctx context.Context, from repository, old LockedPlugin, found release) error {

@@ -36,6 +36,22 @@ func TestWhatIsNotInTheLayoutIsNamed(t *testing.T) {
 	refused[*MissingError](u, u.plain, origin.Layout, "registry.example/acme/fleet-other")
 }
 
+func TestLayoutWithAnotherDigestOfTheVersionNamesUpdate(t *testing.T) {
+	key, first, second := newKey(t), layoutOf(t), layoutOf(t)
+	publish(t, first, releaseOf(t, example, "1.0.0", key))
+	publish(t, second, releaseOf(t, example, "1.0.0", key, func(r *Release) {
+		r.Description = []byte(`{"name":"example","version":"1.0.0","built":2}`)
+	}))
+	one, another := newUser(t, first, example, ""), newUser(t, second, example, "")
+	one.Trusted, another.Trusted = []PublicKey{key.Public()}, []PublicKey{key.Public()}
+	one.mustInstall()
+	another.lock = one.lock
+	refused[*OtherDigestError](another, another.plain, second.Layout, "has 1.0.0 with another digest (sha256:", "forgeyard-fleet plugin update example")
+	if done, err := another.update(); err != nil || done.Version != "1.0.0" {
+		t.Errorf("the advice doesn't work: %+v, %v", done, err)
+	}
+}
+
 // blobOf is the file of a digest in a layout.
 func blobOf(origin Origin, digest string) string {
 	return filepath.Join(origin.Layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))

@@ -56,7 +56,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 func (p *Problem) ContentType(string) string { return MediaType }
 
 // Write answers a request with p, which may be a problem with further members. Its status
-// is p.GetStatus(). A caller that hung up is no error.
+// is p.GetStatus(). A caller that hung up isn't an error.
 func Write(w http.ResponseWriter, p interface{ GetStatus() int }) {
 	if p.GetStatus() == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
 		w.Header().Set("WWW-Authenticate", "Bearer")

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// Hub passes the loop's progress on to whoever watches. A slow watcher misses
+// Hub passes the loop's progress on to its watchers. A slow watcher misses
 // steps in between and never holds up the loop: transitions that it missed are
 // joined, everything else is as of the newest step.
 type Hub struct {
@@ -27,7 +27,7 @@ type watcher struct {
 	wake    chan struct{}
 }
 
-// NewHub has nobody who watches.
+// NewHub has no watchers.
 func NewHub() *Hub { return &Hub{watchers: map[*watcher]bool{}} }
 
 // Begin and End bracket the life of a loop.
@@ -43,7 +43,7 @@ func (h *Hub) End() {
 	h.observed, h.newest = snapshot.Observations{}, Progress{}
 }
 
-// Observations are those of the newest step. Nobody writes to them.
+// Observations are those of the newest step. They are read-only.
 func (h *Hub) Observations() snapshot.Observations {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-func TestALimitedCallerHearsNothingOfJobsThatAreNearestToOtherFleets(t *testing.T) {
+func TestLimitedCallerSeesNoJobsNearestToOtherFleets(t *testing.T) {
 	p := Progress{Schedulers: map[fleet.SchedulerAddress]reason.Reason{"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "refused"})}, Unplaced: unplacedNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
 	seen := p.VisibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
 	if len(seen.Unplaced) != 1 || len(seen.Unplaced[0].Nearest) != 1 || seen.Unplaced[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unplaced[1].Nearest) != 2 {

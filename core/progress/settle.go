@@ -36,7 +36,7 @@ type Watched interface {
 }
 
 // Await watches until nothing of the definition is on its way any more, the wait
-// is over, a person is needed, or ctx ends. Whatever is left goes on by itself
+// is over, a person is needed, or ctx ends. Whatever is left continues by itself
 // where a manager runs, else at the next apply.
 func Await(ctx context.Context, s Watched, serial int64, wait time.Duration, observe func(Progress)) (Outcome, error) {
 	watching, stop := context.WithTimeout(ctx, wait)

@@ -56,7 +56,7 @@ type EventFilter struct {
 
 // Events lists what the store tells of the past, in the order of time: decisions,
 // the last move of each instance, the ends of calls, and what was done, to those
-// who may read the audit. The moves before the last are in nobody's memory; who
+// who may read the audit. The moves before the last aren't kept; who
 // watches hears each. At most the newest 1000 of each kind are looked at.
 func (q Queries) Events(ctx context.Context, by EventFilter) ([]Event, error) {
 	caller, err := access.Authorize(ctx, "events")
@@ -124,7 +124,7 @@ func (q Queries) operationEvents(ctx context.Context, addresses map[fleet.Runner
 	events := make([]Event, 0, len(operations))
 	for _, op := range operations {
 		if op.CallOver.IsZero() {
-			continue // it was never sent, or it goes on
+			continue // it was never sent, or hasn't ended
 		}
 		e := Event{At: op.CallOver, Kind: OperationEvent, ID: string(op.ID), Fleet: addresses[op.Fleet], Instance: op.Instance,
 			What: fmt.Sprintf("%s %s", op.Kind, op.State), Text: op.Reason.Text(), Reason: op.Reason}

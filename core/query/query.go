@@ -37,7 +37,7 @@ func (p Present) Snapshot(state snapshot.State) snapshot.Snapshot {
 	return snapshot.Snapshot{Now: p.Clock(), AgentVersion: p.AgentVersion, State: state, Observations: p.Observed()}
 }
 
-// New asks a store that may be open for reading alone. refused are the calls of agents that it
+// New asks a store that may be read-only. refused are the calls of agents that it
 // refused; nil: none runs here.
 func New(s *store.Store, now Present, refused func() []fleet.Refusal) Queries {
 	return Queries{store: s, now: now, refused: refused}

@@ -31,7 +31,7 @@ func NewClient(base, token string) *Client {
 }
 
 // Submit puts a job into the queue. After an error that isn't the queue's own
-// refusal nobody knows whether it is there.
+// refusal it is unknown whether it was stored.
 func (c *Client) Submit(ctx context.Context, s Submission) (j Job, err error) {
 	return j, c.call(ctx, "submit a job", "POST", "/v1/jobs", s, &j)
 }

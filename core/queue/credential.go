@@ -18,7 +18,7 @@ const credentialPrefix = "fyq1."
 
 // credential is a runner's own: by it the worker can lease, renew and finish for
 // this runner, and do nothing else. It is derived, so that a repeated admission
-// gives the same one, and a queue that was started anew with the same token still
+// gives the same one, and a queue that was restarted with the same token still
 // knows it.
 func (s *Server) credential(runner string) string {
 	mac := hmac.New(sha256.New, []byte(s.token))

@@ -14,7 +14,7 @@ func eligible(g *group, has forgeyard.Admit) bool {
 	switch {
 	case !met(wants.OS, has.OS), !met(wants.Arch, has.Arch), !met(wants.Trust, has.Trust), !met(wants.Device, has.Device), !met(wants.Isolation, has.Isolation):
 		return false
-	case wants.Signing != has.Signing: // signing runners are for jobs that sign alone
+	case wants.Signing != has.Signing: // signing runners are only for jobs that sign
 		return false
 	case wants.Confidential && !has.Confidential, wants.Hostile && !has.Hostile:
 		return false

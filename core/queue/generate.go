@@ -1,5 +1,5 @@
 package queue
 
-// After a change of the routes or the wire types, write their document anew:
+// After a change of the routes or the wire types, write their document again:
 //
 //go:generate go test . -run TestTheDocumentInDocsIsThatOfTheRoutes -update

@@ -36,7 +36,7 @@ type Submission struct {
 	// Resources is what the job takes of its runner; a slot, always.
 	Resources forgeyard.Resources `json:"resources"`
 	Command   []string            `json:"command"`
-	// Env is given to the job and shown to nobody.
+	// Env is given to the job and never shown.
 	Env                map[string]string `json:"env,omitempty"`
 	Priority           int               `json:"priority,omitempty"`
 	PreemptibleAllowed bool              `json:"preemptible_allowed,omitempty"`

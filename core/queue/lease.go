@@ -18,7 +18,7 @@ type lease struct {
 	runner  *runner
 	job     *job
 	expires time.Time
-	// ordered is closed, and made anew, when there is something to tell the worker.
+	// ordered is closed, and replaced, when there is something to tell the worker.
 	ordered chan struct{}
 }
 
@@ -37,7 +37,7 @@ type poll struct {
 
 // Lease gives the runner's worker a job under the id, waiting for one until ctx
 // ends; false: there was none. Asked again under the same id it answers the same
-// job, and under the id of a lease that is no more, none.
+// job, and under the id of a lease that has ended, none.
 func (q *Queue) Lease(ctx context.Context, runnerID, session, id string) (worker.Lease, bool, error) {
 	key := leaseKey{runnerID, id}
 	p, answer, err := q.ask(key, session)
@@ -115,7 +115,7 @@ func (q *Queue) endPolls(r *runner) {
 	})
 }
 
-// dispatch gives what waits to whoever waits for it. The lock is held.
+// dispatch leases waiting jobs to waiting runners. The lock is held.
 func (q *Queue) dispatch() {
 	if len(q.groups) == 0 || len(q.polls) == 0 {
 		return
@@ -204,8 +204,8 @@ func (q *Queue) loseAll(r *runner, why string) {
 	q.dispatch()
 }
 
-// Expire takes the leases away that weren't renewed in time. Whoever runs the
-// queue calls it now and then.
+// Expire takes the leases away that weren't renewed in time. The
+// queue's server calls it now and then.
 func (q *Queue) Expire() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -19,7 +19,7 @@ type Options struct {
 	// LeaseTime is how long a lease holds without being renewed; 0: 30 s.
 	LeaseTime time.Duration
 	// CheckpointTime is how long jobs have to save their state when their host is
-	// interrupted and nobody said when; 0: worker.UsualTimeToSave.
+	// interrupted without a deadline; 0: worker.UsualTimeToSave.
 	CheckpointTime time.Duration
 	// MostLosses is how often a job that was lost with its runner is run again; 0: 3.
 	MostLosses int
@@ -54,7 +54,7 @@ type Queue struct {
 	runners  map[string]*runner
 	polls    []*poll // that wait for a job, the longest first
 	leases   map[leaseKey]*lease
-	// past are leases that are no more, for as long as their job is kept.
+	// past are leases that have ended, for as long as their job is kept.
 	past    map[leaseKey]*job
 	running map[string]int // by tenant, where it has a limit
 }

@@ -9,7 +9,7 @@ type RefusalKind int
 const (
 	// Invalid: the request itself is wrong.
 	Invalid RefusalKind = iota
-	// UnknownRunner: nobody admitted it here, or it was removed. It may be admitted
+	// UnknownRunner: it was not admitted here, or was removed. It may be admitted
 	// (again).
 	UnknownRunner
 	// UnknownJob: there is none of this name, or it is over for long.

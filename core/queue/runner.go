@@ -22,7 +22,7 @@ type runner struct {
 	has      forgeyard.Admit
 	free     forgeyard.Resources
 	cordoned bool
-	// until is when the host goes away; zero: nobody said so.
+	// until is when the host goes away; zero: unknown.
 	until time.Time
 	begun int // leases in its life
 	// session is the run of its worker that leases are given to; ended are those
@@ -95,7 +95,7 @@ func checkAdmit(a forgeyard.Admit) error {
 const maxSlots = 1000
 
 // timeToSave is how long jobs have to save their state on a host that goes away in
-// so much time; 0: nobody said.
+// so much time; 0: unknown.
 func (q *Queue) timeToSave(left time.Duration) time.Duration {
 	if left <= 0 {
 		return q.CheckpointTime
@@ -105,7 +105,7 @@ func (q *Queue) timeToSave(left time.Duration) time.Duration {
 
 // Cordon gives a runner no new lease from the returned revision on. With force
 // its jobs are taken away and queued again. left is in how much time its host goes
-// away, where the cause says that it does; 0: nobody said.
+// away, where the cause says that it does; 0: unknown.
 func (q *Queue) Cordon(id, cause string, force bool, left time.Duration) (revision int64, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

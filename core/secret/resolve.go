@@ -20,7 +20,7 @@ type LookupEnv func(name string) (string, bool)
 // read. ReadFile is the one that isn't a test's.
 type FileReader func(path string) ([]byte, error)
 
-// Resolver finds the secrets that references name. Whoever works with secrets gets
+// Resolver finds the secrets that references name. Code that works with secrets gets
 // one value of it.
 type Resolver struct {
 	LookupEnv LookupEnv
@@ -87,7 +87,7 @@ func DiagnosticsAt(err error, attribute string) []fleet.PluginDiagnostic {
 // Resolved is a body with its secrets in it: to be used, and to be forgotten.
 type Resolved struct {
 	Body json.RawMessage
-	// Secrets are the values that took the place of references, so that whoever
+	// Secrets are the values that took the place of references, so that code which
 	// gets the body can hide them where the receiver repeats them.
 	Secrets []string
 }

@@ -73,9 +73,9 @@ func (b Bundle) checkLocked() error {
 	return nil
 }
 
-// checkOrigin refuses a plugin from elsewhere than the files say, or one that
-// nobody signed where they don't allow that. A developer's own build is from
-// nowhere: whoever may change the lock can have it, and the plan warns of it.
+// checkOrigin refuses a plugin from elsewhere than the files say, or an
+// unsigned one where they don't allow that. A developer's own build is from
+// nowhere: anyone who may change the lock can have it, and the plan warns of it.
 func checkOrigin(r fleet.PluginRequirement, locked pluginstore.LockedPlugin) error {
 	switch {
 	case locked.Source == pluginstore.SourceDev:

@@ -17,7 +17,7 @@ type Options struct {
 	Installation string
 	// Version is of this program; agents must match its minor version.
 	Version string
-	// Command is what the user typed, for whoever finds the lock held.
+	// Command is what the user typed, for the message of a held lock.
 	Command string
 	Clock   func() time.Time
 	Log     *slog.Logger

@@ -87,8 +87,8 @@ func (w Workspace) InstallBuilds(ctx context.Context, o PluginOptions, dir, run 
 	})
 }
 
-// lockEach writes the lock when all went well. Without names, what nobody
-// requires any more is dropped from it.
+// lockEach writes the lock when all went well. Without names, what is no longer
+// required is dropped from it.
 func (w Workspace) lockEach(ctx context.Context, o PluginOptions, one func(pluginstore.Required) (pluginstore.Installed, error)) ([]pluginstore.Installed, error) {
 	chosen, err := w.required(o.Names)
 	if err != nil {
@@ -207,7 +207,7 @@ type PluginState struct {
 	Locked     pluginstore.LockedPlugin `json:"-"`
 }
 
-// PluginStates lists the required plugins. Nothing is started, and nobody asked.
+// PluginStates lists the required plugins. Nothing is started or asked.
 func (w Workspace) PluginStates(names []string) ([]PluginState, error) {
 	chosen, err := w.required(names)
 	if err != nil {

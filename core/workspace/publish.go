@@ -59,7 +59,7 @@ func PublishPlugin(ctx context.Context, release PluginRelease, to pluginstore.Or
 	})
 }
 
-// canonical is the same JSON in the same bytes, whoever wrote it.
+// canonical is the same JSON in the same bytes, whichever program wrote it.
 func canonical(raw []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

@@ -24,7 +24,7 @@ func warnUnusedForecast(d fleet.Definition) (found config.Diagnostics) {
 }
 
 // warnNoIsolation warns of fleets that no host of this version can join: its agent
-// isolates jobs on Linux alone, and says so elsewhere.
+// isolates jobs only on Linux, and says so elsewhere.
 func warnNoIsolation(d fleet.Definition) config.Diagnostics {
 	var found config.Diagnostics
 	for _, f := range d.Fleets {

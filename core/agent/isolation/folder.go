@@ -29,7 +29,7 @@ func OtherUserFolder(h Host) string {
 	return filepath.Join(h.JobsDir, hex.EncodeToString(sum[:6]))
 }
 
-// MakeJobFolder makes the folder anew with an empty tmp in it, both for the job's
+// MakeJobFolder makes the folder again with an empty tmp in it, both for the job's
 // eyes only.
 func MakeJobFolder(h Host, u *User) (folder string, err error) {
 	folder = JobFolder(h, u)

@@ -28,7 +28,7 @@ const (
 )
 
 // IsolatedUser finds a user for isolated jobs and holds it: the named one, or one
-// that nobody on this host is.
+// that no user of this host has.
 func IsolatedUser(h Host, name string) (*User, error) {
 	switch {
 	case os.Geteuid() != 0:
@@ -68,12 +68,12 @@ func taken(id int) bool {
 	return noUser == nil || noGroup == nil
 }
 
-// userInUseError says that a user isn't this agent's alone.
+// userInUseError says that something else uses a user, too.
 type userInUseError struct{ text string }
 
 func (e *userInUseError) Error() string { return e.text }
 
-// hold makes the user this agent's alone: after a job every process of it is
+// hold gives the user to this agent only: after a job every process of it is
 // ended, so none may be there before the first.
 func (u *User) hold() error {
 	held, err := HoldUID(u.UID)
@@ -104,7 +104,7 @@ func (u *User) hold() error {
 }
 
 // clearUID removes what jobs of a dead agent left under a number that no user has:
-// whoever runs jobs by it next must not read them.
+// the next user of it must not read them.
 func clearUID(uid int) error {
 	err := sweepShared(sharedFolders, uid)
 	entries, readErr := os.ReadDir(DefaultJobsDir)

@@ -13,7 +13,7 @@ type User struct {
 	Name     string // in the fleet file; empty: the agent's choice
 	UID, GID int
 	Groups   []int // besides gid
-	// isolated: this agent alone uses the user, whose processes gain no rights in
+	// isolated: only this agent uses the user, whose processes gain no rights in
 	// any way and don't reach the metadata addresses.
 	isolated bool
 	held     *lockfile.Lock // while the agent may use an isolated user; else nil

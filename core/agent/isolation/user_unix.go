@@ -49,7 +49,7 @@ func lookUpUser(name string) (*User, error) {
 }
 
 // loginUser is a user as it is everywhere on the host, with its groups and
-// whatever it may do with sudo. That is no isolation. nil: the agent's own.
+// whatever it may do with sudo. That isn't isolation. nil: the agent's own.
 func loginUser(name string) (*User, error) {
 	if name == "" {
 		return nil, nil

@@ -48,7 +48,7 @@ func platformOf(firmware func(string) string) *Service {
 
 // Parse reads "PLATFORM URL": another service in place of the
 // platform's, to rehearse an interruption. It must be on this very host, so that
-// nobody who can set a variable can have the agent ask elsewhere.
+// setting a variable can't make the agent ask elsewhere.
 func Parse(text string) (*Service, error) {
 	platform, address, _ := strings.Cut(text, " ")
 	if noticeReaders[platform] == nil {

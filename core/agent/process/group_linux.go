@@ -14,7 +14,7 @@ import (
 // Group is the processes of a job: its first process, everything below it, and
 // every orphan that this program inherited as their sub-reaper. A process can
 // leave its process group and its session, but not its ancestry. Of an isolated
-// job it is also every process of its user, whoever started it.
+// job it is also every process of its user, whatever started it.
 type Group struct {
 	leader int
 	job    Job
@@ -111,7 +111,7 @@ func (g *Group) Close() {}
 // job's user, and all below them. None left: true.
 func EndLeftover(r Leftover, hold HoldUser) (bool, error) {
 	if r.Boot != "" && r.Boot != bootID() {
-		return true, nil // the host was started anew since
+		return true, nil // the host was restarted since
 	}
 	all, err := List()
 	if err != nil {

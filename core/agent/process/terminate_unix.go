@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Terminate asks one process to end; one that has ended is no error.
+// Terminate asks one process to end; one that has ended isn't an error.
 func Terminate(p *os.Process) error {
 	if err := p.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -13,11 +13,11 @@ const HostInterruptionVariable = "FORGEYARD_HOST_INTERRUPTION"
 
 // HostInterruption is that file. Others may be in it that aren't read here.
 type HostInterruption struct {
-	// Deadline is when the host goes, by its own clock; zero: nobody said.
+	// Deadline is when the host goes, by its own clock; zero: unknown.
 	Deadline time.Time `json:"deadline,omitzero"`
 }
 
-// UsualTimeToSave is how long jobs have to save their state where nobody said when
+// UsualTimeToSave is how long jobs have to save their state where it is unknown when
 // the host goes: within the shortest notice that providers give.
 const UsualTimeToSave = 25 * time.Second
 

@@ -23,7 +23,7 @@ func inNewGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid:
 // error.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.pid(), s) }
 
-// signalCheckpoint tells the job's first process alone: a shell's children, which
+// signalCheckpoint tells only the job's first process: a shell's children, which
 // don't handle the signal, would be ended by it.
 func (p *process) signalCheckpoint() error { return p.cmd.Process.Signal(syscall.SIGUSR1) }
 

@@ -48,7 +48,7 @@ type supervision struct {
 }
 
 // supervise renews the lease and carries out the queue's orders until no process
-// of the job's group is left. While the queue is away the job goes on.
+// of the job's group is left. While the queue is away the job continues.
 func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *process) (result Result, wanted bool) {
 	renewing, cancel := context.WithCancel(ctx)
 	orders := make(chan orderOrVoid)

@@ -33,7 +33,7 @@ type Config struct {
 	RetryFirst, RetryMost time.Duration
 	// Grace is how long a job may take to end when it is asked to; 0: 10 s.
 	Grace time.Duration
-	// NewID gives names that nobody ever had: letters, digits, - and _.
+	// NewID gives names that were never used: letters, digits, - and _.
 	NewID func() string
 	// Random gives numbers in [0,1) for jitter.
 	Random func() float64

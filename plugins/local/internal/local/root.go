@@ -50,7 +50,7 @@ func openRoot(root, installation, cache string) (id string, err error) {
 		return known, checkRoot(root, known, cache)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return "", provider.Diagnostic{Summary: "The folder of the instances can't be made", Detail: err.Error(), Path: provider.At("root")}
+		return "", provider.Diagnostic{Summary: fmt.Sprintf("Can't create the instance folder %s", root), Detail: err.Error(), Path: provider.At("root")}
 	}
 	found, err := readRootMark(root)
 	if errors.Is(err, fs.ErrNotExist) {
