@@ -56,7 +56,7 @@ func TestADecisionIsShownWithoutItsIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `[{"at":"2026-11-29T12:00:00Z","kind":"scale_up","reason":{"code":"note","params":{"words":"0 of 2"},"text":"0 of 2"},"add":2}]`; string(got) != want {
+	if want := `[{"at":"2026-11-29T12:00:00Z","kind":"scale_up","reason":{"code":"stored_text","params":{"words":"0 of 2"},"text":"0 of 2"},"add":2}]`; string(got) != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if none, err := json.Marshal(Decisions(nil)); err != nil || string(none) != "[]" {
