@@ -118,3 +118,29 @@ func TestListsShowTheFirstAndCountTheRest(t *testing.T) {
 		t.Errorf("%q of %d", got, l.Len())
 	}
 }
+
+// Codes are stored and documented: a new name for a type must not change them.
+func TestCodesAreTheTypesNamesInSnakeCase(t *testing.T) {
+	for name, want := range map[string]string{"Note": "note", "LimitedByMax": "limited_by_max", "AChange": "a_change"} {
+		if got := snakeCase(name); got != want {
+			t.Errorf("%s has the code %q, want %q", name, got, want)
+		}
+	}
+	if got := Of(LimitedByMax{}).Code(); got != "limited_by_max" {
+		t.Errorf("a reason has the code %q", got)
+	}
+}
+
+func TestMessageIsTheErrorThatAReasonIsAbout(t *testing.T) {
+	for _, r := range []Reason{
+		Of(FailuresInRow{Failures: 1, Message: "refused"}), Of(ProviderDown{Message: "refused"}),
+		Of(OffersUnknown{Message: "refused"}), Of(Note{"refused"}),
+	} {
+		if got := Message(r); got != "refused" {
+			t.Errorf("%s is about %q", r.Code(), got)
+		}
+	}
+	if got := Message(Of(LimitedByMax{Max: 4})); got != "" {
+		t.Errorf("a limit is about the error %q", got)
+	}
+}

@@ -42,6 +42,9 @@ func TestTextsSayWhatTheirParametersSay(t *testing.T) {
 		{ScaleInForce{Min: 1, HasMin: true, Max: 2, HasMax: true, Decided: alice}, "min = 1 and max = 2 set by alice until 2026-11-30 14:02 UTC"},
 		{CostOverrideInForce{Decided: alice}, "cost override by alice until 2026-11-30 14:02 UTC: no cost limits"},
 		{InstancesMissing{1, 2, true}, "1 of 2 desired instances missing: waiting for hosts to be joined"},
+		{FailuresInRow{Failures: 3, Message: "no space left.", Class: "transient"}, "3 failures in a row; last: no space left (transient)"},
+		{ProviderDown{Provider: "local.here", Message: "no plugin."}, "provider local.here is down until a person acts: no plugin"},
+		{LimitedByMax{Max: 4, Override: Decided{By: "alice", Comment: "release week"}}, "limited by max = 4 (override by alice: release week)"},
 		{Interruption{Kind: "rebalance", Source: "provider"}, "the provider may take it away soon, announced by the provider: it leaves after its jobs"},
 	} {
 		if got := tt.given.Text(); got != tt.want {
