@@ -97,3 +97,17 @@ func TestALimitedTokensPlanShowsNoOtherFleet(t *testing.T) {
 		t.Error("others see less than everything")
 	}
 }
+
+func TestLimitedPlanShowsNoAccountsNorOthersReservations(t *testing.T) {
+	p := Plan{Accounts: map[fleet.ProviderAddress]string{"cloud.a": "123"}}
+	for _, of := range []fleet.FleetAddress{"fleet.a", "fleet.b", ""} {
+		p.Preview.Reservations = append(p.Preview.Reservations, planner.ReservationPlan{CapacityReservation: fleet.CapacityReservation{Fleet: of}})
+	}
+	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if len(seen.Accounts) > 0 || len(seen.Preview.Reservations) != 1 || seen.Preview.Reservations[0].Fleet != "fleet.b" {
+		t.Errorf("it shows %v and %+v", seen.Accounts, seen.Preview.Reservations)
+	}
+	if len(p.Accounts) != 1 || len(p.Preview.Reservations) != 3 {
+		t.Errorf("others see less than everything: %+v", p)
+	}
+}
