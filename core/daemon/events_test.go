@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,5 +126,36 @@ func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
 	one, err := m.Instance(as(t, access.LocalUser("ada")), "ia")
 	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
 		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)
+	}
+}
+
+func TestLimitedTokenSeesRefusalsAndFleetsOfItsOwn(t *testing.T) {
+	m := eventful(t)
+	refused := func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}, {}} }
+	m.Queries = query.New(m.store, query.Present{Clock: m.options.Clock, Observed: m.observed}, refused)
+	limited := as(t, access.Caller{Name: "cyd", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if got, err := m.Refusals(limited); err != nil || len(got) != 1 || got[0].Instance != "ib" {
+		t.Errorf("refusals %+v, error %v", got, err)
+	}
+	if got, err := m.Fleets(limited); err != nil || len(got) != 1 || got[0].Address != "fleet.b" {
+		t.Errorf("fleets %+v, error %v", got, err)
+	}
+	if got, err := m.Instances(limited); err != nil || len(got) != 1 || got[0].ID != "ib" {
+		t.Errorf("instances %+v, error %v", got, err)
+	}
+	if got, err := m.Decisions(limited, "fleet.a", 10); !errors.As(err, new(*access.NotFoundError)) {
+		t.Errorf("another fleet's decisions %+v, error %v", got, err)
+	}
+	if got, err := m.Refusals(as(t, access.LocalUser("ada"))); err != nil || len(got) != 3 {
+		t.Errorf("who isn't limited sees the refusals %+v, error %v", got, err)
+	}
+}
+
+func TestLimitedTokenSeesTheImagesOfItsFleets(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	images, err := m.Images(as(t, access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}))
+	if err != nil || len(images) != 1 || len(images[0].Fleets) != 1 || images[0].Fleets[0].Fleet != "fleet.other" {
+		t.Errorf("images %+v, error %v", images, err)
 	}
 }
