@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -157,5 +158,30 @@ func TestLimitedTokenSeesTheImagesOfItsFleets(t *testing.T) {
 	images, err := m.Images(as(t, access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}))
 	if err != nil || len(images) != 1 || len(images[0].Fleets) != 1 || images[0].Fleets[0].Fleet != "fleet.other" {
 		t.Errorf("images %+v, error %v", images, err)
+	}
+}
+
+func TestLimitedTokenSeesNoOtherFleetNearItsJobs(t *testing.T) {
+	m := open(t, options(t))
+	t.Cleanup(func() { _ = m.Close() })
+	f := fleet.ManagedFleet{ID: "fa", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.a", Scheduler: "forgeyard.ci"}}
+	f.Class.Platform.OS = "linux"
+	other := f
+	other.ID, other.Address = "fb", "fleet.b"
+	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: []fleet.ManagedFleet{f, other}}); err != nil {
+		t.Fatal(err)
+	}
+	jobs := []fleet.QueuedDemand{{Requirement: fleet.SchedulingRequirementSet{OS: "windows"}, Count: 1, Admissible: 1}}
+	m.observed = func() snapshot.Observations {
+		return snapshot.Observations{Demand: map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: jobs}}}}
+	}
+	for _, test := range []struct {
+		caller access.Caller
+		want   int
+	}{{access.LocalUser("ada"), 2}, {access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.a"}}, 1}} {
+		fleets, err := m.Fleets(as(t, test.caller))
+		if err != nil || len(fleets[0].Unplaced) != 1 || len(fleets[0].Unplaced[0].Nearest) != test.want {
+			t.Errorf("limited to %v: %+v, error %v", test.caller.Fleets, fleets, err)
+		}
 	}
 }
