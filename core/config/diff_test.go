@@ -213,3 +213,12 @@ func TestDiffShowsTheClassOfAQueueAndAReservation(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", difference)
 	}
 }
+
+// What is true by default is a difference when it is false.
+func TestDiffShowsABooleanThatBecomesFalse(t *testing.T) {
+	forbidden := fleet.Definition{Policy: fleet.InstallationPolicy{NoGPU: true}}
+	changes := config.Diff(fleet.Definition{}, forbidden)
+	if len(changes) != 1 || len(changes[0].Attributes) != 1 || changes[0].Attributes[0].Path != "gpu" || changes[0].Attributes[0].New != "false" {
+		t.Errorf("got %+v", changes)
+	}
+}
