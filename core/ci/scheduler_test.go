@@ -220,3 +220,87 @@ func TestUnobservedRunnerIsNotIdle(t *testing.T) {
 		t.Errorf("idle since %s while it can't be seen", m.IdleSince)
 	}
 }
+
+func TestUnknownRunnerIsRemovedAgainAfterGrowingWaits(t *testing.T) {
+	s := observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "old"}))
+	err := s.FindUnknown(nil, func(ids []fleet.CapacityInstanceID) ([]fleet.CapacityInstanceID, error) { return ids, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := func(at time.Time) bool {
+		return len(s.RemoveUnknown(listing, at, func(fleet.CapacityInstanceID) bool { return false }, 10)) == 1
+	}
+	for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		s.UnknownAnswered("old", true, noon)
+		if due(noon.Add(wait-1)) || !due(noon.Add(wait)) {
+			t.Errorf("after a failed call it isn't due just at %s", wait)
+		}
+	}
+	if s.MakeDue(); !due(noon) {
+		t.Error("it isn't due after the clock was set back")
+	}
+}
+
+// Time in which the machine slept is none in which a list lagged.
+func TestSleepDoesNotCountAsFallingBehind(t *testing.T) {
+	s := observed(t, shows(5))
+	s.Observe(shows(5), 9, noon, noon, 2)
+	woke := noon.Add(time.Hour)
+	if s.Observe(shows(5), 9, woke.Add(behindLimit-1), woke, 3) {
+		t.Error("a list that lagged while nobody listened counts as gone back")
+	}
+	if !s.Observe(shows(5), 9, woke.Add(behindLimit), woke, 4) {
+		t.Errorf("%s behind is still taken for a list that lags", behindLimit)
+	}
+}
+
+func TestUncordonTakesBackWhatTheCordonSaid(t *testing.T) {
+	var m Runner
+	at := fleet.Scheduling{Scheduler: listing, Ref: "i1", Since: 3}
+	m.Called(Call{Kind: Cordon, Cause: string(lifecycle.ForInterruption)})
+	m.Acknowledged(&at, Answer{Scheduler: listing, Kind: Cordon, Revision: 5}, noon, 1)
+	if !at.Cordoned || !at.Interrupted || at.Since != 5 {
+		t.Errorf("cordoned: %+v", at)
+	}
+	m.Acknowledged(&at, Answer{Scheduler: listing, Kind: Uncordon, Revision: 7}, noon, 2)
+	if at.Cordoned || at.Interrupted || at.Since != 7 {
+		t.Errorf("uncordoned: %+v", at)
+	}
+}
+
+func TestStopIsSaidAgainWhileTheProcessGoesOn(t *testing.T) {
+	var m Runner
+	i := &fleet.CapacityInstance{ID: "i1", State: fleet.Draining, Scheduling: fleet.Scheduling{Scheduler: sums, Ref: "r"}}
+	m.Acknowledged(&i.Scheduling, Answer{Scheduler: sums, Kind: Cordon}, noon, 1)
+	x := Subject{Instance: i, Fleet: &fleet.ManagedFleet{}, Agent: &fleet.Runner{}}
+	for after, want := range map[time.Duration]bool{stopInterval - 1: false, stopInterval: true} {
+		if c, wanted := NextCall(sums, observed(t, Observation{}), &m, x, noon.Add(after)); wanted != want {
+			t.Errorf("%s after the stop: %q, wanted %t", after, c.Kind, wanted)
+		}
+	}
+	x.Agent.Report.GroupEmpty = true
+	if c, wanted := NextCall(sums, observed(t, Observation{}), &m, x, noon.Add(stopInterval)); wanted {
+		t.Errorf("after the process ended: %q", c.Kind)
+	}
+}
+
+func TestCredentialIsLostWhenItsProcessEndsSoonEachTime(t *testing.T) {
+	for interval, want := range map[time.Duration]bool{time.Minute: true, endInterval + 1: false} {
+		m := Runner{Connected: true}
+		x := Subject{
+			Instance: &fleet.CapacityInstance{ID: "i1", Scheduling: fleet.Scheduling{Scheduler: sums, Ref: "r"}},
+			Fleet:    &fleet.ManagedFleet{}, Agent: &fleet.Runner{},
+		}
+		lost := false
+		for n := 1; n <= maxEnds; n++ {
+			if lost {
+				t.Errorf("every %s: lost after %d ends", interval, n-1)
+			}
+			x.Agent.Report.JobsRun = n
+			lost = m.LostCredential(observed(t, Observation{}), x, noon, noon.Add(time.Duration(n)*interval))
+		}
+		if lost != want {
+			t.Errorf("every %s: lost %t, want %t", interval, lost, want)
+		}
+	}
+}

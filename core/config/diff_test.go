@@ -189,3 +189,36 @@ func TestLargeNumbersAreComparedExactly(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A class is a block of its own, and what uses it is compared with what it says.
+func TestDiffShowsTheClassOfAQueueAndAReservation(t *testing.T) {
+	with := func(cpu int64) fleet.Definition {
+		class := fleet.CapacityClass{Name: "small", Resources: fleet.ResourceCapacity{CPUMilli: cpu}}
+		return fleet.Definition{
+			Schedulers:   []fleet.Scheduler{{Address: "forgeyard.ci", Queues: []fleet.SchedulerQueue{{Name: "q", Class: class}}}},
+			Reservations: []fleet.CapacityReservation{{Name: "release", Class: class}},
+		}
+	}
+	got := map[string]string{}
+	for _, change := range config.Diff(with(1000), with(2000)) {
+		for _, a := range change.Attributes {
+			got[change.Address+" "+a.Path] = a.Old + " → " + a.New
+		}
+	}
+	want := map[string]string{
+		"scheduler.forgeyard.ci queue.q.capacity_class.resources.cpu": "1 → 2",
+		"reservation.release capacity_class.resources.cpu":            "1 → 2",
+	}
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Errorf("(-want +got):\n%s", difference)
+	}
+}
+
+// What is true by default is a difference when it is false.
+func TestDiffShowsABooleanThatBecomesFalse(t *testing.T) {
+	forbidden := fleet.Definition{Policy: fleet.InstallationPolicy{NoGPU: true}}
+	changes := config.Diff(fleet.Definition{}, forbidden)
+	if len(changes) != 1 || len(changes[0].Attributes) != 1 || changes[0].Attributes[0].Path != "gpu" || changes[0].Attributes[0].New != "false" {
+		t.Errorf("got %+v", changes)
+	}
+}

@@ -4,7 +4,10 @@ import (
 	"net"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func TestARunningManagerIsKnownToListen(t *testing.T) {
@@ -22,6 +25,28 @@ func TestARunningManagerIsKnownToListen(t *testing.T) {
 	}
 	if err := m.Stop(nil); err != nil || m.listens.Load() != nil {
 		t.Errorf("stopped with %v, and it is known to listen at %+v", err, m.listens.Load())
+	}
+}
+
+// What a stopped manager saw last would be taken for what is so now.
+func TestStoppedManagerObservesNothing(t *testing.T) {
+	m := open(t, options(t))
+	defer m.Close()
+	listener, err := m.Listen(t.Context(), fleet.ManagerSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Start(t.Context(), listener); err != nil {
+		t.Fatal(err)
+	}
+	if m.observed().Since.IsZero() {
+		t.Error("a manager that was started listens to nobody")
+	}
+	if err := m.Stop(nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(snapshot.Observations{}, m.observed()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -125,5 +127,61 @@ func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
 	one, err := m.Instance(as(t, access.LocalUser("ada")), "ia")
 	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
 		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)
+	}
+}
+
+func TestLimitedTokenSeesRefusalsAndFleetsOfItsOwn(t *testing.T) {
+	m := eventful(t)
+	refused := func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}, {}} }
+	m.Queries = query.New(m.store, query.Present{Clock: m.options.Clock, Observed: m.observed}, refused)
+	limited := as(t, access.Caller{Name: "cyd", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if got, err := m.Refusals(limited); err != nil || len(got) != 1 || got[0].Instance != "ib" {
+		t.Errorf("refusals %+v, error %v", got, err)
+	}
+	if got, err := m.Fleets(limited); err != nil || len(got) != 1 || got[0].Address != "fleet.b" {
+		t.Errorf("fleets %+v, error %v", got, err)
+	}
+	if got, err := m.Instances(limited); err != nil || len(got) != 1 || got[0].ID != "ib" {
+		t.Errorf("instances %+v, error %v", got, err)
+	}
+	if got, err := m.Decisions(limited, "fleet.a", 10); !errors.As(err, new(*access.NotFoundError)) {
+		t.Errorf("another fleet's decisions %+v, error %v", got, err)
+	}
+	if got, err := m.Refusals(as(t, access.LocalUser("ada"))); err != nil || len(got) != 3 {
+		t.Errorf("who isn't limited sees the refusals %+v, error %v", got, err)
+	}
+}
+
+func TestLimitedTokenSeesTheImagesOfItsFleets(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	images, err := m.Images(as(t, access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}))
+	if err != nil || len(images) != 1 || len(images[0].Fleets) != 1 || images[0].Fleets[0].Fleet != "fleet.other" {
+		t.Errorf("images %+v, error %v", images, err)
+	}
+}
+
+func TestLimitedTokenSeesNoOtherFleetNearItsJobs(t *testing.T) {
+	m := open(t, options(t))
+	t.Cleanup(func() { _ = m.Close() })
+	f := fleet.ManagedFleet{ID: "fa", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.a", Scheduler: "forgeyard.ci"}}
+	f.Class.Platform.OS = "linux"
+	other := f
+	other.ID, other.Address = "fb", "fleet.b"
+	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: []fleet.ManagedFleet{f, other}}); err != nil {
+		t.Fatal(err)
+	}
+	jobs := []fleet.QueuedDemand{{Requirement: fleet.SchedulingRequirementSet{OS: "windows"}, Count: 1, Admissible: 1}}
+	m.observed = func() snapshot.Observations {
+		return snapshot.Observations{Demand: map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: jobs}}}}
+	}
+	for _, test := range []struct {
+		caller access.Caller
+		want   int
+	}{{access.LocalUser("ada"), 2}, {access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.a"}}, 1}} {
+		fleets, err := m.Fleets(as(t, test.caller))
+		if err != nil || len(fleets[0].Unplaced) != 1 || len(fleets[0].Unplaced[0].Nearest) != test.want {
+			t.Errorf("limited to %v: %+v, error %v", test.caller.Fleets, fleets, err)
+		}
 	}
 }

@@ -147,3 +147,15 @@ func roll(ctx context.Context, m *Daemon, word fleet.RolloutAction, r orders.Rol
 	}
 	return m.Orders().ResumeRollout(ctx, orders.ResumeRequest{Subject: r.Subject, Reason: r.Reason})
 }
+
+func TestResumeWithoutASoakIsKeptSo(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} })
+	receipt, err := m.Orders().ResumeRollout(as(t, access.LocalUser("ada")), orders.ResumeRequest{Subject: "demo", SkipSoak: true})
+	if err != nil || len(receipt.Fleets) != 1 || !strings.HasSuffix(receipt.Fleets[0].Done, ", without a soak") {
+		t.Errorf("%+v, %v", receipt, err)
+	}
+	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.Rollouts) != 1 || !kept.Rollouts[0].SkipSoak {
+		t.Errorf("kept is %+v, %v", kept.Rollouts, err)
+	}
+}

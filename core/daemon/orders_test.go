@@ -44,6 +44,7 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		{"a reader", access.Caller{Permissions: []access.Permission{access.ReadFleets}}, replace, new(*access.DeniedError)},
 		{"who may drain doesn't resolve", access.Caller{Permissions: []access.Permission{access.DrainFleets}}, orders.ResolveRequest{Outcome: orders.Gone, Instance: "i1"}, new(*access.DeniedError)},
 		{"who may manage doesn't force a drain", access.Caller{Permissions: []access.Permission{access.ManageFleets}}, orders.DrainRequest{Force: true, Instance: "i1"}, new(*access.DeniedError)},
+		{"who may drain doesn't adopt", access.Caller{Permissions: []access.Permission{access.DrainFleets}}, adopt, new(*access.DeniedError)},
 		{"another fleet's token doesn't know the instance", access.Caller{Permissions: all, Fleets: limited}, replace, new(*access.NotFoundError)},
 		{"a limited token adopts nothing", access.Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*access.DeniedError)},
 		{"no such instance", access.LocalUser("ada"), fleet.CapacityInstanceID("i2"), new(*access.NotFoundError)},

@@ -66,6 +66,9 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 		{"another fleet's token doesn't know the fleet", limited, freeze, new(*access.NotFoundError)},
 		{"another fleet's token doesn't know the instance", limited, orders.PinRequest{Instance: "i1", For: time.Hour}, new(*access.NotFoundError)},
 		{"a limited token freezes no provider", limited, orders.FreezeProviderRequest{Provider: "local.here"}, new(*access.DeniedError)},
+		{"a limited token ends no provider's freeze", limited, cleared{orders.FreezeProviderRequest{Provider: "local.here"}}, new(*access.DeniedError)},
+		{"a limited token releases no image", limited, cleared{orders.QuarantineImageRequest{Image: badImage}}, new(*access.DeniedError)},
+		{"a reader ends no freeze", only(access.ReadFleets), cleared{freeze}, new(*access.DeniedError)},
 		{"a limited token quarantines no image", limited, orders.QuarantineImageRequest{Image: badImage}, new(*access.DeniedError)},
 		{"no such fleet", access.LocalUser("ada"), orders.FreezeFleetRequest{Fleet: "none"}, new(*access.NotFoundError)},
 		{"nothing named", access.LocalUser("ada"), orders.QuarantineFleetRequest{}, new(*access.NotFoundError)},
@@ -106,6 +109,42 @@ func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	}
 	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r access.AuditRecord) bool { return r.Action != "apply" }) {
 		t.Errorf("what was only checked is audited as done: %+v, %v", trail, err)
+	}
+}
+
+func TestCheckOfAClearOrARolloutKeepsNothing(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	ctx := as(t, access.LocalUser("ada"))
+	if _, err := m.Orders().FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := m.Audit(ctx, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if receipt, err := m.CheckOrders().ClearFleetFreeze(ctx, "demo"); err != nil || receipt.Changed || !strings.HasPrefix(receipt.Done, "the freeze is cleared") {
+		t.Errorf("the check of the end of a freeze says %+v, %v", receipt, err)
+	}
+	if receipt, err := m.CheckOrders().PauseRollout(ctx, orders.RolloutRequest{Subject: "demo"}); err != nil || len(receipt.Fleets) != 1 || !receipt.Fleets[0].Changed {
+		t.Errorf("the check of a pause says %+v, %v", receipt, err)
+	}
+	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.Freezes) != 1 || len(kept.Rollouts) > 0 {
+		t.Errorf("after checks alone there are %+v, %v", kept, err)
+	}
+	if after, err := m.Audit(ctx, 10); err != nil || len(after) != len(before) {
+		t.Errorf("what was only checked is audited as done: %+v, %v", after, err)
+	}
+}
+
+func TestPinEndsByTheEndOfItsInstancesID(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	ctx := as(t, access.LocalUser("ada"))
+	for _, o := range []any{orders.PinRequest{Instance: "…1", For: time.Hour}, cleared{orders.PinRequest{Instance: "…1"}}} {
+		if receipt, err := give(ctx, m.Orders(), o); err != nil || !receipt.Changed || receipt.Subject != "instance i1 of fleet.demo" {
+			t.Errorf("%+v: %+v, %v", o, receipt, err)
+		}
 	}
 }
 
@@ -251,6 +290,26 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	}
 	if err := m.DeleteReservation(as(t, ada), "reservation.x"); !errors.As(err, new(*access.ConflictError)) {
 		t.Errorf("one of the file: %v", err)
+	}
+}
+
+func TestReservationsNeedTheirOwnPermission(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	m := withTwoFleets(t, &now)
+	reader := access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets, access.ScaleFleets}}
+	wanted := orders.ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
+	if _, err := m.CreateReservation(as(t, reader), wanted); !errors.As(err, new(*access.DeniedError)) {
+		t.Errorf("a reader creates one: %v", err)
+	}
+	made, err := m.CreateReservation(as(t, access.LocalUser("ada")), wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.DeleteReservation(as(t, reader), made.ID); !errors.As(err, new(*access.DeniedError)) {
+		t.Errorf("a reader deletes one: %v", err)
+	}
+	if kept, err := m.Reservations(as(t, reader)); err != nil || len(kept) != 1 || kept[0].ID != made.ID {
+		t.Errorf("there are %+v, %v", kept, err)
 	}
 }
 

@@ -219,3 +219,67 @@ func TestDanglingResourceThatStaysKeepsNoOtherFromGoing(t *testing.T) {
 		t.Error("nothing is due after the clock was set back")
 	}
 }
+
+func TestOrphanGraceCountsListingsWithoutAGap(t *testing.T) {
+	o := owner(t)
+	f := fleet.ManagedFleet{ID: "f1"}
+	tags, err := o.Tags(f, fleet.CapacityInstance{ID: "i1", Fleet: "f1", Key: "k1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := Records{
+		Provider: cloud, Fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{"f1": f}, OrphanGrace: time.Minute,
+		Live:   func(fleet.OperationID) bool { return false },
+		Recall: func([]fleet.OperationID, []fleet.CapacityInstanceID) ([]store.Recalled, error) { return nil, nil },
+	}
+	// listed is an orphan that two listings show, the second after a time.
+	listed := func(t *testing.T, between time.Duration) (*Provider, Unrecorded) {
+		p := ready()
+		for step, began := range []time.Time{noon, noon.Add(between)} {
+			list(p, step+1, began, nil, fleet.Resource{ID: "orphan", Key: "k1", Tags: tags})
+			if err := p.Classify(o, records); err != nil {
+				t.Fatal(err)
+			}
+			if u := p.UnrecordedWithID("orphan"); step == 0 && p.GraceOver(u, 0, noon.Add(-time.Hour)) {
+				t.Error("one listing is enough")
+			}
+		}
+		return p, p.UnrecordedWithID("orphan")
+	}
+	for name, test := range map[string]struct {
+		between   time.Duration
+		listening time.Duration
+		then      func(*Provider)
+		want      bool
+	}{
+		"the whole grace":             {between: time.Minute, want: true},
+		"less than the grace":         {between: time.Minute - 1},
+		"a sleep in between":          {between: time.Minute, listening: time.Second},
+		"a plugin that ended":         {between: time.Minute, then: func(p *Provider) { p.Lost("it crashed", "", false, false) }},
+		"a plugin that started again": {between: time.Minute, then: func(p *Provider) { p.Ready(*p.Facts) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, u := listed(t, test.between)
+			if test.then != nil {
+				test.then(p)
+			}
+			if got := p.GraceOver(u, time.Minute, noon.Add(test.listening)); got != test.want {
+				t.Errorf("grace over %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTheNewestNoticesAreKept(t *testing.T) {
+	p := ready()
+	for n := range MaxNotices + 1 {
+		p.Announce(fleet.ProviderInstanceRef(fmt.Sprint("vm-", n)), fleet.Notice{ID: "n", Kind: fleet.NoticeRebalance}, noon, 1)
+	}
+	if got := p.Notices(noon); len(got) != MaxNotices+1 {
+		t.Errorf("%d of %d notices are told", len(got), MaxNotices+1)
+	}
+	kept := p.Notices(noon)
+	if len(kept) != MaxNotices || kept["vm-0"] != nil || len(kept[fleet.ProviderInstanceRef(fmt.Sprint("vm-", MaxNotices))]) != 1 {
+		t.Errorf("%d notices are kept, of vm-0 %v", len(kept), kept["vm-0"])
+	}
+}

@@ -111,6 +111,8 @@ func TestEveryMove(t *testing.T) {
 		"a probe that ended otherwise makes room":        {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, over, HalfOpen}},
 		"a probe that lasts too long makes room":         {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {probeLimit - 1, pass, Probing}, {1, pass, HalfOpen}},
 		"what nobody tries is forgotten":                 {{0, fail("k1"), Open}, {2 * forgetAfter, pass, Closed}},
+		"a success closes what time half opened":         {{0, fail("k1"), Open}, {5 * time.Second, pass, HalfOpen}, {0, work("k2"), Closed}},
+		"a clock that is set back doesn't keep a probe":  {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {-100 * time.Hour, pass, Probing}, {probeLimit, pass, HalfOpen}},
 		"a clock that is set back doesn't keep it open":  {{0, fail("k1"), Open}, {-100 * time.Hour, pass, Open}, {5 * time.Second, pass, HalfOpen}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,6 +172,46 @@ func TestAProbeThatWasPassedOverOrNeverReachedIsJudgedByTheOrder(t *testing.T) {
 			state(cs, b, now),
 			state(cs, c, now),
 		)
+	}
+}
+
+func TestRetryHalfOpensTheProvidersOwnCircuits(t *testing.T) {
+	a, cs := offer("a", "m"), Circuits{}
+	other := attempt("k2", a)
+	other.Provider = "other.cloud"
+	cs.RecordShortage(attempt("k1", a), capacity("a", "m"), noon, noJitter)
+	cs.RecordShortage(other, capacity("a", "m"), noon, noJitter)
+	cs.Retry(cloud, noon)
+	if got := state(cs, a, noon); got != HalfOpen {
+		t.Errorf("it is %s", got)
+	}
+	if over := cs.Affecting("other.cloud", a); len(over) != 1 || over[0].State(noon) != Open {
+		t.Errorf("over the other provider: %+v", over)
+	}
+}
+
+func TestSuccessOfAnotherLifetimeClosesNothing(t *testing.T) {
+	a, cs := offer("a", "m"), Circuits{}
+	preemptible := a
+	preemptible.Lifetime = fleet.LifetimePreemptible
+	cs.RecordShortage(attempt("k1", a), capacity("a", "m"), noon, noJitter)
+	cs.RecordSuccess(attempt("k2", preemptible), "a", "m", noon, noJitter)
+	if got := state(cs, a, noon); got != Open {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// A zone without one machine type may have room for others.
+func TestProbesNarrowerShortageLeavesTheZoneHalfOpen(t *testing.T) {
+	a, big, cs := offer("a", "m"), offer("a", "big"), Circuits{}
+	cs.RecordShortage(attempt("k1", a, big), capacity("a", ""), noon, noJitter)
+	now := noon.Add(time.Minute)
+	for _, c := range cs.Affecting(cloud, a) {
+		cs.Begin("k2", []Scope{c.Scope}, now)
+	}
+	cs.RecordShortage(attempt("k2", a), capacity("a", "m"), now, noJitter)
+	if of, zone := state(cs, a, now), state(cs, big, now); of != Open || zone != HalfOpen {
+		t.Errorf("the machine type is %s and the rest of the zone %s, want open and half_open", of, zone)
 	}
 }
 

@@ -254,6 +254,8 @@ func TestTokens(t *testing.T) {
 	}
 	operation := fleet.Operation{ID: id, Nonce: nonce, TokenHash: tokens.Hash(token)}
 	changed := func(f func(*fleet.Operation)) fleet.Operation { o := operation; f(&o); return o }
+	other := fleet.OperationID("01jzzzzzzzzzzzzzzzzzzzzzzy")
+	renamed := strings.Replace(token, string(id), string(other), 1)
 	for _, c := range []struct {
 		name      string
 		tokens    *pki.Tokens
@@ -267,6 +269,7 @@ func TestTokens(t *testing.T) {
 		{"nor one with another nonce", tokens, token, changed(func(o *fleet.Operation) { o.Nonce = make([]byte, 16) }), false},
 		{"nor one whose hash isn't stored", tokens, token, changed(func(o *fleet.Operation) { o.TokenHash = "" }), false},
 		{"nor one with another hash stored", tokens, token, changed(func(o *fleet.Operation) { o.TokenHash = tokens.Hash("x") }), false},
+		{"nor one that names another operation", tokens, renamed, changed(func(o *fleet.Operation) { o.ID, o.TokenHash = other, tokens.Hash(renamed) }), false},
 		{"nor any for an operation without a nonce", tokens, tokens.Token(id, nil), changed(func(o *fleet.Operation) { o.Nonce = nil }), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 // withToken is a submission whose scheduler's token is in a file of the manager.
@@ -95,5 +96,41 @@ func TestALimitedTokensPlanShowsNoOtherFleet(t *testing.T) {
 	}
 	if all := p.visibleTo(access.LocalUser("ada")); len(all.Changes) != 3 || len(all.Preview.Fleets) != 2 || len(p.Changes) != 3 {
 		t.Error("others see less than everything")
+	}
+}
+
+func TestLimitedPlanShowsNoAccountsNorOthersReservations(t *testing.T) {
+	p := Plan{Accounts: map[fleet.ProviderAddress]string{"cloud.a": "123"}}
+	for _, of := range []fleet.FleetAddress{"fleet.a", "fleet.b", ""} {
+		p.Preview.Reservations = append(p.Preview.Reservations, planner.ReservationPlan{CapacityReservation: fleet.CapacityReservation{Fleet: of}})
+	}
+	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if len(seen.Accounts) > 0 || len(seen.Preview.Reservations) != 1 || seen.Preview.Reservations[0].Fleet != "fleet.b" {
+		t.Errorf("it shows %v and %+v", seen.Accounts, seen.Preview.Reservations)
+	}
+	if len(p.Accounts) != 1 || len(p.Preview.Reservations) != 3 {
+		t.Errorf("others see less than everything: %+v", p)
+	}
+}
+
+func TestLimitedPlanShowsTheOrphansOfItsFleets(t *testing.T) {
+	m := open(t, options(t))
+	all := as(t, access.LocalUser("ada"))
+	p, err := m.Plan(all, submitted())
+	if err == nil {
+		_, err = m.Apply(all, submitted(), p.Approval)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := fleet.Unrecorded{Orphans: 1, Foreign: 1, Resources: []fleet.UnrecordedResource{{ID: "vm-1", Fleet: "fleet.demo"}, {ID: "vm-2"}}}
+	m.now.Observed = func() snapshot.Observations {
+		return snapshot.Observations{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": seen}}
+	}
+	for name, want := range map[string]int{"fleet.demo": 1, "fleet.other": 0} {
+		limited := access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{fleet.FleetAddress(name)}}
+		if p, err := m.Plan(as(t, limited), submitted()); err != nil || len(p.Unrecorded) != want {
+			t.Errorf("limited to %s: %+v, %v", name, p.Unrecorded, err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
+	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
 func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
@@ -57,5 +58,29 @@ func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 	}
 	if p = p.visibleTo(caller); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" || len(p.Preview.Unplaced) != 0 {
 		t.Errorf("the preview shows %+v", p.Preview)
+	}
+}
+
+func TestStalePlanTellsALimitedCallerOfTheirFleetsOnly(t *testing.T) {
+	m := open(t, options(t))
+	one, two := fleet.RunnerFleet{Address: "fleet.one"}, fleet.RunnerFleet{Address: "fleet.two"}
+	for serial, fleets := range [][]fleet.RunnerFleet{nil, {one, two}} {
+		d := fleet.Definition{Installation: "demo", Fleets: fleets}
+		if _, err := m.ApplyDefinition(t.Context(), store.Apply{Expect: int64(serial), Definition: d, By: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	approved := Approval{Serial: 1, Fleets: map[fleet.FleetAddress]int64{"fleet.two": 0}}
+	for limit, want := range map[fleet.FleetAddress]string{"fleet.one": "fleet.one", "fleet.two": "fleet.two", "fleet.none": ""} {
+		var told []string
+		stale := m.stale(as(t, access.Caller{Fleets: []fleet.FleetAddress{limit}}), approved, Plan{}, "it differs")
+		if e, ok := errors.AsType[*StaleError](stale); ok && e.By == "ada" {
+			for _, c := range e.Changes {
+				told = append(told, c.Address)
+			}
+		}
+		if got := strings.Join(told, " "); got != want {
+			t.Errorf("limited to %s: told of %q, want %q", limit, got, want)
+		}
 	}
 }

@@ -4,10 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
 func TestLimitedCallerSeesNoJobsNearestToOtherFleets(t *testing.T) {
@@ -40,5 +44,32 @@ func TestALimitedWatcherSeesNoHoldNorSilenceOfOtherFleets(t *testing.T) {
 	}
 	if !slices.Equal(seen.Transitions, nil) {
 		t.Errorf("it sees %v", seen.Transitions)
+	}
+}
+
+func TestLimitedWatcherSeesOnlyTheirFleets(t *testing.T) {
+	orphans := fleet.Unrecorded{Orphans: 2, Resources: []fleet.UnrecordedResource{{ID: "vm-a", Fleet: "fleet.a"}, {ID: "vm-b", Fleet: "fleet.b"}}}
+	p := Progress{
+		Transitions: []loop.Transition{{Instance: "a1", Fleet: "fleet.a"}, {Instance: "b1", Fleet: "fleet.b"}},
+		Fleets:      map[fleet.RunnerFleetID]fleet.FleetAddress{"fa": "fleet.a", "fb": "fleet.b"},
+		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"fa": {}, "fb": {}},
+		Rollouts:    map[fleet.FleetAddress]planner.RolloutPlan{"fleet.a": {}, "fleet.b": {}},
+		Waits:       map[fleet.FleetAddress][]reason.Reason{"fleet.a": nil, "fleet.b": nil},
+		Unrecorded:  map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": orphans, "local.there": {Foreign: 1, Resources: []fleet.UnrecordedResource{{ID: "vm-c"}}}},
+	}
+	want := Progress{
+		Transitions: p.Transitions[1:],
+		Fleets:      map[fleet.RunnerFleetID]fleet.FleetAddress{"fb": "fleet.b"},
+		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"fb": {}},
+		Rollouts:    map[fleet.FleetAddress]planner.RolloutPlan{"fleet.b": {}},
+		Waits:       map[fleet.FleetAddress][]reason.Reason{"fleet.b": nil},
+		Unrecorded:  map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 1, Resources: orphans.Resources[1:]}},
+	}
+	got := p.VisibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(p.Fleets) != 2 || len(p.Holds) != 2 || len(p.Rollouts) != 2 || len(p.Waits) != 2 || len(p.Unrecorded) != 2 {
+		t.Errorf("what others see became less: %+v", p)
 	}
 }

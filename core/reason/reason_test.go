@@ -127,3 +127,29 @@ func TestListsShowTheFirstAndCountTheRest(t *testing.T) {
 		t.Errorf("%q of %d", got, l.Len())
 	}
 }
+
+// Codes are stored and documented: a new name for a type must not change them.
+func TestCodesAreTheTypesNamesInSnakeCase(t *testing.T) {
+	for name, want := range map[string]string{"Note": "note", "LimitedByMax": "limited_by_max", "AChange": "a_change"} {
+		if got := snakeCase(name); got != want {
+			t.Errorf("%s has the code %q, want %q", name, got, want)
+		}
+	}
+	if got := Of(LimitedByMax{}).Code(); got != "limited_by_max" {
+		t.Errorf("a reason has the code %q", got)
+	}
+}
+
+func TestSameCauseLooksThroughWhatItLedTo(t *testing.T) {
+	cause := Of(ProviderError{Message: "refused"})
+	for _, r := range []Reason{
+		Of(FailuresInRow{Failures: 1, Last: cause}), Of(ProviderDown{Because: cause}), Of(OffersUnknown{Because: cause}), cause,
+	} {
+		if !SameCause(r, cause) {
+			t.Errorf("%s isn't about its cause", r.Code())
+		}
+	}
+	if SameCause(Of(LimitedByMax{Max: 4}), cause) {
+		t.Error("a limit is about a failure")
+	}
+}

@@ -62,6 +62,9 @@ func TestTextsSayWhatTheirParametersSay(t *testing.T) {
 		{ResourcesListed{Provider: "local.here", Resource: "x"}, `provider local.here lists no resource "x"`},
 		{DrainStarted{Kept: true}, "it is already draining, and stays so even if it is needed again"},
 		{OrphanOfEnded{Instance: "01k9"}, "it belongs to instance 01k9, which had ended"},
+		{FailuresInRow{Failures: 3, Last: Of(StoredText{Words: "no space left."}), Class: "transient"}, "3 failures in a row; last: no space left (transient)"},
+		{ProviderDown{Provider: "local.here", Because: Of(StoredText{Words: "no plugin."})}, "provider local.here is down until a person acts: no plugin"},
+		{LimitedByMax{Max: 4, Override: Decided{By: "alice", Comment: "release week"}}, "limited by max = 4 (override by alice: release week)"},
 		{Interruption{Kind: "rebalance", Source: "provider"}, "the provider may take it away soon, announced by the provider: it leaves after its jobs"},
 	} {
 		if got := tt.given.Text(); got != tt.want {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func names(t *testing.T, folder string) string {
@@ -83,6 +84,17 @@ func TestCreateNeverReplaces(t *testing.T) {
 		t.Errorf("the file holds %q", got)
 	}
 	if got := names(t, folder); got != "key" {
+		t.Errorf("the folder has %s", got)
+	}
+}
+
+func TestContentThatBreaksOffLeavesNothing(t *testing.T) {
+	folder := t.TempDir()
+	cut := errors.New("connection reset")
+	if _, err := Stage(filepath.Join(folder, "agent"), folder, iotest.ErrReader(cut), 0o600); !errors.Is(err, cut) {
+		t.Errorf("staged with %v", err)
+	}
+	if got := names(t, folder); got != "" {
 		t.Errorf("the folder has %s", got)
 	}
 }

@@ -59,6 +59,19 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 		{"a failure", func(s *Snapshot) {
 			s.Failures = map[fleet.CapacityInstanceID]reason.Reason{"i": reason.Plain("it was lost")}
 		}, Instance{Failure: reason.Plain("it was lost")}},
+		{"silence of exactly the timeout", func(s *Snapshot) { s.Runners[0].LastBeat = now.Add(-time.Minute) }, Instance{}},
+		{"a host that waits to be joined", func(s *Snapshot) {
+			s.Instances[0].Asset, s.Instances[0].State = "mac-1", fleet.Bootstrapping
+			s.Claims = []fleet.AssetClaim{{Instance: "i", Expires: now.Add(time.Hour)}}
+		}, Instance{JoinUntil: now.Add(time.Hour)}},
+		{"a claim of a host that was joined", func(s *Snapshot) {
+			s.Instances[0].Asset = "mac-1"
+			s.Claims = []fleet.AssetClaim{{Instance: "i", Expires: now.Add(time.Hour)}}
+		}, Instance{}},
+		{"a zone in a spread over regions", func(s *Snapshot) {
+			s.Fleets[0].Placement.Spread = fleet.SpreadRegion
+			s.Operations = []fleet.Operation{{ID: "k", Instance: "i", Kind: fleet.ProvisionOperation, Request: request}}
+		}, Instance{HeadsFor: "b"}},
 		{"a pin", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
 		{"a pin that is over", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
 	} {
@@ -80,5 +93,38 @@ func TestInstancesThatEndedCountWhereTheyFailed(t *testing.T) {
 	got := s.ObservedInstances()
 	if len(got) != 2 || got[1].ID != "lost" || got[1].Failure.Text() != "it was lost" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLiveInstancesComeByFleetAndID(t *testing.T) {
+	s := known()
+	s.Instances = []fleet.CapacityInstance{
+		{ID: "a", Fleet: "g", State: fleet.Healthy}, {ID: "c", Fleet: "f", State: fleet.Healthy},
+		{ID: "b", Fleet: "f", State: fleet.Draining}, {ID: "0", Fleet: "f", State: fleet.Terminated},
+	}
+	var got []fleet.CapacityInstanceID
+	for _, i := range s.ObservedInstances() {
+		got = append(got, i.ID)
+	}
+	if diff := cmp.Diff([]fleet.CapacityInstanceID{"b", "c", "a"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestHoldWithoutAnEndStaysInForce(t *testing.T) {
+	for until, want := range map[time.Time]bool{{}: true, now.Add(time.Second): true, now: false} {
+		if got := (Hold{Until: until}).InForce(now); got != want {
+			t.Errorf("until %s: in force is %t", until, got)
+		}
+	}
+}
+
+func TestGovernedFleetsGoByRollbacksAlone(t *testing.T) {
+	s := known()
+	old, bad := fleet.Image{Name: "old", Digest: "sha256:1"}, fleet.Image{Name: "bad", Digest: "sha256:2"}
+	s.Fleets[0].Image = bad
+	s.Overrides.Rollouts = []fleet.RolloutOrder{{Fleet: "f", Action: fleet.RollBack, From: bad, To: old}}
+	if got := s.Governed(); got[0].Image != old || s.Fleets[0].Image != bad {
+		t.Errorf("it governs with %+v, stored is %+v", got[0].Image, s.Fleets[0].Image)
 	}
 }

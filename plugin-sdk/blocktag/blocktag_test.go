@@ -63,3 +63,20 @@ func TestFieldsNameEveryWrongField(t *testing.T) {
 		t.Error("a number has no fields")
 	}
 }
+
+func TestOptionsThatContradictAreRefused(t *testing.T) {
+	_, err := blocktag.Fields(reflect.TypeFor[struct {
+		Needed int    `fleet:"needed,required" default:"1"`
+		Secret string `fleet:"secret,sensitive" default:"x"`
+		Fixed  *disk  `fleet:"fixed,block,immutable"`
+		Hidden []disk `fleet:"hidden,block,sensitive"`
+		Usual  *disk  `fleet:"usual,block" default:"x"`
+		Gap    int    `fleet:"gap,,required"`
+		Upper  int    `fleet:"Upper"`
+	}]())
+	for _, want := range []string{"field Needed", "field Secret", "field Fixed", "field Hidden", "field Usual", "field Gap", "field Upper"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}
